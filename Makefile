@@ -6,6 +6,7 @@ export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
 	@echo 'make test       build, run every test that needs no GPU'
+	@echo 'make python-test  build the Python package'"'"'s module, run its tests'
 	@echo 'make report     build, measure the papers (quick), write out/report.html'
 	@echo 'make view       build the viewer, open it on the first of SCENES'
 	@echo 'make package    build a .deb and a .tar.gz of programs and headers (build/packages/)'
@@ -24,6 +25,9 @@ demo:
 
 test:
 	@scripts/test.sh
+
+python-test:
+	@python/test.sh
 
 report:
 	@scripts/report.sh
@@ -46,10 +50,10 @@ tables:
 # build/nvcc is a link into build/nvcc-wheels, so both stay.
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 \
-	  ! -name nvcc ! -name nvcc-wheels ! -name report-venv -exec rm -rf {} +
+	  ! -name nvcc ! -name nvcc-wheels ! -name report-venv ! -name python-venv -exec rm -rf {} +
 	rm -rf out
 
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test report view package check format tables clean distclean
+.PHONY: help demo test python-test report view package check format tables clean distclean

@@ -12,6 +12,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${heapwood_BINARY_DIR}/bin)
 
 option(BUILD_TESTING "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HEAPWOOD_WERROR "Treat warnings as errors" OFF)
+option(HEAPWOOD_PYTHON "Build the extension module of the Python package" OFF)
+if(HEAPWOOD_PYTHON)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the module contains the libraries
+endif()
 set(HEAPWOOD_SANITIZE "" CACHE STRING "Sanitizers of all targets: 'thread' or 'address,undefined'")
 
 # The tree must be the same on CPU and GPU: fused multiply-add only where the source requests it.

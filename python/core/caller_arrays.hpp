@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Arrays of Python, checked: numbers, shape, order in memory and device. A check that fails raises
+// an exception that names the argument, what it is and what is expected.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "python/core/traced_mesh.hpp"
+
+namespace heapwood::python {
+
+namespace nb = nanobind;
+
+using ReadArray = nb::ndarray<nb::ro>;
+using WriteArray = nb::ndarray<>;
+
+// An array as the checks see it.
+struct ArrayFacts {
+  void* data = nullptr;
+  std::vector<std::size_t> shape;
+  std::string type;  // "float32"
+  bool on_gpu = false;
+  int gpu = 0;
+  bool contiguous = true;  // in C order
+
+  template <class Array>
+  static ArrayFacts of(const Array& array);
+  std::size_t size() const;
+  std::string shape_text() const;   // "(100, 3)"
+  std::string device_text() const;  // "cpu", "cuda:0"
+};
+
+// `what` names the argument: "vertices".
+MeshArray vertices_of(const ArrayFacts& array);
+MeshArray triangles_of(const ArrayFacts& array);
+
+// Checked rays. The arrays must outlive the query.
+struct Rays {
+  RayArrays arrays;
+  std::size_t count = 0;
+  std::vector<std::size_t> shape;  // without the axis of coordinates
+  bool on_gpu = false;
+  int gpu = 0;
+};
+// Without directions, `origins` has six numbers per ray. An end is nullptr or has one number per
+// ray.
+Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
+             const ArrayFacts* t_max);
+
+// The memory of an output array of this type, with shape rays.shape + more.
+void* output_of(const char* what, const ArrayFacts& array, const char* type, const Rays& rays,
+                const std::vector<std::size_t>& more);
+
+// Rays, scene and outputs are on one device, or all arrays are in host memory.
+void check_device(const char* what, bool on_gpu, int gpu, const simt::DeviceInfo& device);
+
+template <class Array>
+ArrayFacts ArrayFacts::of(const Array& array) {
+  ArrayFacts facts;
+  facts.data = const_cast<void*>(static_cast<const void*>(array.data()));
+  const nb::dlpack::dtype type = array.dtype();
+  const char* const kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+  facts.type = (type.code < 7 ? kinds[type.code] : "type") + std::to_string(type.bits);
+  facts.on_gpu = array.device_type() == nb::device::cuda::value ||
+                 array.device_type() == nb::device::cuda_managed::value;
+  facts.gpu = facts.on_gpu ? array.device_id() : 0;
+  std::size_t step = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    const std::size_t extent = array.shape(axis);
+    facts.shape.insert(facts.shape.begin(), extent);
+    if (extent > 1 && array.stride(axis) != static_cast<std::int64_t>(step))
+      facts.contiguous = false;
+    step *= extent;
+  }
+  if (step == 0) facts.contiguous = true;  // nothing is read
+  return facts;
+}
+
+}  // namespace heapwood::python

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// heapwood._core: the Python module. Everything that takes time runs without the interpreter's
+// lock. Names, defaults and documentation are in python/heapwood/.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <tuple>
+
+#include "python/core/caller_arrays.hpp"
+#include "scenes/scene.hpp"
+#include "simt/caller.hpp"
+
+namespace heapwood::python {
+
+namespace {
+
+using OptionalArray = std::optional<ReadArray>;
+using OptionalOutput = std::optional<WriteArray>;
+using OptionalStream = std::optional<std::uintptr_t>;
+using Triple = std::tuple<double, double, double>;
+
+// The exception of heapwood/_errors.py for an error of the C++ part.
+const char* class_of(const Error& error) {
+  switch (error.exit()) {
+    case Exit::scene:
+      return "SceneError";
+    case Exit::device:
+      return "DeviceError";
+    default:
+      return "Error";
+  }
+}
+
+void raise(const char* class_name, const std::string& message) {
+  const nb::object type = nb::module_::import_("heapwood._errors").attr(class_name);
+  PyErr_SetString(type.ptr(), message.c_str());
+}
+
+void translate(const std::exception_ptr& exception, void*) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    raise("OutOfMemory", "cpu: memory is exhausted");
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    // simt::device_allocate has no exception of its own. What follows is about the command line.
+    const std::string no_memory = ": cannot allocate ", advice = "; use a smaller --pool";
+    if (error.exit() == Exit::failed && message.find(no_memory) != std::string::npos) {
+      raise("OutOfMemory", message.substr(0, message.find(advice)));
+    } else if (error.exit() == Exit::usage) {
+      PyErr_SetString(PyExc_ValueError, message.c_str());
+    } else {
+      raise(class_of(error), message);
+    }
+  }
+}
+
+void raise_pending_signal() {
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+const registry::RegisteredAllocator& find_allocator(const std::string& id,
+                                                    const simt::DeviceInfo& device) {
+  const registry::RegisteredAllocator* const found = registry::find(id);
+  if (found == nullptr || found->traits->frees == alloc::Frees::all_at_once) {
+    std::string ids;
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+      if (entry.traits->frees != alloc::Frees::all_at_once)
+        ids += (ids.empty() ? "" : ", ") + std::string(entry.traits->id);
+    }
+    throw Error(Exit::usage, "allocator '" + id + "': expected one of " + ids);
+  }
+  if (found->on(device.id.kind) == nullptr)
+    throw Error(Exit::device, "allocator '" + id + "': not compiled for " + device.key);
+  return *found;
+}
+
+kdtree::SahCosts find_costs(const std::string& name) {
+  std::string names;
+  for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
+    if (name == preset.name) return preset.costs;
+    names += (names.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  throw Error(Exit::usage, "prefer '" + name + "': expected one of " + names);
+}
+
+// Checked rays with the arrays that they refer to.
+class RayInput {
+ public:
+  RayInput(ReadArray origins, OptionalArray directions, OptionalArray t_min, OptionalArray t_max,
+           float all_t_min, float all_t_max)
+      : arrays_{std::move(origins), std::move(directions), std::move(t_min), std::move(t_max)} {
+    const auto facts = [](const OptionalArray& array) {
+      return array ? std::optional(ArrayFacts::of(*array)) : std::nullopt;
+    };
+    const auto origin_facts = facts(arrays_[0]), direction_facts = facts(arrays_[1]),
+               min_facts = facts(arrays_[2]), max_facts = facts(arrays_[3]);
+    const auto pointer = [](const std::optional<ArrayFacts>& optional) {
+      return optional ? &*optional : nullptr;
+    };
+    rays = rays_of(*origin_facts, pointer(direction_facts), pointer(min_facts), pointer(max_facts));
+    rays.arrays.t_min.all = all_t_min;
+    rays.arrays.t_max.all = all_t_max;
+  }
+
+  nb::tuple shape() const {
+    nb::list extents;
+    for (const std::size_t extent : rays.shape) extents.append(extent);
+    return nb::tuple(extents);
+  }
+
+  Rays rays;
+
+ private:
+  OptionalArray arrays_[4];
+};
+
+class Scene {
+ public:
+  Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
+        int threads, bool watertight, const std::string& allocator, const std::string& prefer,
+        std::size_t batch_bytes, OptionalStream stream) {
+    const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
+    const MeshArray corner_array = vertices_of(corners), index_array = triangles_of(indices);
+    const nb::gil_scoped_release released;
+    MeshOptions options;
+    // Without a wish the scene goes to the GPU that has the arrays.
+    const bool follow = device == "auto" && corners.on_gpu;
+    options.device = simt::find_device(follow             ? corners.device_text()
+                                       : device == "cuda" ? "cuda:0"
+                                                          : device,
+                                       threads);
+    check_device("vertices", corners.on_gpu, corners.gpu, options.device);
+    check_device("triangles", indices.on_gpu, indices.gpu, options.device);
+    options.watertight = watertight;
+    options.allocator = &find_allocator(allocator, options.device);
+    options.costs = find_costs(prefer);
+    options.batch_bytes = batch_bytes;
+    const simt::CallerDevice restored(options.device.id);
+    wait(options.device, corners.on_gpu || indices.on_gpu, stream);
+    mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options);
+  }
+
+  void update(const ReadArray& vertices, OptionalStream stream) {
+    const ArrayFacts facts = ArrayFacts::of(vertices);
+    const MeshArray array = vertices_of(facts);
+    check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
+    const nb::gil_scoped_release released;
+    const simt::CallerDevice restored(mesh_->device().id);
+    wait(mesh_->device(), facts.on_gpu, stream);
+    mesh_->update(array);
+  }
+
+  void cast(const RayInput& input, bool sort, OptionalStream stream, const OptionalOutput& t,
+            const OptionalOutput& triangle, const OptionalOutput& uv,
+            const OptionalOutput& normal) const {
+    const Rays& rays = input.rays;
+    check(rays);
+    HitArrays out;
+    out.t = output<float>("t_hit", t, "float32", rays, {});
+    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
+    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
+    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
+    run(rays, sort, stream, [&](const RayQuery& query) { mesh_->cast(query, out); });
+  }
+
+  void find_any(const RayInput& input, bool sort, OptionalStream stream,
+                const OptionalOutput& any) const {
+    check(input.rays);
+    HitArrays out;
+    out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
+    run(input.rays, sort, stream, [&](const RayQuery& query) { mesh_->find_any(query, out); });
+  }
+
+  void count(const RayInput& input, bool sort, OptionalStream stream,
+             const OptionalOutput& counts) const {
+    check(input.rays);
+    auto* const out = output<std::uint32_t>("out", counts, "uint32", input.rays, {});
+    run(input.rays, sort, stream, [&](const RayQuery& query) { mesh_->count(query, out); });
+  }
+
+  // allocate(entries) returns the arrays of the splits, rays, distances, triangles and weights.
+  nb::object list(const RayInput& input, bool sort, OptionalStream stream,
+                  const nb::callable& allocate) const {
+    check(input.rays);
+    nb::object results;
+    run(input.rays, sort, stream, [&](const RayQuery& query) {
+      mesh_->list(query, [&](const std::vector<std::int64_t>& splits) {
+        const nb::gil_scoped_acquire lock;
+        results = allocate(splits.back());
+        const auto arrays = nb::cast<std::vector<WriteArray>>(results);
+        if (arrays.size() != 5) throw Error(Exit::usage, "allocate: expected five arrays");
+        const auto bytes = splits.size() * sizeof splits.front();
+        simt::device_upload(input.rays.on_gpu ? mesh_->device().id : simt::DeviceId{},
+                            arrays[0].data(), splits.data(), bytes);
+        return ListArrays{
+            static_cast<std::uint32_t*>(arrays[1].data()), static_cast<float*>(arrays[2].data()),
+            static_cast<std::uint32_t*>(arrays[3].data()), static_cast<float*>(arrays[4].data())};
+      });
+    });
+    return results;
+  }
+
+  void render(const WriteArray& picture, const std::string& mode,
+              const std::optional<std::tuple<Triple, Triple>>& view, const std::string& up,
+              double fov, unsigned spp, std::uint32_t seed, bool denoise) const {
+    const ArrayFacts facts = ArrayFacts::of(picture);
+    render::RenderJob job;
+    job.mode = render::parse_mode(mode);
+    job.height = static_cast<unsigned>(facts.shape.at(0));
+    job.width = static_cast<unsigned>(facts.shape.at(1));
+    job.spp = spp;
+    job.seed = seed;
+    job.denoise = denoise;
+    if (up != "x" && up != "y" && up != "z")
+      throw Error(Exit::usage, "up '" + up + "': expected x, y or z");
+    job.camera.up = static_cast<unsigned>(up[0] - 'x');
+    job.camera.fov = static_cast<float>(fov);
+    std::optional<Camera> camera;
+    if (view) {
+      const auto& [eye, target] = *view;
+      camera = Camera{{std::get<0>(eye), std::get<1>(eye), std::get<2>(eye)},
+                      {std::get<0>(target), std::get<1>(target), std::get<2>(target)}};
+    }
+    job.progress = [](unsigned, unsigned) { raise_pending_signal(); };
+    const nb::gil_scoped_release released;
+    const simt::CallerDevice restored(mesh_->device().id);
+    const render::Image image = mesh_->render(job, camera);
+    std::memcpy(facts.data, image.pixels.data(), image.pixels.size() * sizeof(render::Rgb8));
+  }
+
+  nb::dict stats() const {
+    MeshStats stats;
+    {
+      const nb::gil_scoped_release released;
+      const simt::CallerDevice restored(mesh_->device().id);
+      stats = mesh_->stats();
+    }
+    nb::dict facts;
+    facts["nodes"] = stats.tree.inner + stats.tree.leaves;
+    facts["leaves"] = stats.tree.leaves;
+    facts["empty_leaves"] = stats.tree.empty_leaves;
+    facts["references"] = stats.tree.refs;
+    facts["largest_leaf"] = stats.tree.largest_leaf;
+    facts["depth"] = stats.tree.depth;
+    facts["sah_cost"] = stats.tree.sah_cost_1_1;
+    facts["hash"] = stats.tree.hash;
+    facts["complete"] = !stats.incomplete;
+    facts["build_ms"] = stats.build_ms;
+    facts["tree_bytes"] = stats.tree_bytes;
+    facts["record_bytes"] = stats.record_bytes;
+    facts["mesh_bytes"] = stats.mesh_bytes;
+    facts["builder_bytes"] = stats.builder_bytes;
+    return facts;
+  }
+
+  std::tuple<Triple, Triple> bounds() const {
+    const TracedMesh::Bounds box = mesh_->bounds();
+    return {{box.lo.x, box.lo.y, box.lo.z}, {box.hi.x, box.hi.y, box.hi.z}};
+  }
+  std::string device() const { return mesh_->device().key; }
+  bool watertight() const { return mesh_->watertight(); }
+  std::size_t vertices() const { return mesh_->vertices(); }
+  std::size_t triangles() const { return mesh_->triangles(); }
+
+ private:
+  static void wait(const simt::DeviceInfo& device, bool on_gpu, OptionalStream stream) {
+    if (on_gpu && stream) simt::wait_for_stream(device.id, *stream);
+  }
+
+  void check(const Rays& rays) const {
+    check_device("rays", rays.on_gpu, rays.gpu, mesh_->device());
+  }
+
+  template <class T>
+  static T* output(const char* what, const OptionalOutput& array, const char* type,
+                   const Rays& rays, const std::vector<std::size_t>& more) {
+    if (!array) return nullptr;
+    return static_cast<T*>(output_of(what, ArrayFacts::of(*array), type, rays, more));
+  }
+
+  template <class F>
+  void run(const Rays& rays, bool sort, OptionalStream stream, F query) const {
+    const nb::gil_scoped_release released;
+    const simt::CallerDevice restored(mesh_->device().id);
+    wait(mesh_->device(), rays.on_gpu, stream);
+    query(RayQuery{rays.arrays, rays.count, rays.on_gpu, sort, raise_pending_signal});
+  }
+
+  std::unique_ptr<TracedMesh> mesh_;
+};
+
+template <class T>
+nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
+  struct Owner {
+    std::vector<T> values;
+  };
+  auto* const owner = new Owner{std::move(values)};
+  const nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
+  const std::size_t shape[] = {owner->values.size() / 3, 3};
+  return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
+}
+
+// Vertices in the file's coordinates, and triangles.
+nb::tuple load_mesh(const std::string& source) {
+  std::vector<double> coordinates;
+  std::vector<std::uint32_t> indices;
+  {
+    const nb::gil_scoped_release released;
+    const scenes::Mesh mesh = scenes::load(source);
+    scenes::require_triangles(mesh, source);
+    for (const Vec3& v : mesh.vertices) {
+      const Vec3d p = mesh.origin + to_double(v);
+      coordinates.insert(coordinates.end(), {p.x, p.y, p.z});
+    }
+    for (const Triangle& t : mesh.triangles) indices.insert(indices.end(), t.v, t.v + 3);
+  }
+  return nb::make_tuple(to_numpy(std::move(coordinates)), to_numpy(std::move(indices)));
+}
+
+nb::dlpack::dtype type_of(const std::string& name) {
+  if (name == "float32") return nb::dtype<float>();
+  if (name == "float64") return nb::dtype<double>();
+  if (name == "int32") return nb::dtype<std::int32_t>();
+  if (name == "int64") return nb::dtype<std::int64_t>();
+  if (name == "uint32") return nb::dtype<std::uint32_t>();
+  if (name == "uint64") return nb::dtype<std::uint64_t>();
+  if (name == "bool") return nb::dtype<bool>();
+  throw Error(Exit::usage, "dtype '" + name + "': not supported");
+}
+
+// Another library's GPU array, which `owner` keeps alive.
+nb::ndarray<nb::array_api> wrap_gpu_array(std::uintptr_t pointer,
+                                          const std::vector<std::size_t>& shape,
+                                          const std::string& type, int gpu, nb::object owner) {
+  return {
+      reinterpret_cast<void*>(pointer), shape.size(), shape.data(), owner, nullptr, type_of(type),
+      nb::device::cuda::value,          gpu};
+}
+
+// A new array on a GPU.
+nb::ndarray<nb::array_api> new_gpu_array(const std::vector<std::size_t>& shape,
+                                         const std::string& type, int gpu) {
+  const nb::dlpack::dtype number = type_of(type);
+  std::size_t bytes = number.bits / 8;
+  for (const std::size_t extent : shape) bytes *= extent;
+  auto* const memory = new simt::Memory(simt::DeviceId{simt::DeviceKind::cuda, gpu, 0},
+                                        std::max<std::size_t>(bytes, 1));
+  const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<simt::Memory*>(p); });
+  return {memory->data(),          shape.size(), shape.data(), owner, nullptr, number,
+          nb::device::cuda::value, gpu};
+}
+
+}  // namespace
+
+}  // namespace heapwood::python
+
+NB_MODULE(_core, m) {
+  using namespace heapwood::python;
+  nb::register_exception_translator(translate);
+  m.attr("has_cuda") = heapwood::simt::has_cuda;
+  nb::class_<RayInput>(m, "RayInput")
+      .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float>(),
+           nb::arg("origins"), nb::arg("directions").none(), nb::arg("t_min").none(),
+           nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"))
+      .def_prop_ro("shape", &RayInput::shape)
+      .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; })
+      .def_prop_ro("on_gpu", [](const RayInput& input) { return input.rays.on_gpu; });
+  nb::class_<Scene>(m, "Scene")
+      .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
+                    const std::string&, const std::string&, std::size_t, OptionalStream>(),
+           nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
+           nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
+           nb::arg("stream").none())
+      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("stream").none())
+      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
+           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("out"))
+      .def("count", &Scene::count, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("out"))
+      .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("allocate"))
+      .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
+           nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"), nb::arg("denoise"))
+      .def("stats", &Scene::stats)
+      .def_prop_ro("bounds", &Scene::bounds)
+      .def_prop_ro("device", &Scene::device)
+      .def_prop_ro("watertight", &Scene::watertight)
+      .def_prop_ro("vertices", &Scene::vertices)
+      .def_prop_ro("triangles", &Scene::triangles);
+  m.def("load_mesh", &load_mesh, nb::arg("source"));
+  m.def("wrap_gpu_array", &wrap_gpu_array, nb::arg("pointer"), nb::arg("shape"), nb::arg("dtype"),
+        nb::arg("gpu"), nb::arg("owner"));
+  m.def("new_gpu_array", &new_gpu_array, nb::arg("shape"), nb::arg("dtype"), nb::arg("gpu"));
+}

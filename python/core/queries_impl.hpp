@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The functions of Queries for one launcher. Included by queries_cpu.cpp and queries_cuda.cu.
+#pragma once
+
+#include "python/core/queries.hpp"
+#include "python/core/query_kernels.hpp"
+#include "python/core/ray_sort.hpp"
+#include "render/backend_impl.hpp"
+
+namespace heapwood::python {
+
+template <class Launcher>
+struct QueriesOf {
+  using Warp = typename Launcher::Warp;
+  static constexpr bool serial = Warp::width == 1;
+
+  // No time limit: the caller's rays take as long as they take.
+  template <class Kernel>
+  static void launch(const simt::DeviceId& device, const Kernel& kernel, std::size_t rays) {
+    const simt::LaunchLimits limits{.seconds = 1e9, .what = "tracing rays"};
+    const Launcher launcher(device);
+    if constexpr (serial) {
+      // A thread takes longer to start than a few rays take.
+      constexpr std::size_t min_rays_per_thread = 512;
+      const std::size_t wanted = rays / min_rays_per_thread + 1;
+      launcher.launch(kernel,
+                      static_cast<unsigned>(std::min<std::size_t>(
+                          wanted, launcher.template resident_warps<Kernel>())),
+                      limits);
+    } else {
+      launcher.launch_independent(
+          kernel, static_cast<unsigned>((rays + Warp::width - 1) / Warp::width), limits);
+    }
+  }
+
+  static RaysInOrder in_order(const RayJob& job) { return {job.rays, job.order, job.count}; }
+
+  static void sort(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
+                   std::size_t count, std::uint32_t* order) {
+    sort_rays(Launcher(device), rays, bounds, count, order);
+  }
+
+  template <bool Any>
+  static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                    const HitArrays& out) {
+    const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
+      launch(device, CastKernel<Intersection, Any>{view.tree, in_order(job), out}, job.count);
+    };
+    if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
+    if constexpr (serial) {
+      // Packets find the closest hits of rays faster than single rays find any.
+      const auto view = render::view<kdtree::FastIntersection>(scene);
+      launch(device, PacketKernel{view.tree, in_order(job), out}, job.count);
+    } else {
+      with(render::view<render::ScratchIntersection>(scene));
+    }
+  }
+
+  static void cast(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                   const HitArrays& out) {
+    trace<false>(device, scene, job, out);
+  }
+  static void find_any(const simt::DeviceId& device, const render::SceneData& scene,
+                       const RayJob& job, const HitArrays& out) {
+    trace<true>(device, scene, job, out);
+  }
+
+  static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                    std::uint32_t* counts) {
+    const auto view = render::view<NextHitTest>(scene);
+    launch(device, CountKernel{view.tree, in_order(job), counts}, job.count);
+  }
+
+  static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                   const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
+    const auto view = render::view<NextHitTest>(scene);
+    launch(device, ListKernel{view.tree, in_order(job), splits, first_ray, out}, job.count);
+  }
+
+  static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,
+                                   const Vec3d& mesh_origin, Vec3* to, std::size_t count) {
+    const std::uint64_t none = count;
+    simt::Buffer<std::uint64_t> first_invalid(device, std::span(&none, 1));
+    Launcher(device).for_each(count, LoadVertices{from, mesh_origin, to, first_invalid.data()});
+    return first_invalid.download().front();
+  }
+
+  static constexpr Queries table{&sort, &cast, &find_any, &count, &list, &load_vertices};
+};
+
+}  // namespace heapwood::python

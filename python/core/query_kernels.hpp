@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// The kernels of ray queries, for every launcher of simt/. They read rays from the caller's arrays
+// and write results to them: between, a ray is in registers on a GPU, and a block of rays in
+// the cache of a CPU thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "python/core/next_hit.hpp"
+#include "python/core/ray_arrays.hpp"
+#include "render/kernel.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::python {
+
+// Which rays a launch traces, and in which order.
+struct RaysInOrder {
+  RayArrays rays;
+  const std::uint32_t* order = nullptr;  // nullptr: as they are
+  std::size_t count = 0;
+
+  SIMT_INLINE std::size_t index(std::size_t k) const { return order != nullptr ? order[k] : k; }
+};
+
+// Calls f(k) for the rays of this warp's lane. A CPU thread takes blocks of adjacent rays and ends
+// within one block of an abort; on a GPU the launch has a lane per ray.
+template <class Warp, class F>
+SIMT_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
+  if constexpr (Warp::width == 1) {
+    constexpr std::size_t block = 256;
+    for (std::size_t begin = warp.worker() * block; begin < count && !warp.aborted();
+         begin += warp.workers() * block) {
+      const std::size_t end = begin + block < count ? begin + block : count;
+      for (std::size_t k = begin; k < end; ++k) f(k);
+    }
+  } else {
+    const std::size_t k = std::size_t{warp.worker()} * Warp::width + warp.lane();
+    if (k < count) f(k);
+  }
+}
+
+// Closest hits, or with Any whether there is a hit, one ray at a time.
+template <class Intersection, bool Any>
+struct CastKernel {
+  using Scratch = render::SlopeScratch;
+  // As render::TraceKernel, and for the same reasons.
+  static constexpr unsigned block_threads = 64;
+  static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
+
+  kdtree::TreeView<Intersection> tree;
+  RaysInOrder in;
+  HitArrays out;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    for_rays(warp, in.count, [&](std::size_t k) {
+      const std::size_t i = in.index(k);
+      const kdtree::Ray ray = in.rays.ray(i);
+      const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
+      kdtree::Hit hit;
+      if constexpr (Any) {
+        if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
+      } else {
+        kdtree::NoCounters none;
+        hit = kdtree::closest_hit(tree, test, ray, none);
+      }
+      out.put(i, hit);
+    });
+  }
+};
+
+// Closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp); they also tell whether
+// there is a hit.
+struct PacketKernel {
+  struct Scratch {
+    std::vector<kdtree::Ray> rays;
+    std::vector<kdtree::Hit> hits;
+  };
+
+  kdtree::TreeView<kdtree::FastIntersection> tree;
+  RaysInOrder in;
+  HitArrays out;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch& scratch) const {
+    // Long enough that closest_hits() finds neighbours, short enough that every thread gets
+    // several blocks and that a block stays in the cache.
+    constexpr std::size_t min_block = 4096, max_block = 16384;
+    const std::size_t block = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
+    for (std::size_t begin = warp.worker() * block; begin < in.count && !warp.aborted();
+         begin += warp.workers() * block) {
+      const std::size_t size = std::min(block, in.count - begin);
+      scratch.rays.resize(size);
+      scratch.hits.resize(size);
+      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.rays.ray(in.index(begin + k));
+      kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
+      for (std::size_t k = 0; k < size; ++k) out.put(in.index(begin + k), scratch.hits[k]);
+    }
+  }
+};
+
+// The number of hits of each ray.
+struct CountKernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 128;
+  static constexpr unsigned blocks_per_multiprocessor = 8;
+
+  kdtree::TreeView<NextHitTest> tree;
+  RaysInOrder in;
+  std::uint32_t* counts;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    for_rays(warp, in.count, [&](std::size_t k) {
+      const std::size_t i = in.index(k);
+      std::uint32_t count = 0;
+      for_each_hit(tree, in.rays.ray(i), [&](const kdtree::Hit&) {
+        ++count;
+        return (count & 255u) != 0 || !warp.aborted();
+      });
+      counts[i] = count;
+    });
+  }
+};
+
+// All hits of each ray. The entries of ray i begin at splits[i] and are as many as CountKernel has
+// counted.
+struct ListKernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 128;
+  static constexpr unsigned blocks_per_multiprocessor = 8;
+
+  kdtree::TreeView<NextHitTest> tree;
+  RaysInOrder in;
+  const std::int64_t* splits;  // one more than rays
+  std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
+  ListArrays out;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    for_rays(warp, in.count, [&](std::size_t k) {
+      const std::size_t i = in.index(k);
+      std::int64_t at = splits[i];
+      const std::int64_t end = splits[i + 1];
+      if (at == end) return;
+      for_each_hit(tree, in.rays.ray(i), [&](const kdtree::Hit& hit) {
+        out.ray[at] = first_ray + static_cast<std::uint32_t>(i);
+        out.t[at] = hit.t;
+        out.triangle[at] = hit.triangle;
+        out.uv[2 * at] = hit.u;
+        out.uv[2 * at + 1] = hit.v;
+        return ++at < end;
+      });
+    });
+  }
+};
+
+// Reads the caller's vertices, for a launcher's for_each. The first one that is not finite, or not
+// in single precision, is named in `first_invalid`.
+struct LoadVertices {
+  Rows from;
+  Vec3d mesh_origin;
+  Vec3* to;
+  std::uint64_t* first_invalid;
+
+  SIMT_FN void operator()(std::size_t i) const {
+    const Vec3 v{static_cast<float>(from.at(i, 0) - mesh_origin.x),
+                 static_cast<float>(from.at(i, 1) - mesh_origin.y),
+                 static_cast<float>(from.at(i, 2) - mesh_origin.z)};
+    to[i] = v;
+    if ((v.x * 0.0f + v.y * 0.0f) + v.z * 0.0f == 0) return;
+    simt::atomic_ref<std::uint64_t> first(*first_invalid);
+    // relaxed: the host reads the word after the launch.
+    std::uint64_t before = first.load(simt::relaxed);
+    while (i < before && !first.compare_exchange_weak(before, i, simt::relaxed, simt::relaxed)) {
+    }
+  }
+};
+
+}  // namespace heapwood::python

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// The arrays of a ray query as kernels see them: the caller's rays and the results, in the memory
+// of one device. Coordinates are the caller's; rays are moved to the mesh's origin when they are
+// read.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "geometry/triangle.hpp"
+#include "geometry/vec3d.hpp"
+#include "kdtree/traverse/ray.hpp"
+#include "simt/config.hpp"
+
+namespace heapwood::python {
+
+// Rows of numbers, float or double; row i begins at number i * stride. Stride 0 repeats one row.
+struct Rows {
+  const void* data = nullptr;
+  std::size_t stride = 0;
+  bool is_double = false;
+
+  SIMT_INLINE double at(std::size_t i, unsigned column = 0) const {
+    const std::size_t k = i * stride + column;
+    return is_double ? static_cast<const double*>(data)[k]
+                     : static_cast<double>(static_cast<const float*>(data)[k]);
+  }
+  std::size_t number_bytes() const { return is_double ? sizeof(double) : sizeof(float); }
+  // The rows from `first` on.
+  Rows from(std::size_t first) const {
+    return {static_cast<const std::byte*>(data) + first * stride * number_bytes(), stride,
+            is_double};
+  }
+};
+
+// One end of the rays' intervals: a number per ray, or one for all.
+struct RayEnd {
+  Rows each;  // without data: `all` is meant
+  float all = 0;
+
+  SIMT_INLINE float at(std::size_t i) const {
+    return each.data != nullptr ? static_cast<float>(each.at(i)) : all;
+  }
+};
+
+struct RayArrays {
+  Rows origins, directions;
+  RayEnd t_min, t_max;
+  Vec3d mesh_origin;
+
+  // A ray with a coordinate that is not finite in single precision, without a direction or with an
+  // empty interval misses everything. A t_min below 0 counts as 0.
+  SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
+    constexpr float max_float = std::numeric_limits<float>::max();
+    kdtree::Ray ray{
+        {static_cast<float>(origins.at(i, 0) - mesh_origin.x),
+         static_cast<float>(origins.at(i, 1) - mesh_origin.y),
+         static_cast<float>(origins.at(i, 2) - mesh_origin.z)},
+        t_min.at(i),
+        {static_cast<float>(directions.at(i, 0)), static_cast<float>(directions.at(i, 1)),
+         static_cast<float>(directions.at(i, 2))},
+        t_max.at(i)};
+    if (ray.tmin < 0) ray.tmin = 0;
+    if (ray.tmax > max_float) ray.tmax = max_float;
+    const Vec3 o = ray.origin, d = ray.direction;
+    // The sum is NaN if one of the coordinates is infinite or NaN.
+    const float sum = (o.x + o.y + o.z + d.x + d.y + d.z) * 0.0f;
+    const bool valid = sum == 0 && (d.x != 0 || d.y != 0 || d.z != 0) && ray.tmin < ray.tmax;
+    if (!valid) ray = {{0, 0, 0}, 0, {0, 0, 1}, -1};
+    return ray;
+  }
+  RayArrays from(std::size_t first) const {
+    RayArrays rest = *this;
+    rest.origins = origins.from(first);
+    rest.directions = directions.from(first);
+    if (t_min.each.data != nullptr) rest.t_min.each = t_min.each.from(first);
+    if (t_max.each.data != nullptr) rest.t_max.each = t_max.each.from(first);
+    return rest;
+  }
+};
+
+// Results per ray; an array that is nullptr is not wanted.
+struct HitArrays {
+  float* t = nullptr;
+  std::uint32_t* triangle = nullptr;
+  float* uv = nullptr;             // 2 per ray
+  float* normal = nullptr;         // 3 per ray
+  std::uint8_t* any = nullptr;     // whether there is a hit
+  const Vec3* vertices = nullptr;  // of the mesh, for normals
+  const Triangle* triangles = nullptr;
+
+  SIMT_INLINE void put(std::size_t i, const kdtree::Hit& hit) const {
+    const bool found = hit.found();
+    if (t != nullptr) t[i] = found ? hit.t : HUGE_VALF;
+    if (triangle != nullptr) triangle[i] = hit.triangle;
+    if (uv != nullptr) {
+      uv[2 * i] = found ? hit.u : 0;
+      uv[2 * i + 1] = found ? hit.v : 0;
+    }
+    if (normal != nullptr) put_normal(i, hit);
+    if (any != nullptr) any[i] = found ? 1 : 0;
+  }
+  HitArrays from(std::size_t first) const {
+    HitArrays rest = *this;
+    if (t != nullptr) rest.t += first;
+    if (triangle != nullptr) rest.triangle += first;
+    if (uv != nullptr) rest.uv += 2 * first;
+    if (normal != nullptr) rest.normal += 3 * first;
+    if (any != nullptr) rest.any += first;
+    return rest;
+  }
+
+ private:
+  // The unit normal of the triangle's winding order; 0 for a miss. In double precision, in which
+  // products of tiny and huge edges stay in range.
+  SIMT_INLINE void put_normal(std::size_t i, const kdtree::Hit& hit) const {
+    double x = 0, y = 0, z = 0, scale = 0;
+    if (hit.found()) {
+      const Triangle& at = triangles[hit.triangle];
+      const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
+                  c = to_double(vertices[at.v[2]]) - a;
+      x = b.y * c.z - b.z * c.y;
+      y = b.z * c.x - b.x * c.z;
+      z = b.x * c.y - b.y * c.x;
+      scale = 1 / std::sqrt(x * x + y * y + z * z);
+    }
+    normal[3 * i] = static_cast<float>(x * scale);
+    normal[3 * i + 1] = static_cast<float>(y * scale);
+    normal[3 * i + 2] = static_cast<float>(z * scale);
+  }
+};
+
+// All hits of all rays: those of ray i are entries [splits[i], splits[i + 1]), sorted by distance,
+// and by triangle at the same distance.
+struct ListArrays {
+  std::uint32_t* ray = nullptr;
+  float* t = nullptr;
+  std::uint32_t* triangle = nullptr;
+  float* uv = nullptr;  // 2 per entry
+
+  ListArrays from(std::size_t first) const {
+    return {ray + first, t + first, triangle + first, uv + 2 * first};
+  }
+};
+
+}  // namespace heapwood::python

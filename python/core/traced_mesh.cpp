@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+#include "python/core/traced_mesh.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "kdtree/traverse/triangle_records.hpp"
+#include "python/core/queries.hpp"
+#include "render/auto_camera.hpp"
+
+namespace heapwood::python {
+
+namespace {
+
+constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
+constexpr double build_seconds = 3600;
+// Rays between two chances to interrupt a query.
+constexpr std::size_t max_batch = std::size_t{1} << 22;
+
+std::string to_text(const Rows& vertices, std::size_t i) {
+  return "(" + std::to_string(vertices.at(i, 0)) + ", " + std::to_string(vertices.at(i, 1)) + ", " +
+         std::to_string(vertices.at(i, 2)) + ")";
+}
+
+Rows rows_of(const MeshArray& array) {
+  return {array.data, 3, array.type == MeshArray::Type::float64};
+}
+
+std::size_t bytes_of(const MeshArray& array) {
+  const bool wide = array.type == MeshArray::Type::float64 ||
+                    array.type == MeshArray::Type::int64 || array.type == MeshArray::Type::uint64;
+  return array.rows * 3 * (wide ? 8 : 4);
+}
+
+// The array in host memory.
+class OnHost {
+ public:
+  OnHost(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
+    if (!array.on_gpu) return;
+    copy_.resize(bytes_of(array));
+    if (!copy_.empty()) simt::device_download(device, copy_.data(), array.data, copy_.size());
+    array_.data = copy_.data();
+    array_.on_gpu = false;
+  }
+  const MeshArray& array() const { return array_; }
+
+ private:
+  MeshArray array_;
+  std::vector<std::byte> copy_;
+};
+
+template <class Index>
+std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
+  const auto* const from = static_cast<const Index*>(array.data);
+  std::vector<Triangle> triangles(array.rows);
+  for (std::size_t i = 0; i < array.rows; ++i) {
+    for (unsigned k = 0; k < 3; ++k) {
+      const Index v = from[3 * i + k];
+      if (v < 0 || static_cast<std::uint64_t>(v) >= vertices) {
+        throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) + " refers to vertex " +
+                                     std::to_string(v) + ", but there are " +
+                                     std::to_string(vertices));
+      }
+      triangles[i].v[k] = static_cast<std::uint32_t>(v);
+    }
+  }
+  return triangles;
+}
+
+std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
+  switch (array.type) {
+    case MeshArray::Type::int32:
+      return triangles_of<std::int32_t>(array, vertices);
+    case MeshArray::Type::int64:
+      return triangles_of<std::int64_t>(array, vertices);
+    case MeshArray::Type::uint32:
+      return triangles_of<std::uint32_t>(array, vertices);
+    default:
+      return triangles_of<std::uint64_t>(array, vertices);
+  }
+}
+
+[[noreturn]] void reject_vertex(std::size_t i, const std::string& coordinates) {
+  throw Error(Exit::scene, "vertices: vertex " + std::to_string(i) +
+                               " is not finite in single precision" +
+                               (coordinates.empty() ? "" : " " + coordinates));
+}
+
+void check_finite(const Rows& vertices, std::size_t count) {
+  constexpr double max_float = std::numeric_limits<float>::max();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      if (!(std::abs(vertices.at(i, axis)) <= max_float)) reject_vertex(i, to_text(vertices, i));
+    }
+  }
+}
+
+Vec3d moved_back(const Vec3d& origin, const Vec3& v) { return origin + to_double(v); }
+
+}  // namespace
+
+TracedMesh::TracedMesh(const MeshArray& vertices, const MeshArray& triangles,
+                       const MeshOptions& options)
+    : options_(options) {
+  load(vertices, triangles);
+  build();
+}
+
+void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
+  constexpr std::size_t max_triangles = (std::size_t{1} << 28) - 1;
+  if (triangles.rows == 0)
+    throw Error(Exit::scene, "triangles: there are none: a scene needs at least one");
+  if (triangles.rows > max_triangles) {
+    throw Error(Exit::scene, "triangles: " + std::to_string(triangles.rows) + ": at most " +
+                                 std::to_string(max_triangles) + " in a scene");
+  }
+  if (vertices.rows > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(Exit::scene,
+                "vertices: " + std::to_string(vertices.rows) + ": at most 2^32 - 1 in a scene");
+  }
+  const simt::DeviceId& device = options_.device.id;
+  const OnHost corners(vertices, device), indices(triangles, device);
+  const Rows rows = rows_of(corners.array());
+  check_finite(rows, vertices.rows);
+  scenes::Mesh mesh;
+  mesh.triangles = triangles_of(indices.array(), vertices.rows);
+  if (rows.is_double) {
+    scenes::place_vertices(mesh, {static_cast<const double*>(rows.data), 3 * vertices.rows});
+  } else {
+    const auto* const first = static_cast<const Vec3*>(rows.data);
+    mesh.vertices.assign(first, first + vertices.rows);
+    scenes::place_vertices(mesh);
+  }
+  origin_ = mesh.origin;
+  const kdtree::MeshView view{mesh.vertices, mesh.triangles};
+  coarse_ = render::is_coarse(view, scenes::bounds(mesh));
+  mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
+  workspace_ = std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
+}
+
+// As `--pool fast` of the command line.
+std::size_t TracedMesh::first_pool() const {
+  const alloc::AllocatorTraits& traits = *options_.allocator->traits;
+  const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
+  const std::size_t warps =
+      options_.device.multiprocessors * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
+  const std::size_t needed =
+      kdtree::Workspace::suggested_pool(triangles(), kdtree::RefKind::clipped, !traits.lower_bound);
+  const std::size_t cached =
+      std::min(warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16);
+  return alloc::round_up(std::max(needed + cached, min_pool), pool_unit);
+}
+
+bool TracedMesh::enlarge_pool() {
+  const std::size_t now = workspace_->pool().bytes, more = alloc::round_up(now / 2 * 3, pool_unit);
+  std::size_t available = simt::device_available(options_.device.id);
+  if (options_.device.id.kind == simt::DeviceKind::cuda) available += now;
+  if (more > std::min(available / 10 * 9, 64 * first_pool())) return false;
+  workspace_->resize_pool(more);
+  return true;
+}
+
+void TracedMesh::build() {
+  const simt::DeviceId& device = options_.device.id;
+  has_tree_ = false;
+  ordered_ = {};
+  const registry::CompiledAllocator& allocator = *options_.allocator->on(device.kind);
+  kdtree::BuildOptions options;
+  options.costs = options_.costs;
+  options.seconds = build_seconds;
+  kdtree::BuildRun run = allocator.build(*workspace_, options);
+  while (run.incomplete && enlarge_pool()) run = allocator.build(*workspace_, options);
+  incomplete_ = run.incomplete;
+  build_ms_ = run.ms;
+  tree_ = workspace_->device_tree();
+  if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
+    // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build:
+    // not for a mesh that moves.
+    const kdtree::Tree tree = workspace_->download();
+    ordered_ = {simt::Buffer<kdtree::Node>(device, tree.nodes),
+                simt::Buffer<std::uint32_t>(device, tree.refs)};
+    render::backend(device).order(device, ordered_);
+    tree_ = {ordered_.nodes.data(), ordered_.refs.data(), ordered_.refs.size(), tree.bounds};
+  }
+  // After a move far from the mesh's origin the fast test would lose rays.
+  constexpr float max_distance_in_extents = 16;
+  const bool is_far =
+      kdtree::reach_of(tree_.bounds) > max_distance_in_extents * length(tree_.bounds.extent());
+  watertight_ = options_.watertight || coarse_ || is_far;
+  fill_records();
+  has_tree_ = true;
+}
+
+void TracedMesh::fill_records() {
+  const simt::DeviceId& device = options_.device.id;
+  const std::size_t bytes = tree_.ref_count * sizeof(kdtree::PlaneRecord);
+  if (bytes > records_.bytes()) {
+    records_ = {};
+    records_ = simt::Memory(device, bytes + bytes / 8);
+  }
+  has_corner_records_ = false;
+  stats_.reset();
+  render::backend(device).fill_records(device, data(watertight_), records_.data());
+}
+
+render::SceneData TracedMesh::data(bool watertight) const {
+  return {watertight,
+          tree_.nodes,
+          records_.data(),
+          tree_.refs,
+          tree_.ref_count,
+          mesh_->vertices.data(),
+          mesh_->triangles.data(),
+          static_cast<std::uint32_t>(mesh_->triangles.size()),
+          tree_.bounds,
+          {}};
+}
+
+render::SceneData TracedMesh::corner_data() const {
+  render::SceneData scene = data(true);
+  if (watertight_) return scene;
+  const simt::DeviceId& device = options_.device.id;
+  const std::lock_guard lock(lazy_mutex_);
+  if (!has_corner_records_) {
+    const std::size_t bytes = tree_.ref_count * sizeof(kdtree::CornerRecord);
+    if (bytes > corner_records_.bytes()) {
+      corner_records_ = {};
+      corner_records_ = simt::Memory(device, bytes + bytes / 8);
+    }
+    render::backend(device).fill_records(device, scene, corner_records_.data());
+    has_corner_records_ = true;
+  }
+  scene.records = corner_records_.data();
+  return scene;
+}
+
+void TracedMesh::require_tree() const {
+  if (!has_tree_)
+    throw Error(Exit::failed, "scene: the last update() failed: update it again before a query");
+}
+
+void TracedMesh::update(const MeshArray& vertices) {
+  const std::unique_lock lock(mutex_);
+  if (vertices.rows != mesh_->vertices.size()) {
+    throw Error(Exit::usage, "vertices: " + std::to_string(vertices.rows) + ": expected " +
+                                 std::to_string(mesh_->vertices.size()) +
+                                 ", as many as the scene has; a mesh with others is a new scene");
+  }
+  const simt::DeviceId& device = options_.device.id;
+  const StagingPool::Lease staging(staging_, device);
+  Rows rows = rows_of(vertices);
+  if (device.kind == simt::DeviceKind::cuda && !vertices.on_gpu)
+    rows.data = (*staging).copy(vertices.data, bytes_of(vertices));
+  if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
+  const std::size_t invalid =
+      queries(device).load_vertices(device, rows, origin_, next_vertices_.data(), vertices.rows);
+  if (invalid < vertices.rows)
+    reject_vertex(invalid, vertices.on_gpu ? "" : to_text(rows_of(vertices), invalid));
+  std::swap(mesh_->vertices, next_vertices_);
+  has_moved_ = true;
+  build();
+}
+
+template <class F>
+void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, F f) const {
+  const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
+  const bool staged = gpu && !query.on_gpu;
+  const std::size_t bytes = (staged ? Staging::ray_bytes(query.rays) + result_bytes : 0) +
+                            (query.sort ? sizeof(std::uint32_t) : 0);
+  // Resident rays of a GPU need no batches: a launch ends soon.
+  std::size_t batch = gpu && query.on_gpu ? query.count : max_batch;
+  if (bytes > 0) batch = std::min(batch, std::max<std::size_t>(options_.batch_bytes / bytes, 4096));
+  for (std::size_t first = 0; first < query.count; first += batch) {
+    if (first > 0 && query.between_batches) query.between_batches();
+    f(first, std::min(batch, query.count - first), staged);
+  }
+}
+
+const std::uint32_t* TracedMesh::sorted(const RayQuery& query, const RayArrays& rays,
+                                        std::size_t count, Staging& staging) const {
+  if (!query.sort || count < 2) return nullptr;
+  std::uint32_t* const order = staging.order(count);
+  const simt::DeviceId& device = options_.device.id;
+  queries(device).sort(device, rays, tree_.bounds, count, order);
+  return order;
+}
+
+void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const render::SceneData scene = data(watertight_);
+  const StagingPool::Lease lease(staging_, device);
+  Staging& staging = *lease;
+  out.vertices = scene.vertices;
+  out.triangles = scene.triangles;
+  RayQuery moved = query;
+  moved.rays.mesh_origin = origin_;
+  constexpr std::size_t max_result_bytes = 28;
+  for_batches(moved, max_result_bytes, [&](std::size_t first, std::size_t count, bool staged) {
+    RayJob job{moved.rays.from(first), nullptr, count};
+    const HitArrays wanted = out.from(first);
+    if (staged) job.rays = staging.upload(job.rays, count);
+    const HitArrays results = staged ? staging.results(wanted, count) : wanted;
+    job.order = sorted(query, job.rays, count, staging);
+    (any ? queries(device).find_any : queries(device).cast)(device, scene, job, results);
+    if (staged) staging.download(wanted, count);
+  });
+}
+
+void TracedMesh::cast(const RayQuery& query, HitArrays out) const { trace(false, query, out); }
+void TracedMesh::find_any(const RayQuery& query, HitArrays out) const { trace(true, query, out); }
+
+void TracedMesh::count(const RayQuery& query, std::uint32_t* counts) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const render::SceneData scene = corner_data();
+  const StagingPool::Lease lease(staging_, device);
+  Staging& staging = *lease;
+  RayQuery moved = query;
+  moved.rays.mesh_origin = origin_;
+  for_batches(moved, sizeof *counts, [&](std::size_t first, std::size_t count, bool staged) {
+    RayJob job{moved.rays.from(first), nullptr, count};
+    if (staged) job.rays = staging.upload(job.rays, count);
+    job.order = sorted(query, job.rays, count, staging);
+    std::uint32_t* const results = staged ? staging.counts(count) : counts + first;
+    queries(device).count(device, scene, job, results);
+    if (staged) simt::device_download(device, counts + first, results, count * sizeof *counts);
+  });
+}
+
+void TracedMesh::list(
+    const RayQuery& query,
+    const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const render::SceneData scene = corner_data();
+  const StagingPool::Lease lease(staging_, device);
+  Staging& staging = *lease;
+  RayQuery moved = query;
+  moved.rays.mesh_origin = origin_;
+
+  std::vector<std::uint32_t> counts(query.count);
+  for_batches(moved, sizeof(std::uint32_t), [&](std::size_t first, std::size_t count, bool staged) {
+    RayJob job{moved.rays.from(first), nullptr, count};
+    if (staged) job.rays = staging.upload(job.rays, count);
+    job.order = sorted(query, job.rays, count, staging);
+    std::uint32_t* const results = staging.counts(count);
+    queries(device).count(device, scene, job, results);
+    simt::device_download(device, counts.data() + first, results, count * sizeof *results);
+  });
+  std::vector<std::int64_t> splits(query.count + 1);
+  for (std::size_t i = 0; i < query.count; ++i) splits[i + 1] = splits[i] + counts[i];
+  const ListArrays out = allocate(splits);
+  if (splits.back() == 0) return;
+
+  for_batches(moved, sizeof(std::int64_t), [&](std::size_t first, std::size_t count, bool staged) {
+    const std::int64_t begin = splits[first], entries = splits[first + count] - begin;
+    if (entries == 0) return;
+    RayJob job{moved.rays.from(first), nullptr, count};
+    if (staged) job.rays = staging.upload(job.rays, count);
+    job.order = sorted(query, job.rays, count, staging);
+    // Where this batch's entries begin in the results' arrays.
+    std::vector<std::int64_t> begins(
+        splits.begin() + static_cast<std::ptrdiff_t>(first),
+        splits.begin() + static_cast<std::ptrdiff_t>(first + count) + 1);
+    for (std::int64_t& at : begins) at -= begin;
+    const ListArrays wanted = out.from(static_cast<std::size_t>(begin));
+    const ListArrays results =
+        staged ? staging.list_results(static_cast<std::size_t>(entries)) : wanted;
+    queries(device).list(device, scene, job, staging.splits(begins.data(), begins.size()),
+                         static_cast<std::uint32_t>(first), results);
+    if (staged) staging.download(wanted, static_cast<std::size_t>(entries));
+  });
+}
+
+bool TracedMesh::watertight() const {
+  const std::shared_lock lock(mutex_);
+  return watertight_;
+}
+
+MeshStats TracedMesh::stats() const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const std::lock_guard lazy(lazy_mutex_);
+  if (!stats_) stats_ = kdtree::measure(workspace_->download(), options_.costs);
+  MeshStats stats;
+  stats.tree = *stats_;
+  stats.incomplete = incomplete_;
+  stats.build_ms = build_ms_;
+  stats.tree_bytes = (stats_->inner + stats_->leaves) * sizeof(kdtree::Node) +
+                     stats_->refs * sizeof(std::uint32_t);
+  stats.record_bytes = records_.bytes() + corner_records_.bytes();
+  stats.mesh_bytes = mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
+  stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
+  return stats;
+}
+
+TracedMesh::Bounds TracedMesh::bounds() const {
+  const std::shared_lock lock(mutex_);
+  return {moved_back(origin_, tree_.bounds.lo), moved_back(origin_, tree_.bounds.hi)};
+}
+
+render::Image TracedMesh::render(render::RenderJob job, const std::optional<Camera>& camera) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const std::vector<Vec3> vertices = mesh_->vertices.download();
+  const std::vector<Triangle> triangles = mesh_->triangles.download();
+  const render::Scene scene(device, workspace_->download(), {vertices, triangles}, watertight_);
+  if (camera) {
+    job.camera.eye = to_float(camera->eye - origin_);
+    job.camera.target = to_float(camera->target - origin_);
+  } else {
+    const auto aspect = static_cast<float>(job.width) / static_cast<float>(job.height);
+    job.camera = render::auto_camera(scene, job.camera.up, aspect);
+  }
+  return render::render(job, scene);
+}
+
+}  // namespace heapwood::python

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// A mesh, its tree and its triangle records in the memory of a device, for queries with the
+// caller's rays and for new vertices: hw.Scene without Python.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+#include "kdtree/check/quality.hpp"
+#include "python/core/ray_arrays.hpp"
+#include "python/core/staging.hpp"
+#include "registry/registry.hpp"
+#include "render/renderer.hpp"
+#include "scenes/mesh.hpp"
+
+namespace heapwood::python {
+
+// The caller's array with three numbers per row.
+struct MeshArray {
+  enum class Type { float32, float64, int32, int64, uint32, uint64 };
+  const void* data = nullptr;
+  std::size_t rows = 0;
+  Type type = Type::float32;
+  bool on_gpu = false;
+};
+
+struct MeshOptions {
+  simt::DeviceInfo device;
+  bool watertight = false;
+  const registry::RegisteredAllocator* allocator = nullptr;  // of the builds
+  kdtree::SahCosts costs;
+  // Max bytes of copies of the caller's arrays, per query.
+  std::size_t batch_bytes = std::size_t{256} << 20;
+};
+
+// Rays and results are in one kind of memory: the host's, or that of the mesh's GPU.
+struct RayQuery {
+  RayArrays rays;
+  std::size_t count = 0;
+  bool on_gpu = false;
+  bool sort = false;
+  std::function<void()> between_batches;  // may throw; ends the query
+};
+
+struct MeshStats {
+  kdtree::TreeStats tree;
+  bool incomplete = false;  // for lack of memory: larger leaves
+  std::size_t tree_bytes = 0, record_bytes = 0, mesh_bytes = 0;
+  std::size_t builder_bytes = 0;  // kept for the next update()
+  double build_ms = 0;            // of the last build's kernel
+};
+
+struct Camera {
+  Vec3d eye, target;  // in the caller's coordinates
+};
+
+// Any thread may call any function. Queries run side by side; update() waits for them. Functions
+// throw Error: Exit::scene for vertices and triangles that are not a mesh.
+class TracedMesh {
+ public:
+  TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options);
+
+  const simt::DeviceInfo& device() const { return options_.device; }
+  std::size_t vertices() const { return mesh_->vertices.size(); }
+  std::size_t triangles() const { return mesh_->triangles.size(); }
+
+  // Replaces all vertices and builds a new tree. After an error for the vertices the mesh is as
+  // before; after any other one queries throw until an update succeeds.
+  void update(const MeshArray& vertices);
+
+  // `out` has `count` rows of each wanted result.
+  void cast(const RayQuery& query, HitArrays out) const;
+  void find_any(const RayQuery& query, HitArrays out) const;
+  void count(const RayQuery& query, std::uint32_t* counts) const;
+  // `allocate` gets the splits, one more than rays, and returns the arrays to be filled.
+  void list(const RayQuery& query,
+            const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
+
+  bool watertight() const;  // the test of cast() and find_any()
+  MeshStats stats() const;
+  struct Bounds {
+    Vec3d lo, hi;
+  };
+  Bounds bounds() const;  // in the caller's coordinates
+  // With a camera, `job.camera` gives its angle and axis; without one, only the axis: the rest is
+  // chosen.
+  render::Image render(render::RenderJob job, const std::optional<Camera>& camera) const;
+
+ private:
+  void load(const MeshArray& vertices, const MeshArray& triangles);
+  void build();
+  void fill_records();
+  void require_tree() const;
+  render::SceneData data(bool watertight) const;
+  render::SceneData corner_data() const;
+  std::size_t first_pool() const;
+  bool enlarge_pool();
+  template <class F>
+  void for_batches(const RayQuery& query, std::size_t result_bytes, F f) const;
+  const std::uint32_t* sorted(const RayQuery& query, const RayArrays& rays, std::size_t count,
+                              Staging& staging) const;
+  void trace(bool any, const RayQuery& query, HitArrays out) const;
+
+  MeshOptions options_;
+  Vec3d origin_;  // of the mesh: vertices are relative to it
+  bool coarse_ = false;
+  mutable std::shared_mutex mutex_;  // exclusive for update()
+  std::unique_ptr<kdtree::DeviceMesh> mesh_;
+  simt::Buffer<Vec3> next_vertices_;
+  std::unique_ptr<kdtree::Workspace> workspace_;
+  kdtree::TreeArrays ordered_;  // on a GPU, until the first update
+  kdtree::DeviceTree tree_;
+  bool has_tree_ = false, has_moved_ = false, incomplete_ = false, watertight_ = false;
+  double build_ms_ = 0;
+  simt::Memory records_;  // of the test of cast()
+  mutable std::mutex lazy_mutex_;
+  mutable simt::Memory corner_records_;  // for count() and list(), if records_ are others
+  mutable bool has_corner_records_ = false;
+  mutable std::optional<kdtree::TreeStats> stats_;
+  mutable StagingPool staging_;
+};
+
+}  // namespace heapwood::python

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Ray queries in triangle meshes, on CPU threads and on GPUs without RT cores.
+
+    import heapwood as hw
+
+    scene = hw.Scene(vertices, triangles)
+    hits = scene.cast_rays(rays)        # (N, 6): origin and direction
+    hits.t_hit, hits.primitive_ids, hits.primitive_uvs, hits.primitive_normals
+
+docs/python.md describes everything. Importing the package starts no CUDA.
+"""
+
+from ._cli import allocators, bench, devices
+from ._errors import DeviceError, Error, OutOfMemory, SceneError
+from ._scene import INVALID_ID, RayHits, RayLists, Scene, Tree, load_mesh
+from ._version import __version__
+
+__all__ = [
+    "INVALID_ID",
+    "DeviceError",
+    "Error",
+    "OutOfMemory",
+    "RayHits",
+    "RayLists",
+    "Scene",
+    "SceneError",
+    "Tree",
+    "__version__",
+    "allocators",
+    "bench",
+    "devices",
+    "load_mesh",
+]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of NumPy and of GPU libraries, on their way into the extension module and out of it.
+
+Host memory is NumPy's. An array on a GPU comes by DLPack or by `__cuda_array_interface__` and is
+used where it is; results for it are arrays of the same library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+_HOST_DEVICES = (1, 3)  # of DLPack: CPU, and page-locked memory
+_LEGACY_DEFAULT_STREAM, _NO_SYNCHRONIZATION = 1, -1  # of DLPack, for CUDA
+
+
+@dataclass
+class Imported:
+    """An array as the extension module takes it."""
+
+    core: Any  # a NumPy array, a DLPack capsule, or an object with __dlpack__
+    source: Any  # the caller's array
+    shape: tuple[int, ...]
+    gpu: int | None  # None: host memory
+    stream: int | None  # to wait for
+
+
+def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -> Imported:
+    """`stream`: where the caller has produced the array; None: the library says."""
+    if isinstance(array, np.ndarray):
+        return _import_numpy(name, array)
+    if hasattr(array, "__dlpack_device__"):
+        kind, index = array.__dlpack_device__()
+        if int(kind) in _HOST_DEVICES:
+            return _import_numpy(name, np.from_dlpack(array))
+        wanted = _LEGACY_DEFAULT_STREAM if stream is None else _NO_SYNCHRONIZATION
+        capsule = array.__dlpack__(stream=wanted)
+        return Imported(capsule, array, tuple(array.shape), int(index), stream)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _import_interface(name, array, stream, gpu_hint)
+    return _import_numpy(name, np.asarray(array))
+
+
+def _import_numpy(name: str, array: np.ndarray) -> Imported:
+    if not array.dtype.isnative or array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: {array.dtype}: expected numbers in this machine's byte order")
+    return Imported(array, array, array.shape, None, None)
+
+
+def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Imported:
+    facts = array.__cuda_array_interface__
+    dtype, shape = np.dtype(facts["typestr"]), tuple(facts["shape"])
+    strides = facts.get("strides")
+    step = dtype.itemsize
+    for extent, stride in zip(reversed(shape), reversed(strides or ())):
+        if extent > 1 and stride != step:
+            raise ValueError(f"{name}: not contiguous in C order")
+        step *= extent
+    core = _core.wrap_gpu_array(facts["data"][0], list(shape), dtype.name, gpu, array)
+    return Imported(core, array, shape, gpu, stream if stream is not None else facts.get("stream"))
+
+
+class Output:
+    """An array for results: `core` for the extension module, then `finish()` for the caller."""
+
+    def __init__(self, like: Imported, shape: tuple[int, ...], dtype: str) -> None:
+        self._convert: Any = None
+        if like.gpu is None:
+            self._result = np.empty(shape, dtype)
+            self.core: Any = self._result
+            return
+        library = type(like.source).__module__.partition(".")[0]
+        if library == "torch":
+            torch = importlib.import_module("torch")
+            # The bits of uint32, for which torch has few functions: -1 is INVALID_ID.
+            number = getattr(torch, "int32" if dtype == "uint32" else dtype)
+            self._result = torch.empty(shape, dtype=number, device=like.source.device)
+        elif library == "cupy":
+            cupy = importlib.import_module("cupy")
+            with cupy.cuda.Device(like.gpu):
+                self._result = cupy.empty(shape, dtype)
+        else:
+            self._result = _core.new_gpu_array(list(shape), dtype, like.gpu)
+            if library in ("jax", "jaxlib"):
+                self._convert = importlib.import_module("jax.dlpack").from_dlpack
+            self.core = self._result
+            return
+        self.core = import_array("out", self._result, None).core
+
+    def finish(self) -> Any:
+        return self._convert(self._result) if self._convert else self._result
+
+
+class GivenOutput(Output):
+    """An array of the caller for results."""
+
+    def __init__(self, name: str, array: Any, stream: int | None, gpu_hint: int) -> None:
+        if isinstance(array, np.ndarray) and not array.flags.writeable:
+            raise ValueError(f"{name}: read-only")
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{name}: {type(array).__name__}: expected an array")
+        self._result = array
+        self._convert = None
+        self.core = import_array(name, array, stream, gpu_hint).core

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+# The extension module (python/core/module.cpp).
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+has_cuda: bool
+
+class RayInput:
+    def __init__(
+        self,
+        origins: Any,
+        directions: Any | None,
+        t_min: Any | None,
+        t_max: Any | None,
+        all_t_min: float,
+        all_t_max: float,
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def on_gpu(self) -> bool: ...
+
+class Scene:
+    def __init__(
+        self,
+        vertices: Any,
+        triangles: Any,
+        device: str,
+        threads: int,
+        watertight: bool,
+        allocator: str,
+        prefer: str,
+        batch_bytes: int,
+        stream: int | None,
+    ) -> None: ...
+    def update(self, vertices: Any, stream: int | None) -> None: ...
+    def cast(
+        self,
+        rays: RayInput,
+        sort: bool,
+        stream: int | None,
+        t_hit: Any | None,
+        primitive_ids: Any | None,
+        primitive_uvs: Any | None,
+        primitive_normals: Any | None,
+    ) -> None: ...
+    def find_any(self, rays: RayInput, sort: bool, stream: int | None, out: Any) -> None: ...
+    def count(self, rays: RayInput, sort: bool, stream: int | None, out: Any) -> None: ...
+    def list(
+        self,
+        rays: RayInput,
+        sort: bool,
+        stream: int | None,
+        allocate: Callable[[int], Sequence[Any]],
+    ) -> Sequence[Any]: ...
+    def render(
+        self,
+        picture: np.ndarray,
+        mode: str,
+        view: tuple[tuple[float, float, float], tuple[float, float, float]] | None,
+        up: str,
+        fov: float,
+        spp: int,
+        seed: int,
+        denoise: bool,
+    ) -> None: ...
+    def stats(self) -> dict[str, Any]: ...
+    @property
+    def bounds(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def watertight(self) -> bool: ...
+    @property
+    def vertices(self) -> int: ...
+    @property
+    def triangles(self) -> int: ...
+
+def load_mesh(source: str) -> tuple[np.ndarray, np.ndarray]: ...
+def wrap_gpu_array(
+    pointer: int, shape: Sequence[int], dtype: str, gpu: int, owner: Any
+) -> Any: ...
+def new_gpu_array(shape: Sequence[int], dtype: str, gpu: int) -> Any: ...

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""Scene: a triangle mesh, its k-d tree, and ray queries. docs/python.md describes the arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import GivenOutput, Imported, Output, import_array
+
+# What a ray without a hit has as its primitive id.
+INVALID_ID = 0xFFFFFFFF
+
+_FIELDS = {
+    "t_hit": ("float32", ()),
+    "primitive_ids": ("uint32", ()),
+    "primitive_uvs": ("float32", (2,)),
+    "primitive_normals": ("float32", (3,)),
+}
+
+
+class _Named:
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+@dataclass(frozen=True)
+class RayHits(_Named):
+    """Closest hits; `hits.t_hit` and `hits["t_hit"]` are the same array.
+
+    As `out=`, an array that is None is not computed.
+    """
+
+    t_hit: Any = None  # (...) float32: distance in units of the direction; inf: no hit
+    primitive_ids: Any = None  # (...) uint32: the triangle; INVALID_ID: no hit
+    primitive_uvs: Any = None  # (..., 2) float32: weights of the second and third corner
+    primitive_normals: Any = None  # (..., 3) float32: unit normal by the order of the corners
+
+
+@dataclass(frozen=True)
+class RayLists(_Named):
+    """All hits: those of ray i are entries ray_splits[i] to ray_splits[i + 1]."""
+
+    ray_splits: Any  # (N + 1,) int64
+    ray_ids: Any  # (M,) uint32
+    t_hit: Any  # (M,) float32, ascending for each ray
+    primitive_ids: Any  # (M,) uint32
+    primitive_uvs: Any  # (M, 2) float32
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Facts about a scene's k-d tree."""
+
+    nodes: int
+    leaves: int
+    empty_leaves: int
+    references: int  # triangles in leaves; one that straddles planes counts several times
+    largest_leaf: int  # references
+    depth: int
+    sah_cost: float  # of a random ray, with 1 per node and 1 per triangle
+    hash: int  # of the structure: the same on every device
+    complete: bool  # False: memory was exhausted and some leaves are large
+    build_ms: float  # of the last build, without copies
+    tree_bytes: int
+    record_bytes: int  # triangles as rays read them
+    mesh_bytes: int
+    builder_bytes: int  # memory that is kept for the next update()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of device memory of the whole scene."""
+        return self.tree_bytes + self.record_bytes + self.mesh_bytes + self.builder_bytes
+
+
+class Scene:
+    """A triangle mesh with a k-d tree on one device."""
+
+    def __init__(
+        self,
+        vertices: Any,
+        triangles: Any,
+        *,
+        device: str = "auto",
+        threads: int = 0,
+        watertight: bool = False,
+        allocator: str = "heapwood",
+        prefer: str = "balanced",
+        batch_bytes: int = 256 << 20,
+        stream: int | None = None,
+    ) -> None:
+        """Copies the mesh and builds the tree.
+
+        vertices: (V, 3) float32 or float64, any unit. triangles: (T, 3) int32 or int64 (or
+        unsigned): indices of vertices.
+        device: "auto" (the vertices' GPU, else the first usable one, else the CPU), "cpu", "cuda",
+        "cuda:1". threads: of the CPU; 0: one per hardware thread.
+        watertight: an intersection test that lets no ray through an edge; slower.
+        allocator, prefer: of the build, as on the command line.
+        batch_bytes: limit of the memory for copies of rays and results during one query.
+        stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
+        says.
+
+        Raises SceneError for vertices that are not finite, indices out of range and a mesh without
+        triangles; DeviceError; OutOfMemory; ValueError and TypeError for other shapes and types.
+        """
+        if batch_bytes < 1 or threads < 0:
+            raise ValueError("batch_bytes must be at least 1, threads at least 0")
+        corners = import_array("vertices", vertices, stream)
+        indices = import_array("triangles", triangles, stream)
+        self._core = _core.Scene(
+            corners.core,
+            indices.core,
+            device,
+            threads,
+            watertight,
+            allocator,
+            prefer,
+            batch_bytes,
+            _first(corners.stream, indices.stream),
+        )
+
+    @property
+    def device(self) -> str:
+        """ "cpu" or "cuda:N"."""
+        return self._core.device
+
+    @property
+    def watertight(self) -> bool:
+        """Whether closest hits and occlusions take the watertight test: asked for, or needed."""
+        return self._core.watertight
+
+    @property
+    def vertex_count(self) -> int:
+        return self._core.vertices
+
+    @property
+    def triangle_count(self) -> int:
+        return self._core.triangles
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """(2, 3) float64: the lowest and highest coordinates."""
+        return np.array(self._core.bounds)
+
+    @property
+    def tree(self) -> Tree:
+        """Facts about the tree; computed once per build, in time proportional to the tree."""
+        return Tree(**self._core.stats())
+
+    def update(self, vertices: Any, *, stream: int | None = None) -> None:
+        """Replaces all vertices and builds a new tree.
+
+        vertices: as many as before, with the same triangles. Waits for queries of other threads.
+        If a vertex is not finite (SceneError) the scene stays as it is.
+        """
+        corners = import_array("vertices", vertices, stream, self._gpu)
+        self._core.update(corners.core, corners.stream)
+
+    def cast_rays(
+        self,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        sort: bool = False,
+        out: RayHits | None = None,
+        stream: int | None = None,
+    ) -> RayHits:
+        """Finds the closest hit of each ray.
+
+        rays: (..., 6) float32 or float64: origin and direction. Or origins (..., 3) or (3,), with
+        directions (..., 3), which need not have unit length.
+        t_min, t_max: a number, or an array with one per ray: hits with t_min <= t < t_max count.
+        sort: traces rays in an order in which neighbours are close; for rays without such an order.
+        out: arrays for the results, contiguous, of the right types. Those that are None are not
+        computed.
+        stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
+        says. Results are complete on return.
+
+        A ray with a number that is not finite, without a direction, or with an empty interval has
+        no hit.
+        """
+        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        outputs: dict[str, Output | None] = {}
+        for name, (dtype, more) in _FIELDS.items():
+            if out is None:
+                outputs[name] = Output(first, (*input_.shape, *more), dtype)
+            else:
+                given = getattr(out, name)
+                outputs[name] = (
+                    None if given is None else GivenOutput(name, given, stream, self._gpu)
+                )
+        self._core.cast(
+            input_, sort, first.stream, *(o.core if o else None for o in outputs.values())
+        )
+        return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
+
+    def test_occlusions(
+        self,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        sort: bool = False,
+        out: Any = None,
+        stream: int | None = None,
+    ) -> Any:
+        """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
+        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        output = self._output(first, out, input_.shape, "bool", stream)
+        self._core.find_any(input_, sort, first.stream, output.core)
+        return output.finish()
+
+    def count_intersections(
+        self,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        sort: bool = False,
+        out: Any = None,
+        stream: int | None = None,
+    ) -> Any:
+        """The number of triangles that each ray hits: (...) uint32. Arguments as of cast_rays().
+
+        Always with the watertight test. A ray through an edge or a corner hits each triangle there.
+        """
+        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        output = self._output(first, out, input_.shape, "uint32", stream)
+        self._core.count(input_, sort, first.stream, output.core)
+        return output.finish()
+
+    def list_intersections(
+        self,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        sort: bool = False,
+        stream: int | None = None,
+    ) -> RayLists:
+        """All hits of each ray, by distance. Arguments as of cast_rays().
+
+        The same hits as count_intersections() counts. Rays are numbered in the order of their
+        array, whatever its shape.
+        """
+        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        outputs: list[Output] = []
+
+        def allocate(entries: int) -> list[Any]:
+            outputs.append(Output(first, (input_.count + 1,), "int64"))
+            outputs.append(Output(first, (entries,), "uint32"))
+            outputs.append(Output(first, (entries,), "float32"))
+            outputs.append(Output(first, (entries,), "uint32"))
+            outputs.append(Output(first, (entries, 2), "float32"))
+            return [output.core for output in outputs]
+
+        self._core.list(input_, sort, first.stream, allocate)
+        return RayLists(*(output.finish() for output in outputs))
+
+    def render(
+        self,
+        width: int = 640,
+        height: int = 480,
+        *,
+        eye: Sequence[float] | None = None,
+        target: Sequence[float] | None = None,
+        up: str = "y",
+        fov: float = 40.0,
+        mode: str = "shaded",
+        spp: int = 16,
+        seed: int = 1,
+        denoise: bool = False,
+    ) -> np.ndarray:
+        """A picture: (height, width, 3) uint8, sRGB, rows from the top.
+
+        eye, target: the camera, both or none; without them it is chosen. up: "x", "y" or "z".
+        fov: vertical, degrees. mode: shaded, path, ao, normals, depth, heatmap, leaves, albedo.
+        spp: samples per pixel. Copies the scene first.
+        """
+        if (eye is None) != (target is None):
+            raise ValueError("eye and target: give both or none")
+        if not (1 <= width <= 16384 and 1 <= height <= 16384):
+            raise ValueError(f"{width} x {height}: each side must be 1 to 16384 pixels")
+        view = None
+        if eye is not None and target is not None:
+            view = (_three("eye", eye), _three("target", target))
+        picture = np.zeros((height, width, 3), np.uint8)
+        self._core.render(picture, mode, view, up, fov, spp, seed, denoise)
+        return picture
+
+    @property
+    def _gpu(self) -> int:
+        return int(self._core.device.partition(":")[2] or 0)
+
+    def _rays(
+        self, rays: Any, directions: Any, t_min: Any, t_max: Any, stream: int | None
+    ) -> tuple[Imported, _core.RayInput]:
+        if directions is None:
+            first, second = import_array("rays", rays, stream, self._gpu), None
+        else:
+            second = import_array("origins", rays, stream, self._gpu)
+            first = import_array("directions", directions, stream, self._gpu)
+        low, all_low = self._end("t_min", t_min, stream)
+        high, all_high = self._end("t_max", t_max, stream)
+        if all_low < 0:
+            raise ValueError(f"t_min: {all_low}: must be at least 0")
+        input_ = _core.RayInput(
+            second.core if second else first.core,
+            first.core if second else None,
+            low,
+            high,
+            all_low,
+            all_high,
+        )
+        return first, input_
+
+    def _end(self, name: str, value: Any, stream: int | None) -> tuple[Any, float]:
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            if math.isnan(value):
+                raise ValueError(f"{name}: not a number")
+            return None, float(value)
+        return import_array(name, value, stream, self._gpu).core, 0.0
+
+    def _output(
+        self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
+    ) -> Output:
+        if out is not None:
+            return GivenOutput("out", out, stream, self._gpu)
+        return Output(first, shape, dtype)
+
+
+def load_mesh(source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads an OBJ, PLY or glTF file, or makes a procedural scene such as "atrium:10k".
+
+    Returns vertices, (V, 3) float64 in the file's coordinates, and triangles, (T, 3) uint32.
+    """
+    return _core.load_mesh(source)
+
+
+def _first(*streams: int | None) -> int | None:
+    return next((stream for stream in streams if stream is not None), None)
+
+
+def _three(name: str, numbers: Sequence[float]) -> tuple[float, float, float]:
+    values = [float(x) for x in numbers]
+    if len(values) != 3 or not all(math.isfinite(x) for x in values):
+        raise ValueError(f"{name}: {numbers}: expected three finite numbers")
+    return values[0], values[1], values[2]

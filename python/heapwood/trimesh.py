@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""RayMeshIntersector: Heapwood behind the functions of trimesh's `mesh.ray`.
+
+    mesh.ray = heapwood.trimesh.RayMeshIntersector(mesh)
+
+Needs no trimesh itself: a mesh is anything with `vertices` and `faces`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._scene import INVALID_ID, RayLists, Scene
+
+
+class RayMeshIntersector:
+    """Ray queries for a trimesh.Trimesh. All arrays are NumPy's.
+
+    The tree is built at the first query, and again after the mesh has changed.
+    """
+
+    def __init__(self, geometry: Any, scale_to_box: bool = True, **options: Any) -> None:
+        """options: those of heapwood.Scene. `scale_to_box` has no effect: none is needed."""
+        del scale_to_box
+        self.mesh = geometry
+        self._options = options
+        self._scene: Scene | None = None
+        self._key: Any = None
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of the mesh as it is now."""
+        key = hash(self.mesh)
+        if self._scene is None or key != self._key:
+            vertices = np.ascontiguousarray(self.mesh.vertices, np.float64)
+            faces = np.ascontiguousarray(self.mesh.faces, np.int64)
+            self._scene = Scene(vertices, faces, **self._options)
+            self._key = key
+        return self._scene
+
+    def intersects_location(
+        self, ray_origins: Any, ray_directions: Any, multiple_hits: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the points of hits (m, 3), their rays (m,) and triangles (m,)."""
+        triangles, rays, points = self.intersects_id(
+            ray_origins, ray_directions, multiple_hits=multiple_hits, return_locations=True
+        )
+        return points, rays, triangles
+
+    def intersects_id(
+        self,
+        ray_origins: Any,
+        ray_directions: Any,
+        multiple_hits: bool = True,
+        max_hits: int | None = 20,
+        return_locations: bool = False,
+    ) -> tuple[np.ndarray, ...]:
+        """Returns triangles (m,), rays (m,) and, if wanted, the points of hits (m, 3).
+
+        Hits are in the order of rays and, for each ray, of distance; at most `max_hits` per ray.
+        """
+        origins, directions = _rays(ray_origins, ray_directions)
+        if multiple_hits:
+            lists = self.scene.list_intersections(origins, directions)
+            wanted = _first_of_each(lists, max_hits)
+            rays, triangles, uvs = (
+                lists.ray_ids[wanted],
+                lists.primitive_ids[wanted],
+                lists.primitive_uvs[wanted],
+            )
+        else:
+            hits = self.scene.cast_rays(origins, directions)
+            (rays,) = np.nonzero(hits.primitive_ids != INVALID_ID)
+            triangles, uvs = hits.primitive_ids[rays], hits.primitive_uvs[rays]
+        result = (triangles.astype(np.int64), rays.astype(np.int64))
+        return (*result, self._points(result[0], uvs)) if return_locations else result
+
+    def intersects_first(self, ray_origins: Any, ray_directions: Any) -> np.ndarray:
+        """The first triangle that each ray hits, (n,) int64; -1: none."""
+        ids = self.scene.cast_rays(*_rays(ray_origins, ray_directions)).primitive_ids
+        return np.where(ids == INVALID_ID, -1, ids.astype(np.int64))
+
+    def intersects_any(self, ray_origins: Any, ray_directions: Any) -> np.ndarray:
+        """Whether each ray hits anything, (n,) bool."""
+        return np.asarray(self.scene.test_occlusions(*_rays(ray_origins, ray_directions)))
+
+    def contains_points(self, points: Any) -> np.ndarray:
+        """Whether each point is inside the mesh, which must be closed: (n,) bool.
+
+        By the parity of the hits of rays to both sides; where the two disagree, because one meets
+        an edge, along other directions.
+        """
+        inside = np.zeros(len(points), bool)
+        left = np.arange(len(points))
+        at = np.ascontiguousarray(points, np.float64).reshape(-1, 3)
+        random = np.random.default_rng(1)
+        for _ in range(8):
+            if len(left) == 0:
+                break
+            along = np.tile(random.normal(size=3), (len(left), 1))
+            forth = self.scene.count_intersections(at[left], along) % 2 == 1
+            back = self.scene.count_intersections(at[left], -along) % 2 == 1
+            inside[left] = forth & back
+            left = left[forth != back]
+        return inside
+
+    def _points(self, triangles: np.ndarray, uvs: np.ndarray) -> np.ndarray:
+        corners = np.asarray(self.mesh.vertices, np.float64)[np.asarray(self.mesh.faces)[triangles]]
+        u, v = uvs[:, :1].astype(np.float64), uvs[:, 1:].astype(np.float64)
+        return np.asarray(
+            (1 - u - v) * corners[:, 0] + u * corners[:, 1] + v * corners[:, 2], np.float64
+        )
+
+
+def _rays(origins: Any, directions: Any) -> tuple[np.ndarray, np.ndarray]:
+    return (
+        np.ascontiguousarray(origins, np.float64).reshape(-1, 3),
+        np.ascontiguousarray(directions, np.float64).reshape(-1, 3),
+    )
+
+
+def _first_of_each(lists: RayLists, max_hits: int | None) -> Any:
+    if max_hits is None:
+        return slice(None)
+    return np.arange(len(lists.ray_ids)) - lists.ray_splits[lists.ray_ids] < max_hits

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Builds the Python package's module and runs its tests (docs/python.md). `make python-test` calls
+# it. Skipped, with one line that says why, where Python's venv or pip is missing.
+#   python/test.sh [PYTEST_ARGUMENT...]
+# Reuses the objects of build/cpu if they are position independent
+# (CMAKE_POSITION_INDEPENDENT_CODE=ON); else compiles what the module needs into build/python.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/common.sh
+
+venv=build/python-venv
+skip() {
+  echo "python/test.sh: skipped: $*"
+  exit 0
+}
+
+command -v python3 > /dev/null || skip "no python3"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "Python is older than 3.10"
+python3 -c 'import ensurepip, venv' 2> /dev/null || skip "no venv module; install python3-venv"
+python3 - <<'PYTHON' || skip "no Python.h; install python3-dev"
+import pathlib, sys, sysconfig
+sys.exit(not (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists())
+PYTHON
+
+# The environment is made again if the list of packages or the interpreter changes.
+stamp=$venv/installed
+wanted=$(python3 --version; cat python/requirements-test.txt)
+if [[ ! -f $stamp || $(< "$stamp") != "$wanted" ]]; then
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile --require-hashes \
+    --only-binary :all: --requirement python/requirements-test.txt ||
+    skip "pip could not install the packages of python/requirements-test.txt"
+  echo "$wanted" > "$stamp"
+fi
+
+options=(-DHEAPWOOD_PYTHON=ON -DPython_EXECUTABLE="$PWD/$venv/bin/python"
+         -DHEAPWOOD_WERROR="${WERROR:-OFF}")
+targets=(heapwood_python heapwood)
+if grep -qs '^CMAKE_POSITION_INDEPENDENT_CODE:[A-Z]*=ON$' build/cpu/CMakeCache.txt; then
+  folder=build/cpu
+  # Later configurations of this folder must not need the environment.
+  trap 'cmake --preset cpu -DHEAPWOOD_PYTHON=OFF > /dev/null' EXIT
+else
+  folder=build/python
+  options+=(-DHEAPWOOD_VIEWER_MODE=off -DBUILD_TESTING=OFF "-DHEAPWOOD_ALLOCATORS=atomic;heapwood")
+  # The command line does not depend on the module.
+  [[ ! -x build/cpu/bin/heapwood ]] || targets=(heapwood_python)
+fi
+stage "configure" cmake --preset cpu -B "$folder" "${options[@]}"
+stage "compile" cmake --build "$folder" --parallel "$(jobs)" --target "${targets[@]}"
+if (( ${#targets[@]} == 1 )); then
+  ln -sfn ../../../../cpu/bin/heapwood "$folder/python/heapwood/bin/heapwood"
+fi
+PYTHONPATH=$folder/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest --quiet "$@"

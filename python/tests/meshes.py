@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Small meshes for the tests, and an intersection by brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def cube(size: float = 1.0, centre=(0, 0, 0)) -> tuple[np.ndarray, np.ndarray]:
+    """A closed box: vertex 4 x + 2 y + z, corners in counter-clockwise order from outside."""
+    bits = np.arange(8)
+    corners = np.stack([bits >> 2 & 1, bits >> 1 & 1, bits & 1], axis=1) - 0.5
+    triangles = np.array(
+        [
+            *([0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5]),  # x
+            *([0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6]),  # y
+            *([0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]),  # z
+        ],
+        np.int32,
+    )
+    return corners * size + np.asarray(centre, float), triangles
+
+
+def sphere(rings: int = 12, radius: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """A closed sphere of quads cut into triangles."""
+    columns = 2 * rings
+    polar = np.pi * np.arange(rings + 1) / rings
+    around = 2 * np.pi * np.arange(columns) / columns
+    p, a = np.meshgrid(polar, around, indexing="ij")
+    vertices = np.stack([np.sin(p) * np.cos(a), np.cos(p), np.sin(p) * np.sin(a)], axis=-1)
+    vertices[-1] = vertices[-1, :1]
+    vertices[0] = vertices[0, :1]
+    i, j = np.meshgrid(np.arange(rings), np.arange(columns), indexing="ij")
+    k = (j + 1) % columns
+    at = lambda ring, column: ring * columns + np.where(  # noqa: E731
+        (ring == 0) | (ring == rings), 0, column
+    )
+    upper = np.stack([at(i, j), at(i + 1, k), at(i + 1, j)], -1)[:-1].reshape(-1, 3)
+    lower = np.stack([at(i, j), at(i, k), at(i + 1, k)], -1)[1:].reshape(-1, 3)
+    return vertices.reshape(-1, 3) * radius, np.concatenate([upper, lower]).astype(np.int32)
+
+
+def layers(count: int, extent: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Squares in the planes z = 0, 1, 2, ..., of two triangles each."""
+    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * extent
+    vertices = np.concatenate([np.c_[square, np.full(4, float(z))] for z in range(count)])
+    pair = np.array([[0, 1, 2], [0, 2, 3]])
+    triangles = np.concatenate([pair + 4 * z for z in range(count)])
+    return vertices, triangles.astype(np.int32)
+
+
+def soup(count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Random triangles in the unit cube."""
+    random = np.random.default_rng(seed)
+    at = random.random((count, 1, 3))
+    vertices = (at + random.normal(scale=0.1, size=(count, 3, 3))).reshape(-1, 3)
+    return vertices, np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
+
+
+def random_rays(count: int, scale: float = 1.0, centre=(0, 0, 0), seed: int = 2) -> np.ndarray:
+    """Rays from a box around a mesh of this size, towards points near it."""
+    random = np.random.default_rng(seed)
+    origins = (random.random((count, 3)) - 0.5) * 4 * scale
+    targets = (random.random((count, 3)) - 0.5) * scale
+    return np.concatenate([origins + centre, targets - origins], axis=1)
+
+
+def brute_force(vertices, triangles, rays) -> np.ndarray:
+    """Distances of all triangles along all rays, (rays, triangles), inf where there is no hit."""
+    a, b, c = (np.asarray(vertices, float)[triangles[:, k]] for k in range(3))
+    o, d = rays[:, None, :3].astype(float), rays[:, None, 3:].astype(float)
+    p = np.cross(d, c - a)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = 1 / np.einsum("rtk,tk->rt", p, b - a)
+        u = np.einsum("rtk,rtk->rt", p, o - a) * inverse
+        q = np.cross(o - a, b - a)
+        v = np.einsum("rtk,rtk->rt", q, np.broadcast_to(d, q.shape)) * inverse
+        t = np.einsum("rtk,tk->rt", q, c - a) * inverse
+        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0)
+    return np.where(hit, t, np.inf)

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""What queries find: closest hits, occlusions, counts and lists."""
+
+import numpy as np
+import pytest
+from meshes import brute_force, cube, layers, random_rays, soup, sphere
+
+import heapwood as hw
+
+MESHES = {"cube": cube(), "sphere": sphere(), "soup": soup(200), "layers": layers(5)}
+
+
+def scene_of(mesh, **options) -> hw.Scene:
+    return hw.Scene(*mesh, device="cpu", **options)
+
+
+@pytest.mark.parametrize("watertight", [False, True])
+@pytest.mark.parametrize("name", MESHES)
+def test_closest_hits_are_those_of_brute_force(name, watertight):
+    vertices, triangles = MESHES[name]
+    rays = random_rays(1000, scale=np.ptp(vertices, axis=0).max(), centre=vertices.mean(axis=0))
+    hits = scene_of((vertices, triangles), watertight=watertight).cast_rays(rays)
+    expected = brute_force(vertices, triangles, rays)
+    nearest = expected.min(axis=1)
+    hit = np.isfinite(nearest)
+    # A ray that grazes an edge may fall on either side of it.
+    assert np.mean(np.isfinite(hits.t_hit) != hit) < 2e-3
+    both = hit & np.isfinite(hits.t_hit)
+    np.testing.assert_allclose(hits.t_hit[both], nearest[both], rtol=2e-4, atol=1e-5)
+    of_triangle = expected[np.arange(len(rays)), np.where(both, hits.primitive_ids, 0)]
+    assert np.mean(np.abs(of_triangle[both] - nearest[both]) < 1e-4) > 0.999
+    # Weights of the corners give the point of the hit.
+    corners = vertices[triangles[hits.primitive_ids[both]]]
+    u, v = hits.primitive_uvs[both].T[:, :, None].astype(float)
+    points = (1 - u - v) * corners[:, 0] + u * corners[:, 1] + v * corners[:, 2]
+    along = rays[both, :3] + hits.t_hit[both, None] * rays[both, 3:]
+    np.testing.assert_allclose(points, along, atol=5e-4)
+
+
+def test_a_miss_has_no_hit():
+    hits = scene_of(cube()).cast_rays(np.array([[0, 0, 5, 0, 0, 1.0]]))
+    assert hits.t_hit[0] == np.inf
+    assert hits.primitive_ids[0] == hw.INVALID_ID
+    assert not hits.primitive_uvs.any() and not hits.primitive_normals.any()
+
+
+def test_normals_follow_the_order_of_corners():
+    scene = scene_of(cube())
+    along = np.concatenate([np.eye(3), -np.eye(3)])
+    outside = scene.cast_rays(-3 * along + [0.1, 0.2, 0.15], along)
+    np.testing.assert_allclose(outside.primitive_normals, -along, atol=1e-6)
+    inside = scene.cast_rays(np.array([0.1, 0.2, 0.15]), along)
+    np.testing.assert_allclose(inside.primitive_normals, along, atol=1e-6)
+
+
+def test_distances_are_in_units_of_the_direction():
+    hits = scene_of(cube()).cast_rays(np.array([[0, 0.1, -3, 0, 0, 2.0]]))
+    assert hits.t_hit[0] == pytest.approx(1.25)
+
+
+def test_intervals_limit_hits():
+    scene = scene_of(layers(3))
+    origins, along = np.tile([0.3, 0.1, -1], (6, 1)), np.tile([0, 0, 1.0], (6, 1))
+    t_min, t_max = np.array([0, 1.5, 2.5, 3.5, 0, 0.0]), np.array([np.inf] * 4 + [1.0, 1.5])
+    t = scene.cast_rays(origins, along, t_min=t_min, t_max=t_max).t_hit
+    np.testing.assert_allclose(t, [1, 2, 3, np.inf, np.inf, 1])
+    any_hit = scene.test_occlusions(origins, along, t_min=t_min, t_max=t_max)
+    np.testing.assert_array_equal(any_hit, np.isfinite(t))
+    counts = scene.count_intersections(origins, along, t_min=t_min, t_max=t_max)
+    np.testing.assert_array_equal(counts, [3, 2, 1, 0, 0, 1])
+    assert scene.cast_rays(origins[:1], along[:1], t_min=1.25).t_hit[0] == 2
+    assert scene.cast_rays(origins[:1], along[:1], t_max=0.5).t_hit[0] == np.inf
+
+
+def test_occlusions_are_where_closest_hits_are():
+    for watertight in (False, True):
+        scene = scene_of(soup(500), watertight=watertight)
+        rays = random_rays(20000, centre=(0.5, 0.5, 0.5)).astype(np.float32)
+        hits = scene.cast_rays(rays)
+        np.testing.assert_array_equal(
+            scene.test_occlusions(rays), hits.primitive_ids != hw.INVALID_ID
+        )
+
+
+def test_counts_and_lists_are_those_of_brute_force():
+    vertices, triangles = soup(400)
+    scene = scene_of((vertices, triangles))
+    rays = random_rays(2000, centre=(0.5, 0.5, 0.5))
+    expected = brute_force(vertices, triangles, rays)
+    counts = scene.count_intersections(rays)
+    assert np.mean(counts != np.isfinite(expected).sum(axis=1)) < 2e-3
+    lists = scene.list_intersections(rays)
+    np.testing.assert_array_equal(np.diff(lists.ray_splits), counts)
+    np.testing.assert_array_equal(lists.ray_ids, np.repeat(np.arange(len(rays)), counts))
+    for i in range(0, len(rays), 50):
+        mine = slice(lists.ray_splits[i], lists.ray_splits[i + 1])
+        t = lists.t_hit[mine]
+        assert np.all(np.diff(t) >= 0)
+        assert len(set(lists.primitive_ids[mine])) == len(t)
+        if len(t) == np.isfinite(expected[i]).sum():
+            np.testing.assert_allclose(t, np.sort(expected[i])[: len(t)], rtol=1e-4)
+
+
+def test_triangles_at_one_distance_are_all_counted():
+    vertices, triangles = layers(1)
+    scene = scene_of((vertices, np.repeat(triangles, 7, axis=0)))
+    on_the_diagonal = np.array([[0.25, 0.25, -1, 0, 0, 1.0], [0.5, -0.25, -1, 0, 0, 1.0]])
+    np.testing.assert_array_equal(scene.count_intersections(on_the_diagonal), [14, 7])
+    lists = scene.list_intersections(on_the_diagonal)
+    np.testing.assert_array_equal(lists.primitive_ids[:14], np.arange(14))
+    np.testing.assert_array_equal(lists.primitive_ids[14:], np.arange(7))
+
+
+def test_triangles_in_many_leaves_count_once():
+    # Long triangles among many small ones lie in many leaves of the tree.
+    small, ids = soup(3000)
+    vertices = np.concatenate([small, [[-1, -1, 0.5], [3, -1, 0.5], [-1, 3, 0.5]]])
+    triangles = np.concatenate([ids, [[9000, 9001, 9002]]])
+    random = np.random.default_rng(3)
+    origins = np.c_[random.random((2000, 2)), np.full(2000, -2.0)]
+    lists = scene_of((vertices, triangles)).list_intersections(
+        origins, np.tile([0, 0, 1.0], (2000, 1))
+    )
+    assert np.count_nonzero(lists.primitive_ids == 3000) == 2000
+
+
+def test_a_closed_mesh_has_an_even_number_of_hits():
+    scene = scene_of(sphere(20))
+    rays = random_rays(5000)
+    rays[:, :3] *= 3 / np.linalg.norm(rays[:, :3], axis=1, keepdims=True)
+    assert not (scene.count_intersections(rays) % 2).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint32, np.uint64])
+def test_types_of_arrays(dtype, index):
+    vertices, triangles = cube()
+    scene = scene_of((vertices.astype(dtype), triangles.astype(index)))
+    rays = np.array([[0.1, 0.2, -2, 0, 0, 1]], dtype)
+    assert scene.cast_rays(rays).t_hit[0] == pytest.approx(1.5)
+
+
+def test_lists_and_read_only_arrays_are_accepted():
+    vertices, triangles = cube()
+    vertices.flags.writeable = False
+    scene = scene_of((vertices, triangles.tolist()))
+    assert scene.cast_rays([[0.1, 0.2, -2, 0, 0, 1.0]]).t_hit[0] == pytest.approx(1.5)
+
+
+def test_double_precision_far_from_the_origin():
+    centre = np.array([4.5e6, 0, 5.2e6])
+    scene = scene_of(cube(2, centre))
+    near = scene_of(cube(2))
+    rays = random_rays(2000, 2)
+    far = rays.copy()
+    far[:, :3] += centre
+    np.testing.assert_allclose(
+        scene.cast_rays(far).t_hit, near.cast_rays(rays).t_hit, rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(scene.bounds, [centre - 1, centre + 1])
+
+
+def test_shapes_of_results_follow_the_rays():
+    scene = scene_of(cube())
+    rays = random_rays(24).reshape(2, 3, 4, 6)
+    hits = scene.cast_rays(rays)
+    assert hits.t_hit.shape == (2, 3, 4) and hits.primitive_ids.shape == (2, 3, 4)
+    assert hits.primitive_uvs.shape == (2, 3, 4, 2)
+    assert hits.primitive_normals.shape == (2, 3, 4, 3)
+    flat = scene.cast_rays(rays.reshape(-1, 6))
+    np.testing.assert_array_equal(hits.t_hit.ravel(), flat.t_hit)
+    assert scene.cast_rays(rays[0, 0, 0]).t_hit.shape == ()
+    parts = scene.cast_rays(
+        np.ascontiguousarray(rays[..., :3]), np.ascontiguousarray(rays[..., 3:])
+    )
+    np.testing.assert_array_equal(hits.t_hit, parts.t_hit)
+
+
+def test_no_rays():
+    scene = scene_of(cube())
+    none = np.empty((0, 6), np.float32)
+    assert scene.cast_rays(none).t_hit.shape == (0,)
+    assert scene.cast_rays(none).primitive_uvs.shape == (0, 2)
+    assert scene.test_occlusions(none).shape == (0,)
+    assert scene.count_intersections(none).shape == (0,)
+    lists = scene.list_intersections(none)
+    assert lists.ray_splits.tolist() == [0] and lists.t_hit.shape == (0,)
+
+
+def test_results_can_be_written_into_arrays():
+    scene = scene_of(cube())
+    rays = random_rays(100)
+    hits = scene.cast_rays(rays)
+    out = hw.RayHits(t_hit=np.empty(100, np.float32), primitive_ids=np.empty(100, np.uint32))
+    given = scene.cast_rays(rays, out=out)
+    assert given.t_hit is out.t_hit and given.primitive_normals is None
+    np.testing.assert_array_equal(out.t_hit, hits["t_hit"])
+    np.testing.assert_array_equal(out.primitive_ids, hits["primitive_ids"])
+    flags, counts = np.empty(100, bool), np.empty(100, np.uint32)
+    assert scene.test_occlusions(rays, out=flags) is flags
+    np.testing.assert_array_equal(flags, np.isfinite(hits.t_hit))
+    assert scene.count_intersections(rays, out=counts) is counts
+    np.testing.assert_array_equal(counts, scene.count_intersections(rays))
+    with pytest.raises(KeyError):
+        hits["distance"]
+
+
+def test_sorting_changes_no_result():
+    for watertight in (False, True):
+        scene = scene_of(soup(2000), watertight=watertight)
+        for rays in (random_rays(50000, centre=(0.5, 0.5, 0.5)), random_rays(1), random_rays(3000)):
+            plain, by_place = scene.cast_rays(rays), scene.cast_rays(rays, sort=True)
+            for name in ("t_hit", "primitive_ids", "primitive_uvs", "primitive_normals"):
+                np.testing.assert_array_equal(plain[name], by_place[name])
+            origin, along = rays[0, :3].copy(), np.ascontiguousarray(rays[:, 3:])
+            any_hit = scene.test_occlusions(origin, along)
+            np.testing.assert_array_equal(
+                any_hit, scene.test_occlusions(origin, along, sort=True)
+            )
+        few = rays[:500]
+        np.testing.assert_array_equal(
+            scene.count_intersections(few), scene.count_intersections(few, sort=True)
+        )
+        plain, by_place = scene.list_intersections(few), scene.list_intersections(few, sort=True)
+        np.testing.assert_array_equal(plain.t_hit, by_place.t_hit)
+        np.testing.assert_array_equal(plain.ray_ids, by_place.ray_ids)
+
+
+def test_batches_change_no_result():
+    rays = random_rays(20000)
+    whole, parts = scene_of(soup(200)), scene_of(soup(200), batch_bytes=1)
+    for sort in (False, True):  # sorted batches have at least 4096 rays
+        np.testing.assert_array_equal(
+            whole.cast_rays(rays).t_hit, parts.cast_rays(rays, sort=sort).t_hit
+        )
+        mine, other = whole.list_intersections(rays), parts.list_intersections(rays, sort=sort)
+        np.testing.assert_array_equal(mine.ray_splits, other.ray_splits)
+        np.testing.assert_array_equal(mine.ray_ids, other.ray_ids)
+        np.testing.assert_array_equal(mine.primitive_ids, other.primitive_ids)
+
+
+def test_invalid_rays_miss():
+    scene = scene_of(cube(), watertight=False)
+    good = [0.1, 0.2, -2, 0, 0, 1.0]
+    rays = np.array([good] * 7)
+    rays[1, 0] = np.nan
+    rays[2, 4] = np.inf
+    rays[3, 3:] = 0
+    rays[4, 5] = -np.inf
+    rays[5, 2] = 1e300
+    for sort in (False, True):
+        hit = np.isfinite(scene.cast_rays(rays, sort=sort).t_hit)
+        np.testing.assert_array_equal(hit, [True] + [False] * 5 + [True])
+        np.testing.assert_array_equal(scene.test_occlusions(rays, sort=sort), hit)
+        np.testing.assert_array_equal(scene.count_intersections(rays, sort=sort) > 0, hit)
+    t_min = np.array([0, np.nan, -1, 1.5, 1.6, 3, 0.0])
+    hits = scene.cast_rays(np.array([good] * 7), t_min=t_min, t_max=np.full(7, 2.5))
+    np.testing.assert_allclose(hits.t_hit, [1.5, np.inf, 1.5, 1.5, np.inf, np.inf, 1.5])
+
+
+def test_zero_area_triangles_keep_their_numbers():
+    vertices, triangles = cube()
+    flat = np.array([[0, 0, 1], [2, 2, 2]], np.int32)
+    scene = scene_of((vertices, np.concatenate([flat, triangles])))
+    assert scene.triangle_count == 14
+    hits = scene.cast_rays(np.array([[0.1, 0.2, -2, 0, 0, 1.0]]))
+    plain = scene_of(cube()).cast_rays(np.array([[0.1, 0.2, -2, 0, 0, 1.0]]))
+    assert hits.primitive_ids[0] == plain.primitive_ids[0] + 2
+    only_flat = scene_of((vertices, flat))
+    assert not only_flat.test_occlusions(random_rays(100)).any()
+
+
+def test_threads_change_no_result():
+    rays = random_rays(30000, centre=(0.5, 0.5, 0.5))
+    one, three = scene_of(soup(1000), threads=1), scene_of(soup(1000), threads=3)
+    assert one.tree.hash == three.tree.hash
+    np.testing.assert_array_equal(one.cast_rays(rays).t_hit, three.cast_rays(rays).t_hit)

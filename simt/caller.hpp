@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The CUDA state of a program that calls this one as a library: its streams and its current device.
+// Needs no CUDA headers: implemented by caller.cu, and by caller_absent.cpp in builds without CUDA.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/device.hpp"
+
+namespace heapwood::simt {
+
+// Orders all later work on the default stream, which this program uses, after what the caller has
+// put into `stream` (a cudaStream_t as a number) so far. Nothing to do for the CPU.
+void wait_for_stream(const DeviceId& device, std::uintptr_t stream);
+
+// Restores the calling thread's current GPU at the end of a scope.
+class CallerDevice {
+ public:
+  explicit CallerDevice(const DeviceId& device);
+  ~CallerDevice();
+  CallerDevice(const CallerDevice&) = delete;
+  CallerDevice& operator=(const CallerDevice&) = delete;
+
+ private:
+  int before_ = -1;  // none to restore
+};
+
+}  // namespace heapwood::simt
