@@ -60,7 +60,7 @@ JobRequeue=1
 KillWait=2
 ReturnToService=2
 NodeName=node[1-$count] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((ports + 1))-$((ports + count))] CPUs=1 State=UNKNOWN
-PartitionName=test Nodes=ALL Default=YES MaxTime=10 State=UP
+PartitionName=test Nodes=ALL Default=YES MaxTime=60 State=UP
 CONFIG
   export SLURM_CONF=$work/slurm.conf
   daemon munged --foreground --key-file="$work/munge.key" --socket="$work/munge.socket" \
