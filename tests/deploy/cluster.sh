@@ -27,12 +27,13 @@ daemon() {  # COMMAND...
 nodes_are_idle() { [[ $(sinfo --noheader --format=%t --Node | grep -cx idle) == "$1" ]]; }
 
 start_cluster() {  # NODES
-  local count=$1 ports host number
+  local count=$1 ports first host number
   needs 'slurmctld slurmd slurm-client munge' slurmctld slurmd munged sbatch
   PATH=$PATH:/usr/sbin:/sbin
   mkdir -p "$work/state" "$work/spool"
   host=$(hostname -s)
   ports=$(free_ports $((count + 1)))
+  first=$((ports + 1))
   head -c 1024 /dev/urandom > "$work/munge.key"
   chmod 400 "$work/munge.key"
   # cred_expire: a task that is queued again waits for it, 120 s by default.
@@ -59,7 +60,8 @@ SchedulerParameters=batch_sched_delay=1,sched_interval=2
 JobRequeue=1
 KillWait=2
 ReturnToService=2
-NodeName=node[1-$count] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((ports + 1))-$((ports + count))] CPUs=1 State=UNKNOWN
+NodeName=DEFAULT CPUs=1 State=UNKNOWN
+NodeName=node[1-$count] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$first-$((ports + count))]
 PartitionName=test Nodes=ALL Default=YES MaxTime=60 State=UP
 CONFIG
   export SLURM_CONF=$work/slurm.conf

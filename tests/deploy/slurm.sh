@@ -30,7 +30,8 @@ cpu=(--device cpu --threads 1)
 fast=("${cpu[@]}" --allocators 'atomic,heapwood' --runs 2)
 # run_sweep FOLDER SHARDS COMMAND...: until it is merged; returns the exit code of the merge.
 run_sweep() { timeout 120 "$sweep" "$1" "$2" --wait -- "${@:3}" > "$1.log" 2>&1; }
-json() { /usr/bin/env python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
+# json FILE EXPRESSION: a value of the results file, which is `r`.
+json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 ok_scenes() { json "$1" 'len({x["source"] for x in r["results"] if x["status"] == "ok"})'; }
 
 # 1. Four shards.
