@@ -3,13 +3,13 @@
 # Builds deploy/container for CPU threads and runs it:
 #   [INSTALL=1] tests/deploy/container.sh
 # With Docker on Debian's image. Without, as root, its steps run with chroot in a Debian file system
-# made by debootstrap (container.py). Compiles two allocators only, which takes 5 to 10 minutes on
-# two cores. Not tested: the CUDA images.
+# made by debootstrap (container.py). Compiles two allocators, without optimization, which takes
+# minutes. Not tested: the CUDA images.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/deploy/common.sh
 file=$PWD/deploy/container/Dockerfile
-options='-DHEAPWOOD_ALLOCATORS="atomic;heapwood"'
+options='-DHEAPWOOD_ALLOCATORS="atomic;heapwood" -DCMAKE_BUILD_TYPE=None'
 
 if docker info > /dev/null 2>&1; then
   image=heapwood-test-$$

@@ -49,22 +49,25 @@ run_sweep four 4 "${four[@]}" || fail "a complete sweep, submitted again"
 ! grep -q ' of 4 shards' four.log || fail "complete shards are submitted again"
 pass "a complete sweep is merged only"
 
-# 2. Every command.
+# 2. Every command; the program as several words, and folders whose names need quotes.
+"$heapwood" build statue:2k "${cpu[@]}" --record-trace statue.trace > /dev/null
 commands=(
   'stress alloc --payload 16,64 --requests 64 --pool 1M --runs 2'
   'graph rgg:200 --phase init --runs 2'
   'animate statue~:1k --frames 2 --trace none --pool 16M'
+  'replay statue.trace --runs 2'
   'reproduce regeff-5a'
 )
 for command in "${commands[@]}"; do
   read -ra words <<< "$command"
-  name=${words[0]}
-  run_sweep "$name" 2 "${words[@]}" "${cpu[@]}" --allocators 'atomic,heapwood' ||
+  name="${words[0]}, 100%"
+  HEAPWOOD="env heapwood=1 $work/heapwood" \
+    run_sweep "$name" 2 "${words[@]}" "${cpu[@]}" --allocators 'atomic,heapwood' ||
     { cat "$name.log" "$name"/log/*; fail "$command"; }
   # reproduce counts the cases of the items that were not asked for as missing.
   grep -qE 'nothing is missing|: 4 results; missing: ' "$name/log/merge.txt" ||
     fail "$name: $(cat "$name/log/merge.txt")"
-  pass "$name in 2 shards, merged"
+  pass "${words[0]} in 2 shards, merged"
 done
 
 # 3. Each shard has a small scene and one that takes seconds. The tasks are interrupted in the
