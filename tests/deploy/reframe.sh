@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# deploy/reframe with ReFrame's local back end, and with that for Slurm on the virtual nodes of
+# deploy/reframe with ReFrame's local back end, and with those for Slurm on the virtual nodes of
 # cluster.sh:
 #   [INSTALL=1] [HEAPWOOD=build/cpu/bin/heapwood] tests/deploy/reframe.sh
-#   1. both run every combination of parameters and write performance values;
+#   1. all run every combination of parameters and write performance values;
 #   2. a program that fails, and one that builds another tree, fail the sanity check.
 # ReFrame is installed into build/reframe-venv, with INSTALL=1 only.
 set -euo pipefail
@@ -87,22 +87,28 @@ expect_failure other-tree 'the hash of the tree is 0123456789abcdef'
 expect_failure absent 'heapwood failed'
 pass 'a failure, another tree and an absent program are noticed'
 
-# Slurm, without accounting: ReFrame's back end `squeue`.
-start_cluster 2
+# Slurm: the back end `slurm` asks the accounting, `squeue` does without it.
+start_cluster 2 accounting
 cat > settings.py << 'PYTHON'
+def partition(scheduler):
+    return {'name': scheduler, 'scheduler': scheduler, 'launcher': 'srun', 'environs': ['builtin'],
+            'max_jobs': 4}
+
+
 site_configuration = {
-    'systems': [{
-        'name': 'test', 'hostnames': ['.*'],
-        'partitions': [{'name': 'nodes', 'scheduler': 'squeue', 'launcher': 'srun',
-                        'environs': ['builtin'], 'max_jobs': 4}]}],
+    'systems': [{'name': 'test', 'hostnames': ['.*'],
+                 'partitions': [partition('slurm'), partition('squeue')]}],
     'environments': [{'name': 'builtin'}],
 }
 PYTHON
-run_reframe slurm -C settings.py -J partition=test || { cat slurm.log; fail 'Slurm back end'; }
-check_report slurm
-nodes=$("$venv/bin/python" -c '
-import json
-print(len({case["job_nodelist"][0] for run in json.load(open("slurm.json"))["runs"]
-           for case in run["testcases"]}))')
-pass "Slurm: 12 tests on $nodes nodes"
+for scheduler in slurm squeue; do
+  run_reframe "$scheduler" -C settings.py --system="test:$scheduler" -J partition=test ||
+    { cat "$scheduler.log"; fail "back end $scheduler"; }
+  check_report "$scheduler"
+  nodes=$("$venv/bin/python" -c '
+import json, sys
+print(len({case["job_nodelist"][0] for run in json.load(open(sys.argv[1]))["runs"]
+           for case in run["testcases"]}))' "$scheduler.json")
+  pass "$scheduler: 12 tests on $nodes nodes"
+done
 echo "$passed passed, 0 failed"
