@@ -105,10 +105,6 @@ for scheduler in slurm squeue; do
   run_reframe "$scheduler" -C settings.py --system="test:$scheduler" -J partition=test ||
     { cat "$scheduler.log"; fail "back end $scheduler"; }
   check_report "$scheduler"
-  nodes=$("$venv/bin/python" -c '
-import json, sys
-print(len({case["job_nodelist"][0] for run in json.load(open(sys.argv[1]))["runs"]
-           for case in run["testcases"]}))' "$scheduler.json")
-  pass "$scheduler: 12 tests on $nodes nodes"
+  pass "$scheduler: 12 tests"
 done
 echo "$passed passed, 0 failed"
