@@ -1,7 +1,8 @@
 # `make demo` and `make test` do everything. The work is done in scripts/ and CMakePresets.json.
 # CUDA=auto: on if there is a GPU. VIEWER=auto: on if its libraries are installed.
 # For `make report`: RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
-export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V
+# For `make deploy-test`: INSTALL=1 HEAPWOOD=program (docs/sweeps.md).
+export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V INSTALL HEAPWOOD
 
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
@@ -13,6 +14,7 @@ help:
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
 	@echo 'make tables     write the tables of the documents from docs/results/'
+	@echo 'make deploy-test  test deploy/ with Slurm and ReFrame; installs them only with INSTALL=1'
 	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
 	@echo 'make distclean  remove build/ and out/'
 	@echo
@@ -47,6 +49,9 @@ format:
 tables:
 	@scripts/docs_tables.py
 
+deploy-test:
+	@tests/deploy/all.sh
+
 # build/nvcc is a link into build/nvcc-wheels, so both stay.
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 \
@@ -56,4 +61,4 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test python-test report view package check format tables clean distclean
+.PHONY: help demo test python-test report view package check format tables deploy-test clean distclean

@@ -67,6 +67,26 @@ std::set<std::string> commits_of(const ResultsFile& file) {
   return commits;
 }
 
+// The options that change the figures of a reproduction's cases, of each of its runs. Its items and
+// their part of the cases may differ: parts of several command lines are one reproduction.
+std::set<std::string> reproduction_settings(const ResultsFile& file) {
+  std::set<std::string> settings;
+  const auto runs = file.json.find("runs");
+  if (runs == file.json.end() || !runs->is_array()) return settings;
+  for (const Json& run : *runs) {
+    const std::vector<std::string> words = command_of(run);
+    std::map<std::string, std::string> values;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (const std::string option : {"--allocators", "--seconds"}) {
+        if (words[i] == option && i + 1 < words.size()) values[option] = words[i + 1];
+        if (words[i].starts_with(option + "=")) values[option] = words[i].substr(option.size() + 1);
+      }
+    }
+    settings.insert(fmt::format("{} {}", values["--allocators"], values["--seconds"]));
+  }
+  return settings;
+}
+
 void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
   if (file.schema != first.schema)
     refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
@@ -89,6 +109,12 @@ void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool al
                 fmt::format("measured with another commit or state of the sources ({}) than {} "
                             "({}); merge them with --allow-mixed",
                             file.version_text(), first.path, first.version_text()));
+  std::set<std::string> settings = reproduction_settings(first);
+  settings.merge(reproduction_settings(file));
+  if (is_reproduction && settings.size() > 1)
+    refuse_file(file, fmt::format("measured with other --allocators or --seconds than {}; merge "
+                                  "them with --allow-mixed",
+                                  first.path));
   if (command_of(file.json) != command_of(first.json))
     refuse_file(file,
                 fmt::format("another command line than that of {}; merge them with --allow-mixed",

@@ -99,5 +99,40 @@ TEST_F(Sweeps, BadFilesAreOneLine) {
   EXPECT_EQ(read_file(path("good")), good);
 }
 
+// Each refusal leaves the results that were merged before as they are.
+TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
+  for (const char* number : {"1", "2"})
+    ASSERT_EQ(run(stress(number, {"--shard", std::string(number) + "/2"})).exit, 0);
+  ASSERT_EQ(run({"merge", path("all"), path("1"), path("2")}).exit, 0);
+  const std::string merged = read_file(path("all"));
+  ASSERT_EQ(run(stress("runs", {"--shard", "2/2", "--seconds", "5"})).exit, 0);
+  ASSERT_EQ(run(stress("split", {"--shard", "2/3"})).exit, 0);
+  ASSERT_EQ(run({"graph", "rgg:200", "--phase", "init", "--runs", "2", "--device", "cpu",
+                 "--allocators", "atomic,heapwood", "--shard", "2/2", "--json", path("graph")})
+                .exit,
+            0);
+  json again = json::parse(read_file(path("1")));
+  again["results"][0]["runs_ms"][0] = 1e9;
+  write("again", again.dump());
+  write("truncated", read_file(path("2")).substr(0, 300));
+  const auto refuses = [&](const std::string& file, int exit, const std::string& reason) {
+    for (const char* out : {"all", "new"}) {
+      expect_error({"merge", path(out), path("1"), path(file)}, exit, {path(file), reason});
+      expect_error({"merge", "--strict", path(out), path(file), path("1")}, exit, {reason});
+    }
+    EXPECT_EQ(read_file(path("all")), merged) << file;
+    EXPECT_FALSE(std::filesystem::exists(path("new"))) << file;
+  };
+  refuses("runs", 2, "another command line");
+  refuses("graph", 2, "merge files of one command");
+  refuses("split", 2, "merge shards of one split");
+  refuses("again", 2, "name one of them");
+  refuses("truncated", 3, "not valid JSON");
+  // A damaged file of merged results is not overwritten.
+  write("all", merged.substr(0, 300));
+  expect_error({"merge", path("all"), path("1"), path("2")}, 3, {path("all"), "not valid JSON"});
+  EXPECT_EQ(read_file(path("all")), merged.substr(0, 300));
+}
+
 }  // namespace
 }  // namespace heapwood::tests

@@ -189,6 +189,19 @@ TEST(MergeResults, PartsOfAReproduction) {
               is_second ? "2" : "1");
   }
   expect_refusal("2", "commit", [&] { merge_results({}, {one, part("2", "def", {"k2"})}, false); });
+  const auto with = [](ResultsFile file, const std::vector<std::string>& words) {
+    file.json["runs"][0]["argv"] = words;
+    return file;
+  };
+  // Other items and parts are of one reproduction, other settings are not.
+  const ResultsFile items = with(
+      one, {"heapwood", "reproduce", "x", "--allocators", "bulk", "--part", "1/2", "--out", "a"});
+  const ResultsFile more =
+      with(two, {"heapwood", "reproduce", "y", "--allocators=bulk", "--out", "b"});
+  const ResultsFile other = with(two, {"heapwood", "reproduce", "x", "--allocators", "heapwood"});
+  EXPECT_EQ(merge_results({}, {items, more}, false).json["cases"].size(), 3u);
+  expect_refusal("2", "--allow-mixed", [&] { merge_results({}, {items, other}, false); });
+  EXPECT_EQ(merge_results({}, {items, other}, true).json["cases"].size(), 3u);
 }
 
 }  // namespace
