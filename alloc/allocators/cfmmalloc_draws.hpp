@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CFMMalloc with headers in a table, whose walks continue every 8 chunks at a chunk of the pre-split
-// drawn by hash. The third step from the published to the redesigned list
+// CFMMalloc with headers in a table, whose walks continue every 8 chunks at a chunk of the
+// pre-split drawn by hash. The third step from the published to the redesigned list
 // (circular_list_published/ablation.hpp). Limits: as cfmmalloc_table.hpp.
 #pragma once
 

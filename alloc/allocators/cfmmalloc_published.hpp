@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CFMMalloc as published (RegEff section 5.4): CFMalloc with one offset and one binary heap of chunks
-// per multiprocessor. Differs from the paper and limits: as cfmalloc_published.hpp.
+// CFMMalloc as published (RegEff section 5.4): CFMalloc with one offset and one binary heap of
+// chunks per multiprocessor. Differs from the paper and limits: as cfmalloc_published.hpp.
 #pragma once
 
 #include "alloc/circular_list_published/list.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CFMMalloc as published, but with headers in a table beside the memory, where no header becomes
 // user data: merged memory is reused at once. The second step from the published to the redesigned
-// list (circular_list_published/ablation.hpp). Limits: as circular_list_published/list.hpp; overhead
-// 8 bytes in 24.
+// list (circular_list_published/ablation.hpp). Limits: as circular_list_published/list.hpp;
+// overhead 8 bytes in 24.
 #pragma once
 
 #include "alloc/circular_list_published/list.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The redesigned CFMMalloc (cfmmalloc.hpp) without groups: every lane walks alone. The fourth step
-// from the published to the redesigned list (circular_list_published/ablation.hpp). Limits: as there.
+// from the published to the redesigned list (circular_list_published/ablation.hpp). Limits: as
+// there.
 #pragma once
 
 #include "alloc/allocators/cfmmalloc.hpp"

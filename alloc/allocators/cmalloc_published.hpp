@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CMalloc as published (RegEff section 5.2): a circular list with headers of two words in the pool.
 // Differs from the paper: merged memory is reused only after the walkers in it have left, exact
-// exhaustion, alignment to 16 bytes (circular_list_published/list.hpp). Limits: as there. cmalloc.hpp
-// is the redesigned one.
+// exhaustion, alignment to 16 bytes (circular_list_published/list.hpp). Limits: as there.
+// cmalloc.hpp is the redesigned one.
 #pragma once
 
 #include "alloc/circular_list_published/list.hpp"

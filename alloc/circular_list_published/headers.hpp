@@ -7,12 +7,12 @@
 // Differs from the paper:
 //   - blocks are aligned to 16 bytes, so a header occupies the last 8 bytes of a unit and a fused
 //     header can have 64 bits instead of 32: the list is not limited to 8 GiB;
-//   - besides free and used there are two states. held = locked by a walker that may unlock it, or
+//   - besides free and used there are two states. busy = locked by a walker that may unlock it, or
 //     being freed: a walker that meets a large enough one must look again before it refuses. dead =
 //     merged with the chunk before it: its link remains valid until all walkers have left.
 //
 // Only the owner of a chunk stores to a header that is not free. All other threads only exchange a
-// free state for a held one.
+// free state for a busy one.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace heapwood::alloc::published {
 
-enum class State : std::uint32_t { free, used, held, dead };
+enum class State : std::uint32_t { free, used, busy, dead };
 
 struct Header {
   State state = State::used;
@@ -77,7 +77,7 @@ struct FusedHeaders : HeaderPlace<storage> {
     while (unpacked(seen).state == State::free) {
       h = unpacked(seen);
       // acquire, both: as above.
-      if (word(at).compare_exchange_strong(seen, packed(State::held, 0, h.link), simt::acquire,
+      if (word(at).compare_exchange_strong(seen, packed(State::busy, 0, h.link), simt::acquire,
                                            simt::acquire))
         return true;
     }
@@ -129,7 +129,7 @@ struct TwoWordHeaders : HeaderPlace<storage> {
     do {
       h.stamp = seen & flag::stamp_mask;
       // acquire, both: synchronizes with the last owner's release.
-      if (flag_at(at).compare_exchange_strong(seen, flag::of(State::held, 0), simt::acquire,
+      if (flag_at(at).compare_exchange_strong(seen, flag::of(State::busy, 0), simt::acquire,
                                               simt::acquire)) {
         h.state = State::free;
         h.link = link_at(at).load(simt::relaxed);  // only this thread may change it
@@ -139,27 +139,27 @@ struct TwoWordHeaders : HeaderPlace<storage> {
     h = {flag::state(seen), 0, load_link(at)};
     return false;
   }
-  // A header that changes meanwhile counts as held.
+  // A header that changes meanwhile counts as busy.
   SIMT_INLINE Header snapshot(std::uint32_t at) const {
     // acquire: a link that is older than this flag is not read.
     const std::uint32_t seen = flag_at(at).load(simt::acquire);
     const std::uint32_t link = load_link(at);
     // relaxed: the link was read by an acquire, so this flag is at least as new as the link.
     const bool same = flag_at(at).load(simt::relaxed) == seen;
-    return {same ? flag::state(seen) : State::held, seen & flag::stamp_mask, link};
+    return {same ? flag::state(seen) : State::busy, seen & flag::stamp_mask, link};
   }
   SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
     return link_at(at).load(simt::relaxed);
   }
   SIMT_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
                            std::uint32_t link) const {
-    // A block that is freed is held before its link leads past the chunk merged with it; in all
+    // A block that is freed is busy before its link leads past the chunk merged with it; in all
     // other cases the link comes first.
-    if (state == State::held) flag_at(at).store(flag::of(state, stamp), simt::relaxed);
-    // release: publishes the header at the link, and `held` to a thread that reads this link.
+    if (state == State::busy) flag_at(at).store(flag::of(state, stamp), simt::relaxed);
+    // release: publishes the header at the link, and `busy` to a thread that reads this link.
     link_at(at).store(link, simt::release);
     // release: publishes the link, and a free chunk's memory.
-    if (state != State::held) flag_at(at).store(flag::of(state, stamp), simt::release);
+    if (state != State::busy) flag_at(at).store(flag::of(state, stamp), simt::release);
   }
 
  private:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The circular lists as published (RegEff sections 5.2 to 5.4, algorithm 3). A request walks from
 // the offset of its multiprocessor to the first free chunk that is large enough. It locks each free
-// chunk on its way and unlocks those that are too small. The chunk is split if it has at least twice
-// the units (MAX_FRAG), and the offset moves behind the block. A free merges the next chunk if that
-// is free, and then moves the offset behind it.
+// chunk on its way and unlocks those that are too small. The chunk is split if it has at least
+// twice the units (MAX_FRAG), and the offset moves behind the block. A free merges the next chunk
+// if that is free, and then moves the offset behind it.
 //
 // Differs from the paper, so that every block has one owner and every call ends:
 //   - memory of a merged chunk is handed out only after the walkers that may still read the header
 //     in its middle have left (grace.hpp). Costs two atomic adds per request and one per merge;
 //   - exhaustion is exact. A walk that has found nothing makes one lap that locks only chunks that
-//     are large enough, and returns nullptr if none of them was held by another thread in that lap.
+//     are large enough, and returns nullptr if no large enough chunk was free or busy in that lap.
 //     The published walkers circle until some thread frees memory;
 //   - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
 //   - each offset has its own 32-byte sector.
@@ -19,9 +19,9 @@
 // (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
 // pre-split drawn by hash (ablation.hpp).
 //
-// Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB of
-// a larger pool are used. A request that finds nothing visits every chunk twice: with the published
-// smallest chunk of 16 bytes these are 8 million in a pool of 2 GiB.
+// Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB
+// of a larger pool are used. A request that finds nothing visits every chunk twice: with the
+// published smallest chunk of 16 bytes these are 8 million in a pool of 2 GiB.
 #pragma once
 
 #include <algorithm>
@@ -211,7 +211,7 @@ class List {
 
   // Merges the locked chunk at `second`, which ends at `end`, with the caller's chunk before it.
   SIMT_INLINE void merge(std::uint32_t at, std::uint32_t second, std::uint32_t end) const {
-    headers_.publish(at, State::held, 0, end);
+    headers_.publish(at, State::busy, 0, end);
     headers_.publish(second, State::dead, 0, end);
     previous_.store(end, at);
   }
@@ -243,19 +243,19 @@ class List {
     }
   }
 
-  enum class Result : std::uint32_t { found, nothing, held, merged_chunk, refused };
+  enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. found: the chunk from `at` to `end` is locked. merged_chunk: a chunk is
-  // large enough, but walkers may still read in it; only if `stops` is true. held, refused: of a
-  // lap that is refusing, whether another thread held a chunk that is large enough.
+  // never dead. found: the chunk from `at` to `end` is locked. merged_chunk: a chunk is large
+  // enough, but walkers may still read in it; only if `stops` is true. busy, refused: whether a lap
+  // that is refusing has met a large enough chunk that may become free memory.
   template <class Thread>
   SIMT_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
                          std::uint32_t& at, std::uint32_t& end) const {
     // acquire: the header at the offset is initialized.
     at = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
     std::uint32_t start = at, hops = 0, draws = 0;
-    bool wrapped = false, seen_held = false;
+    bool wrapped = false, seen_busy = false;
     SIMT_ROLLED
     for (;;) {
       Header h;
@@ -272,8 +272,7 @@ class List {
         headers_.publish(at, State::free, h.stamp, h.link);
         if (large && stops) return Result::merged_chunk;
       }
-      // A chunk of another state that is large enough may become free memory.
-      seen_held |= large && h.state != State::used;
+      seen_busy |= large && h.state != State::used;
       if (walks == Walks::drawn && !refusing && ++hops % hops_per_draw == 0 && draws < max_draws &&
           draw(thread, units, draws, h.link)) {
         start = h.link;
@@ -281,11 +280,11 @@ class List {
       } else if (h.link < at) {
         wrapped = true;
       }
-      if ((h.link & 255) == 0 && thread.aborted()) return Result::held;
+      if ((h.link & 255) == 0 && thread.aborted()) return Result::busy;
       if (wrapped && h.link >= start) break;
       at = h.link;
     }
-    return !refusing ? Result::nothing : seen_held ? Result::held : Result::refused;
+    return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
 
   // Splits the locked chunk, moves the offset behind the block and publishes it. Returns its end.

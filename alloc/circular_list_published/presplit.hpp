@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The initial chunks of a circular list as published (RegEff section 5.2, equation 1): a binary heap
-// of free chunks. Level d has 2^d chunks of root/2^d units, so every level totals `root`. The root
-// is as large as the pool allows with the given smallest chunk, 16 bytes in the paper. With one
-// offset per multiprocessor there are as many heaps, one after the other. The memory after the heaps
-// is the last chunk.
+// The initial chunks of a circular list as published (RegEff section 5.2, equation 1): a binary
+// heap of free chunks. Level d has 2^d chunks of root/2^d units, so every level totals `root`. The
+// root is as large as the pool allows with the given smallest chunk, 16 bytes in the paper. With
+// one offset per multiprocessor there are as many heaps, one after the other. The memory after the
+// heaps is the last chunk.
 #pragma once
 
 #include <cstdint>

@@ -225,7 +225,8 @@ TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
   }
 }
 
-// A stamp passes when a round that began after it has ended, which takes no longer than the readers.
+// A stamp passes when a grace period that began after it has ended, as soon as its readers have
+// left.
 TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
   published::GraceWords words{};
   published::GraceGroup groups[2]{};
@@ -239,7 +240,7 @@ TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
   EXPECT_TRUE(grace.has_passed(0));
   const auto reader = grace.enter(there);
   const std::uint32_t stamp = grace.stamp();
-  poll();  // begins a round
+  poll();  // begins a grace period
   EXPECT_EQ(moved, 1u);
   const std::uint32_t later = grace.stamp();
   const auto new_reader = grace.enter(here);
@@ -250,7 +251,7 @@ TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
   grace.leave(reader);
   poll();
   EXPECT_TRUE(grace.has_passed(stamp));
-  EXPECT_FALSE(grace.has_passed(later)) << "that round had begun before";
+  EXPECT_FALSE(grace.has_passed(later)) << "that period had begun before";
   poll();
   poll();
   EXPECT_FALSE(grace.has_passed(later));

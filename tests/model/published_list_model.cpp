@@ -23,19 +23,19 @@ constexpr int max_units = 4, offsets = 2, max_threads = 3, max_polls = 1;
 
 enum class Bug {
   no,
-  reuse_at_once,             // merged chunks have no stamp
-  stamp_before_merge,        // taken before the link leads past the merged chunk
-  round_in_progress_counts,  // though it began before the merge
-  offsets_not_moved,         // away from dead headers
-  sections_before_offsets,   // the round's sections begin before offsets are moved
-  offset_after_free,         // stored after the merged chunk is free
-  link_before_header,        // of the rest of a split chunk
+  reuse_at_once,              // merged chunks have no stamp
+  stamp_before_merge,         // taken before the link leads past the merged chunk
+  period_in_progress_counts,  // though it began before the merge
+  offsets_not_moved,          // away from dead headers
+  sections_before_offsets,    // the new sections begin before offsets are moved
+  offset_after_free,          // stored after the merged chunk is free
+  link_before_header,         // of the rest of a split chunk
   merge_without_lock,
-  held_is_used,           // a walker refuses although another one holds a large enough chunk
+  busy_is_used,           // a walker refuses although it has met a large enough busy chunk
   flag_is_not_read_again  // two words only
 };
 enum class Form { fused, two_words };
-enum class Chunk : std::int8_t { free, used, held, dead };
+enum class Chunk : std::int8_t { free, used, busy, dead };
 
 // A program: n > 0 requests n units, 0 frees the thread's block.
 using Program = std::vector<int>;
@@ -60,17 +60,17 @@ enum class At : std::int8_t {
   leave_with_block,
   // Grace::poll()
   poll,
-  begin_round,
+  begin_period,
   read_offset,
   follow,
   move_offset,
   begin_sections,
   check_sections,
-  end_round,
+  end_period,
   end_poll,
   // deallocate()
   lock_next,
-  hold,
+  mark_busy,
   skip_next,
   kill_next,
   free_offset,
@@ -81,7 +81,7 @@ enum class At : std::int8_t {
 
 struct Header {
   Chunk state = Chunk::used;
-  std::int8_t stamp = 0;  // rounds that have to end before the chunk may be handed out
+  std::int8_t stamp = 0;  // grace periods that have to end before the chunk may be handed out
   std::int8_t link = 0;
   bool exists = false;  // false: user data, or never written
 };
@@ -91,7 +91,7 @@ struct Thread {
   At at = At::begin;
   std::int8_t position = 0, end = 0, start = 0, section = 0, stamp = 0, polls = 0, next = 0, o = 0;
   Header seen = {};
-  bool refusing = false, wrapped = false, seen_held = false, merged = false, merges = false;
+  bool refusing = false, wrapped = false, seen_busy = false, merged = false, merges = false;
   // Units that have been in a large enough part of a chunk that is no block, since the call.
   std::uint8_t fitting = 0;
 };
@@ -99,8 +99,8 @@ struct Thread {
 struct State {
   Header header[max_units + 1];
   std::uint8_t live = 0;  // units
-  std::int8_t offset[offsets] = {0, 0}, inside[2] = {0, 0}, period = 0;
-  bool round = false, driver = false;
+  std::int8_t offset[offsets] = {0, 0}, inside[2] = {0, 0}, parity = 0;
+  bool grace = false, driver = false;
   Thread thread[max_threads];
 };
 
@@ -159,11 +159,11 @@ class Model {
     for (const Header& h : s.header)
       add(static_cast<int>(h.state) | h.stamp << 2, h.link, h.exists);
     add(s.live, s.offset[0], s.offset[1], s.inside[0], s.inside[1],
-        s.period | s.round << 1 | s.driver << 2);
+        s.parity | s.grace << 1 | s.driver << 2);
     for (const Thread& t : s.thread)
       add(t.call, t.block, t.at, t.position, t.end, t.start, t.section, t.stamp, t.polls, t.next,
           t.o, static_cast<int>(t.seen.state) | t.seen.stamp << 2, t.seen.link,
-          t.refusing | t.wrapped << 1 | t.seen_held << 2 | t.merged << 3 | t.merges << 4,
+          t.refusing | t.wrapped << 1 | t.seen_busy << 2 | t.merged << 3 | t.merges << 4,
           t.fitting);
     return bytes;
   }
@@ -233,7 +233,7 @@ class Model {
     hop(s, t, large);
   }
   void hop(State&, Thread& t, bool large) {
-    if (large && t.seen.state != Chunk::used && bug_ != Bug::held_is_used) t.seen_held = true;
+    if (large && t.seen.state != Chunk::used && bug_ != Bug::busy_is_used) t.seen_busy = true;
     if (t.seen.link < t.position) t.wrapped = true;
     if (t.wrapped && t.seen.link >= t.start) {
       t.at = At::leave;
@@ -246,7 +246,7 @@ class Model {
     Header& h = header(s, t.position);
     if (h.state == Chunk::free) {
       t.seen = h;
-      h.state = Chunk::held;
+      h.state = Chunk::busy;
       h.stamp = 0;
       decide(s, t, wanted, true);
     } else if (form_ == Form::two_words) {
@@ -270,14 +270,14 @@ class Model {
         } else {
           if (t.fitting == 0 && t.polls == 0 && !t.refusing && !t.merged)
             t.fitting = mask(0, units_);  // at the first turn of the call
-          t.section = s.period;
+          t.section = s.parity;
           ++s.inside[t.section];
           t.at = At::offset;
         }
         break;
       case At::offset:
         t.position = t.start = t.refusing ? std::int8_t{0} : my_offset(s, t);
-        t.wrapped = t.seen_held = false;
+        t.wrapped = t.seen_busy = false;
         t.at = t.refusing ? At::flag : At::lock;
         break;
       case At::flag:
@@ -300,7 +300,7 @@ class Model {
         break;
       case At::flag_again: {
         const Header& h = header(s, t.position);
-        if (h.state != t.seen.state || h.stamp != t.seen.stamp) t.seen.state = Chunk::held;
+        if (h.state != t.seen.state || h.stamp != t.seen.stamp) t.seen.state = Chunk::busy;
         decide(s, t, wanted, false);
         break;
       }
@@ -337,7 +337,7 @@ class Model {
         } else if (!t.refusing) {
           t.refusing = true;
           t.at = At::begin;
-        } else if (t.seen_held) {
+        } else if (t.seen_busy) {
           t.at = At::poll;
         } else {
           if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
@@ -345,7 +345,7 @@ class Model {
           end_call(t);
           t.block = -1;
         }
-        t.seen_held = false;
+        t.seen_busy = false;
         break;
 
       // ---- take()
@@ -381,10 +381,10 @@ class Model {
         t.at = At::begin;
         if (s.driver) break;
         s.driver = true;
-        t.at = s.round ? At::check_sections : At::begin_round;
+        t.at = s.grace ? At::check_sections : At::begin_period;
         break;
-      case At::begin_round:
-        s.round = true;
+      case At::begin_period:
+        s.grace = true;
         t.at = bug_ == Bug::sections_before_offsets ? At::begin_sections
                : bug_ == Bug::offsets_not_moved     ? At::begin_sections
                                                     : At::read_offset;
@@ -409,14 +409,14 @@ class Model {
         t.at = bug_ == Bug::sections_before_offsets ? At::end_poll : At::begin_sections;
         break;
       case At::begin_sections:
-        s.period = static_cast<std::int8_t>(1 - s.period);
+        s.parity = static_cast<std::int8_t>(1 - s.parity);
         t.at = bug_ == Bug::sections_before_offsets ? At::read_offset : At::end_poll;
         break;
       case At::check_sections:
-        t.at = s.inside[1 - s.period] == 0 ? At::end_round : At::end_poll;
+        t.at = s.inside[1 - s.parity] == 0 ? At::end_period : At::end_poll;
         break;
-      case At::end_round:
-        s.round = false;
+      case At::end_period:
+        s.grace = false;
         for (Header& h : s.header)
           h.stamp = h.stamp > 0 ? std::int8_t(h.stamp - 1) : std::int8_t{0};
         for (Thread& other : s.thread) {
@@ -438,17 +438,17 @@ class Model {
         if (t.merges) {
           ++merges;
           t.next = h.link;
-          if (bug_ != Bug::merge_without_lock) h.state = Chunk::held;
+          if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
           if (bug_ != Bug::merge_without_lock) h.stamp = 0;
-          t.at = bug_ == Bug::stamp_before_merge ? At::stamp : At::hold;
+          t.at = bug_ == Bug::stamp_before_merge ? At::stamp : At::mark_busy;
         } else {
           t.at = At::publish_free;
         }
         break;
       }
-      case At::hold:
+      case At::mark_busy:
         s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
-        header(s, t.position).state = Chunk::held;
+        header(s, t.position).state = Chunk::busy;
         if (form_ == Form::two_words) {
           t.at = At::skip_next;
           break;
@@ -467,8 +467,8 @@ class Model {
         t.at = bug_ == Bug::stamp_before_merge ? At::publish_free : At::stamp;
         break;
       case At::stamp:
-        t.stamp = s.round && bug_ != Bug::round_in_progress_counts ? 2 : 1;
-        t.at = bug_ == Bug::stamp_before_merge ? At::hold : At::publish_free;
+        t.stamp = s.grace && bug_ != Bug::period_in_progress_counts ? 2 : 1;
+        t.at = bug_ == Bug::stamp_before_merge ? At::mark_busy : At::publish_free;
         break;
       case At::publish_free:
         if (!t.merges) s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
@@ -511,8 +511,8 @@ class Model {
   std::string wrong_;
 };
 
-// One chunk is split and merged again; a chunk dies at which the other thread's walk begins; it dies
-// while a thread still has to store its position; three threads want more than there is.
+// One chunk is split and merged again; a chunk dies at which the other thread's walk begins; it
+// dies while a thread still has to store its position; three threads want more than there is.
 const Setting split_and_merge{{4}, {0, 0}, {{1, 0, 2, 0}, {1, 0}}},
     dead_offset{{2, 2}, {2, 0}, {{2}, {2, 0, 4, 0}}},
     late_offset{{1, 1, 1}, {0, 0}, {{2, 0, 3}, {1, 0}}}, crowd{{2, 1}, {0, 0}, {{2, 0}, {1}, {2}}};
@@ -539,13 +539,13 @@ TEST(PublishedListModel, BrokenProtocolsAreFoundOut) {
                     refuses = "a request is refused although there is memory";
   EXPECT_EQ(find(Bug::reuse_at_once, split_and_merge), reads);
   EXPECT_EQ(find(Bug::stamp_before_merge, split_and_merge), reads);
-  EXPECT_EQ(find(Bug::round_in_progress_counts, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::period_in_progress_counts, split_and_merge), reads);
   EXPECT_EQ(find(Bug::offsets_not_moved, dead_offset), reads);
   EXPECT_EQ(find(Bug::sections_before_offsets, dead_offset), reads);
   EXPECT_EQ(find(Bug::offset_after_free, late_offset), leads);
   EXPECT_EQ(find(Bug::link_before_header, split_and_merge), reads);
   EXPECT_EQ(find(Bug::merge_without_lock, dead_offset), "a unit is handed out twice");
-  EXPECT_EQ(find(Bug::held_is_used, split_and_merge), refuses);
+  EXPECT_EQ(find(Bug::busy_is_used, split_and_merge), refuses);
   EXPECT_EQ(find(Bug::flag_is_not_read_again, split_and_merge, Form::two_words), refuses);
 }
 
