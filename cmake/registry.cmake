@@ -1,10 +1,12 @@
-# Generates registries of allocators from registry.def files. A line is `header Type [cpu]`: the
-# header is allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds.
+# Generates registries of allocators from registry.def files. A line is `header Type [cpu]
+# [published]`: the header is allocators/header.hpp beside the file; `cpu` excludes the allocator
+# from GPU builds, `published` from builds without HEAPWOOD_PUBLISHED.
 # Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these allocators of alloc/registry.def, by their headers: 'atomic;heapwood'. Empty: all")
 # Other registries, such as the tests', are always complete.
+option(HEAPWOOD_PUBLISHED "Also the allocators marked 'published' in alloc/registry.def" OFF)
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
@@ -26,7 +28,13 @@ function(heapwood_instances file prefix)
     separate_arguments(words UNIX_COMMAND "${line}")
     list(GET words 0 header)
     list(GET words 1 type)
-    if(is_main AND HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
+    set(included ON)
+    if("published" IN_LIST words)
+      set(included ${HEAPWOOD_PUBLISHED})
+    elseif(is_main AND HEAPWOOD_ALLOCATORS)
+      set(included OFF)
+    endif()
+    if(NOT included AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
       continue()
     endif()
     set(path ${folder}/allocators/${header}.hpp)

@@ -20,7 +20,8 @@ enum class PrimitiveTest : std::uint8_t {
   counting_semaphore,
   bulk_semaphore,
   plain_rcu,
-  delegated_rcu
+  delegated_rcu,
+  published_semaphore  // the bulk semaphore with three counts and compare-and-swap
 };
 
 struct PrimitiveJob {

@@ -7,6 +7,7 @@
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/bulk/collective_mutex.hpp"
 #include "alloc/bulk/counting_semaphore.hpp"
+#include "alloc/bulk/published_semaphore.hpp"
 #include "alloc/bulk/rcu.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
@@ -55,6 +56,20 @@ struct SemaphoreKernel : KernelShape {
   }
   SIMT_INLINE void grow() const {
     simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
+  }
+};
+
+struct PublishedSemaphoreKernel : KernelShape {
+  Shared* shared;
+  std::uint32_t threads, batch;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    if (warp.worker() * Warp::width + warp.lane() >= threads) return;
+    const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
+    if (semaphore.wait(warp, 1, batch) != alloc::PublishedBulkSemaphore::Wait::grow) return;
+    simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
+    semaphore.signal(batch - 1, batch - 1);
   }
 };
 
@@ -121,6 +136,15 @@ PrimitiveResult run(const Device& device, const PrimitiveJob& job) {
   simt::Buffer<Shared> shared(job.device, 1);
   shared.fill(0);
   PrimitiveResult result;
+  if (job.test == PrimitiveTest::published_semaphore) {
+    const PublishedSemaphoreKernel kernel{{}, shared.data(), job.threads, job.batch};
+    result.ms = device.launch_independent(kernel, warps, limits);
+    const Shared end = shared.download().front();
+    result.wanted = job.threads;
+    result.done = std::uint64_t{end.batches} * job.batch -
+                  alloc::PublishedBulkSemaphore::available(end.semaphore);
+    return result;
+  }
   if (job.test == PrimitiveTest::bulk_semaphore || job.test == PrimitiveTest::counting_semaphore) {
     const SemaphoreKernel kernel{
         {}, shared.data(), job.threads, job.batch, job.test == PrimitiveTest::bulk_semaphore};

@@ -96,9 +96,11 @@ Experiment primitive_test(Primitive primitive) {
     for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
       using enum workloads::PrimitiveTest;
       if (!rcu) {
-        cases.push_back(primitive_case("semaphore", job, runs,
-                                       {{counting_semaphore, "counting", "Counting semaphore"},
-                                        {bulk_semaphore, "bulk", "Bulk semaphore"}}));
+        cases.push_back(
+            primitive_case("semaphore", job, runs,
+                           {{counting_semaphore, "counting", "Counting semaphore"},
+                            {bulk_semaphore, "bulk", "Bulk semaphore"},
+                            {published_semaphore, "published", "Bulk semaphore, as published"}}));
         continue;
       }
       for (const std::uint32_t readers :

@@ -15,6 +15,7 @@ std::vector<Target> targets() {
     Target t;
     t.name = identifier(std::string(entry.traits->id) + "_" + key);
     t.traits = entry.traits;
+    t.heap_beside = std::string(entry.traits->id).ends_with("-builtin");
     try {
       const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
       t.device = device.id;

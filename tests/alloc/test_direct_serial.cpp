@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "alloc/allocators/cfmmalloc_published.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/direct_targets.hpp"
 #include "tests/alloc/toy/allocators/toy.hpp"
@@ -8,7 +9,8 @@ namespace heapwood::alloc::test {
 void append_serial(std::vector<Target>& list) {
   const simt::DeviceId device{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
   append_all<simt::Cpu>(list, "_threads", device);
-  append<simt::Cpu, Toy>(list, "_threads", device);
+  // CfmMallocPublished only here: it has no code for lanes that act together.
+  append<simt::Cpu, CfmMallocPublished, Toy>(list, "_threads", device);
 }
 
 std::vector<Target> targets() {

@@ -17,8 +17,9 @@ simt::DeviceInfo test_device() {
 TEST(StressPrimitives, DoWhatTheyMeasure) {
   const simt::DeviceInfo device = test_device();
   if (!device.usable) GTEST_SKIP() << device.reason;
-  for (const PrimitiveTest test : {PrimitiveTest::counting_semaphore, PrimitiveTest::bulk_semaphore,
-                                   PrimitiveTest::plain_rcu, PrimitiveTest::delegated_rcu}) {
+  for (const PrimitiveTest test :
+       {PrimitiveTest::counting_semaphore, PrimitiveTest::bulk_semaphore, PrimitiveTest::plain_rcu,
+        PrimitiveTest::delegated_rcu, PrimitiveTest::published_semaphore}) {
     for (const std::uint32_t threads : {1u, 7u, 64u, 1000u}) {
       for (const std::uint32_t readers : {1u, 3u, 10000u}) {
         PrimitiveJob job;
@@ -28,7 +29,8 @@ TEST(StressPrimitives, DoWhatTheyMeasure) {
         job.readers = readers;
         job.batch = 8;
         const PrimitiveResult result = run_primitive(job);
-        const bool semaphore = test <= PrimitiveTest::bulk_semaphore;
+        const bool semaphore = test <= PrimitiveTest::bulk_semaphore ||
+                               test == PrimitiveTest::published_semaphore;
         EXPECT_EQ(result.wanted, semaphore ? threads : (threads + readers - 1) / readers);
         EXPECT_EQ(result.done, result.wanted)
             << static_cast<int>(test) << ' ' << threads << ' ' << readers;

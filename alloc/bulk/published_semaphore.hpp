@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The bulk semaphore as published (Gelado and Garland 2019, section 3.3, algorithms 1 and 2): three
+// counts in one word, available units C, expected units E and units reserved by waiting threads R,
+// which every operation changes by compare-and-swap. bulk_semaphore.hpp is the redesigned one.
+//
+//   wait(thread, n, batch)  got: n units are the caller's. grow: the caller produces a batch, keeps
+//                           n units of it and calls signal(batch - n, batch - n). fail: the launch
+//                           is aborted.
+//   signal(n, expected)     adds n units, `expected` of which were promised.
+//
+// Differs from the paper in nothing. A thread leaves its wait when all expected units are reserved,
+// and reserves again at once if it finds that they suffice for it.
+//
+// Waits only for threads that grow, which are running. Limits: 2^21 - 1 units expected or reserved,
+// so 2^20 threads that take one unit each in batches of up to 2^20.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "simt/config.hpp"
+
+namespace heapwood::alloc {
+
+class PublishedBulkSemaphore {
+ public:
+  enum class Wait : std::uint32_t { got, grow, fail };
+
+  SIMT_INLINE explicit PublishedBulkSemaphore(std::uint64_t* word) : word_(word) {}
+  static SIMT_INLINE std::uint64_t initial(std::uint32_t units) { return units; }
+
+  template <class Thread>
+  SIMT_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch) const {
+    std::uint64_t seen = word().load(simt::relaxed);
+    SIMT_ROLLED
+    for (unsigned turn = 0;;) {
+      const bool grows = available(seen) + expected(seen) < reserved(seen) + n;
+      const bool takes = !grows && available(seen) >= n;
+      const std::uint64_t next = grows   ? seen + (batch - n) * one_expected
+                                 : takes ? seen - n
+                                         : seen + n * one_reserved;
+      // acquire: what the units represent.
+      if (!word().compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) continue;
+      if (grows || takes) return grows ? Wait::grow : Wait::got;
+      bool stops = false;
+      SIMT_ROLLED
+      for (seen = next;
+           !stops && available(seen) < n && reserved(seen) < available(seen) + expected(seen);) {
+        thread.pause(turn++);
+        stops = turn % 64 == 0 && thread.aborted();
+        seen = word().load(simt::relaxed);
+      }
+      add(seen, 0 - n * one_reserved, simt::relaxed);
+      if (stops) return Wait::fail;
+      thread.pause(turn++);
+      if (turn % 64 == 0 && thread.aborted()) return Wait::fail;
+    }
+  }
+
+  SIMT_INLINE void signal(std::uint32_t n, std::uint32_t promised) const {
+    std::uint64_t seen = word().load(simt::relaxed);
+    // release: what the units represent.
+    add(seen, n - promised * one_expected, simt::release);
+  }
+
+  static SIMT_INLINE std::uint32_t available(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word & (one_expected - 1));
+  }
+  static SIMT_INLINE std::uint32_t expected(std::uint64_t word) {
+    return static_cast<std::uint32_t>((word & (one_reserved - 1)) / one_expected);
+  }
+  static SIMT_INLINE std::uint32_t reserved(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word / one_reserved);
+  }
+
+ private:
+  // The word is {R:21, E:21, C:22}.
+  static constexpr std::uint64_t one_expected = std::uint64_t{1} << 22,
+                                 one_reserved = std::uint64_t{1} << 43;
+
+  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+    return simt::atomic_ref<std::uint64_t>(*word_);
+  }
+  // By compare-and-swap, as published. Afterwards `seen` is the new value.
+  SIMT_INLINE void add(std::uint64_t& seen, std::uint64_t change, cuda::memory_order order) const {
+    SIMT_ROLLED
+    while (!word().compare_exchange_strong(seen, seen + change, order, simt::relaxed)) {
+    }
+    seen += change;
+  }
+
+  std::uint64_t* word_;
+};
+
+}  // namespace heapwood::alloc

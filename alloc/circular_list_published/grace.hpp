@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Grace periods for headers that lie in the pool. A walker may stop between reading a link and
+// following it. Meanwhile the chunk at the link may be merged with the one before it, so that its
+// header is in the middle of a free chunk, and user data would overwrite it. The paper assumes that
+// no thread is stopped for that long (RegEff section 5.2). Here a merged chunk is not handed out
+// before all walkers that were under way at the merge have left.
+//
+// Walks are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all groups.
+// A merged chunk carries a stamp, the number of the first grace period that begins after the merge.
+// It may be handed out once that period has ended. Periods are begun and ended by walkers that meet
+// such a chunk, by polling: no thread waits for another one.
+//
+// Offsets outlive walks. So each period, before that of its groups begins, moves the offsets that
+// lead to a dead header. A thread stores a position to an offset only before the chunk at that
+// position can be merged, so a dead position is never stored after that.
+//
+// Limits: 2^29 grace periods between a merge and the next use of the chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/bulk/rcu.hpp"
+#include "alloc/circular_list_published/headers.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc::published {
+
+// In the pool, initially zero.
+struct alignas(32) GraceGroup {
+  RcuState readers;
+  std::uint64_t entered;  // before this grace period began; `all_left` once they have left
+};
+struct GraceWords {
+  std::uint32_t periods;  // begun and ended: odd during a grace period
+  std::uint32_t driver;   // 1 while a thread polls
+};
+
+struct Section {
+  std::uint32_t group = 0, parity = 0;
+};
+
+class Grace {
+ public:
+  static constexpr std::uint32_t max_groups = 16;
+
+  Grace() = default;
+  Grace(GraceWords* words, GraceGroup* groups, std::uint32_t count)
+      : words_(words), groups_(groups), count_(count) {}
+
+  template <class Thread>
+  SIMT_INLINE Section enter(Thread& thread) const {
+    const std::uint32_t group = thread.sm() % count_;
+    return {group, Rcu(&groups_[group].readers).enter()};
+  }
+  SIMT_INLINE void leave(Section section) const {
+    Rcu(&groups_[section.group].readers).leave(section.parity);
+  }
+
+  // The stamp of a chunk that the caller has merged, never 0.
+  SIMT_INLINE std::uint32_t stamp() const {
+    // A read-modify-write, because a load would not order the merge before the next period.
+    // release: that period's later readers see the merged list. acquire: continues earlier merges'
+    // order.
+    return stamp_at(periods().fetch_add(0, simt::acq_rel));
+  }
+  // Whether memory with this stamp may be handed out.
+  SIMT_INLINE bool has_passed(std::uint32_t stamp) const {
+    // acquire: synchronizes with the end of the period, and so with the walkers that have left.
+    return stamp == 0 ||
+           ((periods().load(simt::acquire) / 2 - stamp) & flag::stamp_mask) <= flag::stamp_mask / 2;
+  }
+
+  // Begins a grace period if none is in progress, else ends it if its walkers have left. For
+  // threads outside a section. move_offsets() moves offsets away from dead headers.
+  template <class F>
+  SIMT_INLINE void poll(F move_offsets) const {
+    const simt::atomic_ref<std::uint32_t> driver(words_->driver);
+    // acquire: `entered` as left by the last driver.
+    if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
+    if ((periods().load(simt::relaxed) & 1) == 0) {
+      periods().fetch_add(1, simt::acq_rel);  // as in stamp()
+      move_offsets();
+      SIMT_ROLLED
+      for (std::uint32_t g = 0; g < count_; ++g)
+        groups_[g].entered = Rcu(&groups_[g].readers).begin_period();
+    } else {
+      std::uint32_t waiting = 0;
+      SIMT_ROLLED
+      for (std::uint32_t g = 0; g < count_; ++g) {
+        if (groups_[g].entered == all_left) continue;
+        if (Rcu(&groups_[g].readers).is_over(groups_[g].entered)) {
+          groups_[g].entered = all_left;
+        } else {
+          ++waiting;
+        }
+      }
+      // release: has_passed().
+      if (waiting == 0) periods().fetch_add(1, simt::acq_rel);
+    }
+    driver.store(0, simt::release);  // hands over `entered`
+  }
+
+ private:
+  static constexpr std::uint64_t all_left = ~std::uint64_t{0};
+
+  static SIMT_INLINE std::uint32_t stamp_at(std::uint32_t periods) {
+    const std::uint32_t stamp = ((periods + 1) / 2 + 1) & flag::stamp_mask;
+    return stamp == 0 ? 1 : stamp;  // one period later than necessary
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> periods() const {
+    return simt::atomic_ref<std::uint32_t>(words_->periods);
+  }
+
+  GraceWords* words_ = nullptr;
+  GraceGroup* groups_ = nullptr;
+  std::uint32_t count_ = 1;
+};
+
+}  // namespace heapwood::alloc::published

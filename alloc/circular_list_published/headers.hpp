@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Headers of the circular lists as published (RegEff section 5.2): in the pool, in front of each
+// block. A chunk is identified by its position in units of 16 bytes; its header is a flag and a
+// link to the next chunk, in two words (CMalloc) or fused into one (CFMalloc). A flag is a state,
+// and for a free chunk a stamp (grace.hpp).
+//
+// Differs from the paper:
+//   - blocks are aligned to 16 bytes, so a header occupies the last 8 bytes of a unit and a fused
+//     header can have 64 bits instead of 32: the list is not limited to 8 GiB;
+//   - besides free and used there are two states. busy = locked by a walker that may unlock it, or
+//     being freed: a walker that meets a large enough one must look again before it refuses. dead =
+//     merged with the chunk before it: its link remains valid until all walkers have left.
+//
+// Only the owner of a chunk stores to a header that is not free. All other threads only exchange a
+// free state for a busy one.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc::published {
+
+enum class State : std::uint32_t { free, used, busy, dead };
+
+struct Header {
+  State state = State::used;
+  std::uint32_t stamp = 0, link = 0;
+};
+
+// In the pool, as published; or in a table beside the memory, where no header becomes user data.
+enum class Storage { in_pool, table };
+
+namespace flag {
+inline constexpr unsigned state_shift = 30;
+inline constexpr std::uint32_t stamp_mask = (1u << state_shift) - 1;
+SIMT_INLINE constexpr std::uint32_t of(State state, std::uint32_t stamp) {
+  return static_cast<std::uint32_t>(state) << state_shift | stamp;
+}
+SIMT_INLINE constexpr State state(std::uint32_t flag) {
+  return static_cast<State>(flag >> state_shift);
+}
+}  // namespace flag
+
+// Where headers lie, the same for both forms: {link:32, flag:32}.
+template <Storage storage>
+struct HeaderPlace {
+  static constexpr std::size_t stride = storage == Storage::in_pool ? granule : 8;
+  std::byte* first = nullptr;  // the header at position 0
+
+  SIMT_INLINE std::byte* address(std::uint32_t at) const {
+    return first + std::size_t{at} * stride;
+  }
+  // From a copy of the 8 bytes.
+  static Header decode(const std::byte* copy) {
+    std::uint32_t words[2];
+    std::memcpy(words, copy, sizeof(words));
+    return {flag::state(words[1]), words[1] & flag::stamp_mask, words[0]};
+  }
+};
+
+// CFMalloc's form: flag and link in one word. One access reads or changes both.
+template <Storage storage>
+struct FusedHeaders : HeaderPlace<storage> {
+  // Of memory that only the caller can reach.
+  SIMT_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
+    store(at, state, 0, link, simt::relaxed);
+  }
+  // Locks the chunk if it is free, whatever its size, and reads its header as it was.
+  SIMT_INLINE bool try_lock(std::uint32_t at, Header& h) const {
+    // acquire: synchronizes with the last owner's release, and with the initialization of the
+    // header at the link.
+    std::uint64_t seen = word(at).load(simt::acquire);
+    SIMT_ROLLED
+    while (unpacked(seen).state == State::free) {
+      h = unpacked(seen);
+      // acquire, both: as above.
+      if (word(at).compare_exchange_strong(seen, packed(State::busy, 0, h.link), simt::acquire,
+                                           simt::acquire))
+        return true;
+    }
+    h = unpacked(seen);
+    return false;
+  }
+  // Flag and link as they were at one moment.
+  SIMT_INLINE Header snapshot(std::uint32_t at) const {
+    return unpacked(word(at).load(simt::acquire));  // acquire: as in try_lock
+  }
+  // relaxed: only the owner stores here.
+  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+    return unpacked(word(at).load(simt::relaxed)).link;
+  }
+  // For the owner. release: publishes the header at the link; a free chunk's memory too.
+  SIMT_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
+                           std::uint32_t link) const {
+    store(at, state, stamp, link, simt::release);
+  }
+
+ private:
+  static SIMT_INLINE std::uint64_t packed(State state, std::uint32_t stamp, std::uint32_t link) {
+    return std::uint64_t{flag::of(state, stamp)} << 32 | link;
+  }
+  static SIMT_INLINE Header unpacked(std::uint64_t word) {
+    const auto high = static_cast<std::uint32_t>(word >> 32);
+    return {flag::state(high), high & flag::stamp_mask, static_cast<std::uint32_t>(word)};
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(this->address(at)));
+  }
+  SIMT_INLINE void store(std::uint32_t at, State state, std::uint32_t stamp, std::uint32_t link,
+                         cuda::memory_order order) const {
+    word(at).store(packed(state, stamp, link), order);
+  }
+};
+
+// CMalloc's form: two words that change one after the other.
+template <Storage storage>
+struct TwoWordHeaders : HeaderPlace<storage> {
+  SIMT_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
+    link_at(at).store(link, simt::relaxed);
+    flag_at(at).store(flag::of(state, 0), simt::relaxed);
+  }
+  // As published: exchanges the flag first, then reads the link.
+  SIMT_INLINE bool try_lock(std::uint32_t at, Header& h) const {
+    std::uint32_t seen = flag::of(State::free, 0);
+    SIMT_ROLLED
+    do {
+      h.stamp = seen & flag::stamp_mask;
+      // acquire, both: synchronizes with the last owner's release.
+      if (flag_at(at).compare_exchange_strong(seen, flag::of(State::busy, 0), simt::acquire,
+                                              simt::acquire)) {
+        h.state = State::free;
+        h.link = link_at(at).load(simt::relaxed);  // only this thread may change it
+        return true;
+      }
+    } while (flag::state(seen) == State::free);
+    h = {flag::state(seen), 0, load_link(at)};
+    return false;
+  }
+  // A header that changes meanwhile counts as busy.
+  SIMT_INLINE Header snapshot(std::uint32_t at) const {
+    // acquire: a link that is older than this flag is not read.
+    const std::uint32_t seen = flag_at(at).load(simt::acquire);
+    const std::uint32_t link = load_link(at);
+    // relaxed: the link was read by an acquire, so this flag is at least as new as the link.
+    const bool same = flag_at(at).load(simt::relaxed) == seen;
+    return {same ? flag::state(seen) : State::busy, seen & flag::stamp_mask, link};
+  }
+  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+    return link_at(at).load(simt::relaxed);
+  }
+  SIMT_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
+                           std::uint32_t link) const {
+    // A block that is freed is busy before its link leads past the chunk merged with it; in all
+    // other cases the link comes first.
+    if (state == State::busy) flag_at(at).store(flag::of(state, stamp), simt::relaxed);
+    // release: publishes the header at the link, and `busy` to a thread that reads this link.
+    link_at(at).store(link, simt::release);
+    // release: publishes the link, and a free chunk's memory.
+    if (state != State::busy) flag_at(at).store(flag::of(state, stamp), simt::release);
+  }
+
+ private:
+  SIMT_INLINE std::uint32_t* words(std::uint32_t at) const {
+    return reinterpret_cast<std::uint32_t*>(this->address(at));
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(words(at)[0]);
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> flag_at(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(words(at)[1]);
+  }
+  SIMT_INLINE std::uint32_t load_link(std::uint32_t at) const {
+    return link_at(at).load(simt::acquire);  // acquire: the header at the link is initialized
+  }
+};
+
+}  // namespace heapwood::alloc::published

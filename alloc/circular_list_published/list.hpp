@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+// The circular lists as published (RegEff sections 5.2 to 5.4, algorithm 3). A request walks from
+// the offset of its multiprocessor to the first free chunk that is large enough. It locks each free
+// chunk on its way and unlocks those that are too small. The chunk is split if it has at least
+// twice the units (MAX_FRAG), and the offset moves behind the block. A free merges the next chunk
+// if that is free, and then moves the offset behind it.
+//
+// Differs from the paper, so that every block has one owner and every call ends:
+//   - memory of a merged chunk is handed out only after the walkers that may still read the header
+//     in its middle have left (grace.hpp). Costs two atomic adds per request and one per merge;
+//   - exhaustion is exact. A walk that has found nothing makes one lap that locks only chunks that
+//     are large enough, and returns nullptr if no large enough chunk was free or busy in that lap.
+//     The published walkers circle until some thread frees memory;
+//   - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
+//   - each offset has its own 32-byte sector.
+//
+// Template parameters switch to what the paper mentions but does not use (Links::both: a free also
+// merges the previous chunk), and to the first two steps towards the redesigned lists
+// (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
+// pre-split drawn by hash (ablation.hpp).
+//
+// Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB
+// of a larger pool are used. A request that finds nothing visits every chunk twice: with the
+// published smallest chunk of 16 bytes these are 8 million in a pool of 2 GiB.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "alloc/circular_list_published/grace.hpp"
+#include "alloc/circular_list_published/presplit.hpp"
+
+namespace heapwood::alloc::published {
+
+enum class Offsets { one, per_multiprocessor };
+enum class Links { next, both };
+enum class Walks { from_offset, drawn };
+
+// The position of the previous chunk, in the 4 bytes before a header.
+struct NoPrevious {
+  SIMT_INLINE void store(std::uint32_t, std::uint32_t) const {}
+};
+struct PreviousWords {
+  std::byte* first = nullptr;
+  SIMT_INLINE void store(std::uint32_t at, std::uint32_t previous) const {
+    word(at).store(previous, simt::release);  // publishes the header of the previous chunk
+  }
+  SIMT_INLINE std::uint32_t load(std::uint32_t at) const {
+    return word(at).load(simt::acquire);  // that header is initialized
+  }
+
+ private:
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(
+        *reinterpret_cast<std::uint32_t*>(first + std::size_t{at} * granule));
+  }
+};
+
+struct FirstOffset {
+  static constexpr std::uint32_t stride = 8;  // words: one sector
+  std::uint32_t* offsets;
+  std::uint32_t heap_units;
+  SIMT_FN void operator()(std::size_t i) const {
+    offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units;
+  }
+};
+
+template <template <Storage> class Form, Offsets offset_count, Storage storage = Storage::in_pool,
+          Links links = Links::next, Walks walks = Walks::from_offset>
+class List {
+  static constexpr bool in_pool = storage == Storage::in_pool, doubly = links == Links::both;
+  static_assert(in_pool || !doubly, "the table has no place for a second link");
+  static_assert(!in_pool || walks == Walks::from_offset,
+                "only a table has a header at every drawn position");
+
+  static constexpr std::uint32_t header_bytes = !in_pool ? 0 : doubly ? 16 : 8;
+  static constexpr std::uint32_t min_chunk = doubly ? 2 : 1;  // units
+  // MAX_FRAG of the paper: a chunk with this many times the units is split.
+  static constexpr std::uint32_t max_fragmentation = 2;
+  // How often a walk that meets a merged chunk begins again before it goes past such chunks.
+  static constexpr std::uint32_t max_polls = 4;
+  static constexpr std::uint32_t hops_per_draw = 8, own_draws = 16, max_draws = 32;
+
+  using Headers = Form<storage>;
+  using Previous = std::conditional_t<doubly, PreviousWords, NoPrevious>;
+
+ public:
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    if (bytes > std::size_t{shape_.units} * granule) return nullptr;
+    const auto wanted = static_cast<std::uint32_t>(
+        ((bytes == 0 ? 1 : bytes) + header_bytes + granule - 1) / granule);
+    const std::uint32_t units = wanted < min_chunk ? min_chunk : wanted;
+    return attempt_until(thread, wait_, [&] { return search(thread, units); });
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+    if (block == nullptr) return;
+    std::uint32_t at = position_of(block), end = headers_.link_of_owned(at), stamp = 0;
+    Header next;
+    if (headers_.try_lock(end, next)) {
+      merge(at, end, next.link);
+      // Before the merged chunk is free, so that it cannot be merged with the one at the link and
+      // leave the offset at a dead header. release: publishes that header to readers of the offset.
+      offset(mine(thread)).store(next.link, simt::release);
+      end = next.link;
+      stamp = in_pool ? grace_.stamp() : 0;
+    }
+    if constexpr (doubly) {
+      const Section section = grace_.enter(thread);  // the previous chunk may be merged meanwhile
+      Header before;
+      const std::uint32_t previous = previous_.load(at);
+      if (at != 0 && headers_.try_lock(previous, before)) {
+        if (before.link == at) {
+          merge(previous, at, end);
+          at = previous;
+          stamp = grace_.stamp();
+        } else {
+          headers_.publish(previous, State::free, before.stamp, before.link);
+        }
+      }
+      headers_.publish(at, State::free, stamp, end);
+      grace_.leave(section);
+    } else {
+      headers_.publish(at, State::free, stamp, end);
+    }
+  }
+
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    std::size_t metadata = 0;  // offset at which metadata began
+    std::vector<std::byte> window;
+    std::uint32_t first = 0;
+    for (std::uint32_t at = 0; at < shape_.units;) {
+      constexpr std::size_t stride = Headers::stride;
+      if (window.empty() || (at - first) * stride + 8 > window.size()) {
+        first = at;
+        window = host.read(headers_.address(at),
+                           std::min<std::size_t>(std::size_t{1} << 20,
+                                                 std::size_t{shape_.units - at} * stride + 8));
+      }
+      const Header h = Headers::decode(window.data() + (at - first) * stride);
+      if (h.link <= at || h.link > shape_.units)
+        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
+      const std::size_t begin = memory_offset_ + block_offset(at),
+                        end = memory_offset_ + block_offset(h.link) - header_bytes;
+      if (end > begin) {
+        if (begin > metadata) visit(Region{metadata, begin - metadata, Region::State::metadata});
+        const bool free = h.state == State::free;
+        visit(Region{begin, end - begin, free ? Region::State::free : Region::State::used});
+        metadata = end;
+      }
+      at = h.link;
+    }
+    if (metadata < pool_bytes_)
+      visit(Region{metadata, pool_bytes_ - metadata, Region::State::metadata});
+  }
+
+ protected:
+  template <class Device>
+  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options,
+               const Device& device) {
+    check_pool(traits, pool);
+    wait_ = options.wait_when_full;
+    pool_bytes_ = pool.bytes;
+    // A small pool has fewer offsets.
+    const auto max_offsets = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(pool.bytes / 1024, 1, std::max(1u, device.multiprocessors())));
+    const std::uint32_t heaps = offset_count == Offsets::per_multiprocessor ? max_offsets : 1;
+    const std::uint32_t groups = std::min(max_offsets, Grace::max_groups);
+    const std::size_t groups_offset = 64,
+                      offsets_offset = groups_offset + groups * sizeof(GraceGroup),
+                      tables = round_up(offsets_offset + heaps * FirstOffset::stride * 4, 256);
+    constexpr std::size_t table_entry = in_pool ? 0 : Headers::stride;
+    const std::size_t units = std::min<std::size_t>(
+        (pool.bytes - tables - 2 * granule - 2 * table_entry) / (granule + table_entry),
+        ~std::uint32_t{0} - 31);
+    memory_offset_ = round_up(tables + (units + 1) * table_entry, granule);
+    memory_ = pool.base + memory_offset_;
+    headers_.first = in_pool ? memory_ + granule - 8 : pool.base + tables;
+    if constexpr (doubly) previous_.first = memory_ + granule - 12;
+    offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + offsets_offset);
+    grace_ = Grace(reinterpret_cast<GraceWords*>(pool.base),
+                   reinterpret_cast<GraceGroup*>(pool.base + groups_offset), groups);
+    const std::size_t smallest =
+        std::clamp<std::size_t>((options.smallest_chunk + 15) / granule, min_chunk, units);
+    shape_ = Shape::choose(static_cast<std::uint32_t>(units), heaps,
+                           static_cast<std::uint32_t>(smallest));
+    simt::device_fill(device.id(), pool.base, 0, tables);
+    device.for_each(shape_.headers(), WriteHeaders<Headers, Previous>{headers_, previous_, shape_});
+    device.for_each(heaps, FirstOffset{offsets_, shape_.heap_units()});
+  }
+
+ private:
+  static SIMT_INLINE std::size_t block_offset(std::uint32_t at) {
+    return (std::size_t{at} + in_pool) * granule;
+  }
+  SIMT_INLINE std::uint32_t position_of(void* block) const {
+    return static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) / granule) -
+           in_pool;
+  }
+  template <class Thread>
+  SIMT_INLINE std::uint32_t mine(Thread& thread) const {
+    return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
+    return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
+  }
+
+  // Merges the locked chunk at `second`, which ends at `end`, with the caller's chunk before it.
+  SIMT_INLINE void merge(std::uint32_t at, std::uint32_t second, std::uint32_t end) const {
+    headers_.publish(at, State::busy, 0, end);
+    headers_.publish(second, State::dead, 0, end);
+    previous_.store(end, at);
+  }
+
+  // Walks from the offset, as published, and then once more before it refuses.
+  template <class Thread>
+  SIMT_INLINE void* search(Thread& thread, std::uint32_t units) const {
+    std::uint32_t polls = 0;
+    bool refusing = false;
+    SIMT_ROLLED
+    for (unsigned turn = 0;; ++turn) {
+      Section section;
+      if (in_pool) section = grace_.enter(thread);
+      std::uint32_t at = 0, end = 0;
+      const Result result = lap(thread, units, refusing, polls < max_polls, at, end);
+      if (result == Result::found) end = take(thread, at, end, units);
+      if (in_pool) grace_.leave(section);
+      if (result == Result::found) return memory_ + block_offset(at);
+      if (result == Result::refused || thread.aborted()) return nullptr;
+      if (result == Result::merged_chunk) {
+        ++polls;
+      } else if (!refusing) {
+        refusing = true;
+        continue;
+      } else {
+        thread.pause(turn);
+      }
+      if (in_pool) grace_.poll([this] { move_offsets(); });
+    }
+  }
+
+  enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
+
+  // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
+  // never dead. found: the chunk from `at` to `end` is locked. merged_chunk: a chunk is large
+  // enough, but walkers may still read in it; only if `stops` is true. busy, refused: whether a lap
+  // that is refusing has met a large enough chunk that may become free memory.
+  template <class Thread>
+  SIMT_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
+                         std::uint32_t& at, std::uint32_t& end) const {
+    // acquire: the header at the offset is initialized.
+    at = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
+    std::uint32_t start = at, hops = 0, draws = 0;
+    bool wrapped = false, seen_busy = false;
+    SIMT_ROLLED
+    for (;;) {
+      Header h;
+      bool locked = false;
+      if (refusing) h = headers_.snapshot(at);
+      if (!refusing || (h.state == State::free && h.link - at >= units))
+        locked = headers_.try_lock(at, h);
+      const bool large = h.link - at >= units;
+      if (locked) {
+        if (large && (!in_pool || grace_.has_passed(h.stamp))) {
+          end = h.link;
+          return Result::found;
+        }
+        headers_.publish(at, State::free, h.stamp, h.link);
+        if (large && stops) return Result::merged_chunk;
+      }
+      seen_busy |= large && h.state != State::used;
+      if (walks == Walks::drawn && !refusing && ++hops % hops_per_draw == 0 && draws < max_draws &&
+          draw(thread, units, draws, h.link)) {
+        start = h.link;
+        wrapped = false;
+      } else if (h.link < at) {
+        wrapped = true;
+      }
+      if ((h.link & 255) == 0 && thread.aborted()) return Result::busy;
+      if (wrapped && h.link >= start) break;
+      at = h.link;
+    }
+    return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
+  }
+
+  // Splits the locked chunk, moves the offset behind the block and publishes it. Returns its end.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
+                                 std::uint32_t units) const {
+    if (end - at >= units + min_chunk && (end - at) / max_fragmentation >= units) {
+      const std::uint32_t rest = at + units;
+      if constexpr (in_pool) {
+        headers_.init(rest, State::free, end);
+      } else {  // a walker with an old position may find it at once
+        headers_.publish(rest, State::free, 0, end);
+      }
+      previous_.store(rest, at);
+      previous_.store(end, rest);
+      end = rest;
+    }
+    // release: publishes the header at `end` to readers of the offset.
+    offset(mine(thread)).store(end, simt::release);
+    headers_.publish(at, State::used, 0, end);
+    return end;
+  }
+
+  // Draws a chunk of the pre-split that was large enough: of the caller's heap, later of any.
+  template <class Thread>
+  SIMT_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
+                        std::uint32_t& to) const {
+    const std::uint32_t fit = shape_.fits(units);
+    if (fit == 0) return false;
+    std::uint32_t h = (thread.worker() * 32 + thread.lane() + draws * 0x5bd1e995u) * 0x9e3779b1u;
+    h = (h ^ h >> 15) * 0x85ebca77u;
+    h ^= h >> 13;
+    const std::uint32_t heap =
+        draws++ < own_draws
+            ? mine(thread)
+            : static_cast<std::uint32_t>(std::uint64_t{h * 0x9e3779b1u} * shape_.heaps >> 32);
+    to = shape_.position(heap, 1 + static_cast<std::uint32_t>(std::uint64_t{h} * fit >> 32));
+    return true;
+  }
+
+  // Moves offsets that lead to a dead header to the next one that is not.
+  SIMT_INLINE void move_offsets() const {
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < (offset_count == Offsets::one ? 1 : shape_.heaps); ++i) {
+      std::uint32_t seen = offset(i).load(simt::acquire), to = seen;  // acquire: as in lap()
+      Header h;
+      SIMT_ROLLED
+      while ((h = headers_.snapshot(to)).state == State::dead) to = h.link;
+      // release: as in take(). A new offset is left as it is: its chunk has died since, if at all.
+      if (to != seen) offset(i).compare_exchange_strong(seen, to, simt::release, simt::relaxed);
+    }
+  }
+
+  std::byte* memory_ = nullptr;
+  std::uint32_t* offsets_ = nullptr;
+  Headers headers_;
+  Previous previous_;
+  Grace grace_;
+  Shape shape_;
+  bool wait_ = false;
+  std::size_t memory_offset_ = 0, pool_bytes_ = 0;
+};
+
+}  // namespace heapwood::alloc::published

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The initial chunks of a circular list as published (RegEff section 5.2, equation 1): a binary
+// heap of free chunks. Level d has 2^d chunks of root/2^d units, so every level totals `root`. The
+// root is as large as the pool allows with the given smallest chunk, 16 bytes in the paper. With
+// one offset per multiprocessor there are as many heaps, one after the other. The memory after the
+// heaps is the last chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/circular_list_published/headers.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::alloc::published {
+
+struct Shape {
+  std::uint32_t units = 0;  // of all chunks; the position of the tail
+  std::uint32_t heaps = 1;
+  std::uint32_t levels = 0;    // per heap
+  std::uint32_t smallest = 1;  // units of a chunk of the last level
+
+  static Shape choose(std::uint32_t units, std::uint32_t heaps, std::uint32_t smallest) {
+    Shape s{.units = units, .heaps = heaps, .levels = 0, .smallest = smallest};
+    const std::uint64_t share = units / heaps;
+    const auto total = [&](std::uint32_t levels) {
+      return levels * (std::uint64_t{smallest} << (levels - 1));
+    };
+    while (s.levels < 28 && total(s.levels + 1) <= share) ++s.levels;
+    return s;
+  }
+
+  SIMT_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
+  SIMT_INLINE std::uint32_t heap_units() const { return levels * root(); }
+  SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  SIMT_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
+
+  // Chunk i of a heap, counted from 1 as in equation 1.
+  SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
+    const unsigned level = simt::highest_bit(i);
+    return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);
+  }
+  SIMT_INLINE std::uint32_t size(std::uint32_t i) const { return root() >> simt::highest_bit(i); }
+  // The chunks of a heap with at least `wanted` units are 1 ... fits(wanted).
+  SIMT_INLINE std::uint32_t fits(std::uint32_t wanted) const {
+    if (wanted > root()) return 0;
+    const unsigned level = simt::highest_bit(root() / wanted);
+    return (2u << (level < levels ? level : levels - 1)) - 1;
+  }
+
+  // Headers to write: the chunks of the heaps, the last chunk, the tail.
+  std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + 2; }
+};
+
+// Writes header i. The previous chunk is recorded only if headers have a place for it.
+template <class Headers, class Previous>
+struct WriteHeaders {
+  Headers headers;
+  Previous previous;
+  Shape shape;
+
+  SIMT_FN void operator()(std::size_t i) const {
+    const std::uint32_t chunks = shape.heaps * shape.heap_chunks(), last = shape.end_of_heaps();
+    if (i < chunks) {
+      const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
+      const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
+      const std::uint32_t at = shape.position(heap, chunk), next = at + shape.size(chunk);
+      headers.init(at, State::free, next);
+      previous.store(next, at);
+      if (i == 0) previous.store(0, 0);
+    } else if (i == chunks) {
+      if (last == shape.units) return;
+      headers.init(last, State::free, shape.units);
+      previous.store(shape.units, last);
+      if (last == 0) previous.store(0, 0);
+    } else {
+      headers.init(shape.units, State::used, 0);  // the tail leads back to the start
+    }
+  }
+};
+
+}  // namespace heapwood::alloc::published

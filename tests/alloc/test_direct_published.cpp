@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// The circular lists as published: the pre-split of equation 1, the walk and its offset, merges,
+// reuse of merged chunks, refusals, and threads that allocate and free in a nearly full pool.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "alloc/allocators/cfmmalloc_draws.hpp"
+#include "alloc/allocators/cfmmalloc_published.hpp"
+#include "alloc/allocators/cfmmalloc_ungrouped.hpp"
+#include "alloc/allocators/cmalloc_doubly.hpp"
+#include "alloc/allocators/cmalloc_published.hpp"
+#include "simt/cpu.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+using Warp = simt::SerialWarp;
+
+// One type for all tests, so that launches are compiled once.
+struct Kernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  std::function<void(Warp&)> f;
+  void operator()(Warp& warp, Scratch&) const { f(warp); }
+};
+void run(int threads, const std::function<void(Warp&)>& f) {
+  simt::Cpu({.threads = threads})
+      .launch(Kernel{f}, static_cast<unsigned>(threads), {.seconds = 60, .what = "the test"});
+}
+
+template <class A>
+std::vector<Region> regions(const A& heap, Region::State state) {
+  std::vector<Region> some;
+  heap.walk(HostView(simt::DeviceId{}), [&](const Region& r) {
+    if (r.state == state) some.push_back(r);
+  });
+  return some;
+}
+template <class A>
+std::vector<Region> free_regions(const A& heap) {
+  return regions(heap, Region::State::free);
+}
+template <class A>
+std::size_t used_bytes(const A& heap) {
+  std::size_t sum = 0;
+  for (const Region& r : regions(heap, Region::State::used)) sum += r.bytes;
+  return sum;
+}
+std::size_t largest(const std::vector<Region>& some) {
+  std::size_t max = 0;
+  for (const Region& r : some) max = std::max(max, r.bytes);
+  return max;
+}
+
+template <class A>
+class PublishedList : public testing::Test {
+ protected:
+  A create(std::size_t bytes, AllocatorOptions options = {}, int threads = 1) {
+    pool_ = simt::Memory({}, bytes);
+    return A::create({pool_.data(), bytes}, options, simt::Cpu({.threads = threads}));
+  }
+
+  simt::Memory pool_{{}, 256};
+};
+// Every argument of the template, but not every combination.
+using Variants = testing::Types<CMallocPublished, CfmMallocPublished, CMallocDoubly, CfmMallocDraws,
+                                CfmMallocUngrouped>;
+TYPED_TEST_SUITE(PublishedList, Variants);
+
+// Threads keep a few blocks each of a pool that is too small for all of them; the blocks hold their
+// owner's number.
+TYPED_TEST(PublishedList, BlocksHaveOneOwnerInANearlyFullPool) {
+  constexpr int threads = 4;
+  constexpr std::uint32_t held = 6, requests = 3000;
+  TypeParam heap = this->create(4096, {}, threads);
+  std::uint32_t wrong = 0, refused = 0;
+  run(threads, [&](Warp& warp) {
+    TypeParam a = heap;
+    const auto count = [](std::uint32_t& word) {
+      simt::atomic_ref<std::uint32_t>(word).fetch_add(1, simt::relaxed);
+    };
+    std::uint32_t* blocks[held] = {};
+    std::uint32_t sizes[held] = {}, state = warp.worker() * 2654435769u + 1;
+    const auto put_back = [&](std::uint32_t i) {
+      for (std::uint32_t w = 0; blocks[i] != nullptr && w < sizes[i]; ++w) {
+        if (blocks[i][w] != warp.worker()) count(wrong);
+      }
+      a.deallocate(warp, blocks[i]);
+      blocks[i] = nullptr;
+    };
+    for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
+      state = state * 1664525u + 1013904223u;
+      const std::uint32_t i = (state >> 8) % held;
+      put_back(i);
+      if ((state >> 30) == 0) continue;
+      sizes[i] = 1 + (state >> 12) % ((state >> 28) == 4 ? 400 : 60);
+      blocks[i] = static_cast<std::uint32_t*>(a.allocate(warp, sizes[i] * 4));
+      if (blocks[i] == nullptr) count(refused);
+      for (std::uint32_t w = 0; blocks[i] != nullptr && w < sizes[i]; ++w)
+        blocks[i][w] = warp.worker();
+    }
+    for (std::uint32_t i = 0; i < held; ++i) put_back(i);
+  });
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(used_bytes(heap), 0u);
+}
+
+// The largest chunk serves again whenever it is freed.
+TYPED_TEST(PublishedList, AFreedBlockServesAgain) {
+  TypeParam heap = this->create(1 << 14);
+  const std::size_t bytes = largest(free_regions(heap));
+  run(1, [&](Warp& warp) {
+    for (int i = 0; i < 50; ++i) {
+      void* block = heap.allocate(warp, bytes);
+      ASSERT_NE(block, nullptr) << i;
+      heap.deallocate(warp, block);
+    }
+  });
+}
+
+template <class A>
+using PublishedListInPool = PublishedList<A>;
+using InPool = testing::Types<CMallocPublished, CfmMallocPublished>;
+TYPED_TEST_SUITE(PublishedListInPool, InPool);
+
+// Blocks of 48 bytes take 64: they follow each other, and the offset moves behind each of them.
+TYPED_TEST(PublishedListInPool, TheOffsetMovesBehindEachBlock) {
+  TypeParam heap = this->create(1 << 16);
+  run(1, [&](Warp& warp) {
+    auto* first = static_cast<std::byte*>(heap.allocate(warp, 48));
+    for (int i = 1; i < 20; ++i)
+      EXPECT_EQ(heap.allocate(warp, 48), first + i * std::ptrdiff_t{64}) << i;
+  });
+}
+
+// A chunk of twice the size is split, a smaller one is not.
+TYPED_TEST(PublishedListInPool, AChunkOfLessThanTwiceTheSizeIsTakenWhole) {
+  TypeParam heap = this->create(1 << 16);
+  const std::vector<Region> before = free_regions(heap);
+  const std::size_t root = before[0].bytes + 8;  // with its header
+  run(1, [&](Warp& warp) { heap.allocate(warp, root / 2 - 8); });
+  EXPECT_EQ(used_bytes(heap), root / 2 - 8);
+  TypeParam other = this->create(1 << 16);
+  run(1, [&](Warp& warp) { other.allocate(warp, root / 2 - 7); });
+  EXPECT_EQ(used_bytes(other), root - 8);
+}
+
+// A free merges the next chunk and no other one, and moves the offset behind it.
+TYPED_TEST(PublishedListInPool, AFreeMergesTheNextChunkOnly) {
+  TypeParam heap = this->create(1 << 16);
+  const std::size_t chunks = free_regions(heap).size();
+  run(1, [&](Warp& warp) {
+    void* blocks[3];
+    for (void*& block : blocks) block = heap.allocate(warp, 48);
+    heap.deallocate(warp, blocks[1]);
+    EXPECT_EQ(free_regions(heap).size(), chunks + 1);
+    heap.deallocate(warp, blocks[0]);  // merges blocks[1]
+    EXPECT_EQ(free_regions(heap).size(), chunks + 1);
+    EXPECT_EQ(free_regions(heap)[0].bytes, 2 * 64 - 8u);
+    EXPECT_EQ(heap.allocate(warp, 48), static_cast<std::byte*>(blocks[2]) + 64)
+        << "the offset is behind the merged chunk, at blocks[2]";
+  });
+}
+
+// A doubly linked list merges in both directions.
+TEST(PublishedListDoubly, BlocksFreedInAnyOrderBecomeOneChunk) {
+  constexpr std::size_t bytes = 1 << 16;
+  const simt::Memory pool({}, bytes);
+  CMallocDoubly heap = CMallocDoubly::create({pool.data(), bytes}, {}, simt::Cpu({.threads = 1}));
+  const std::vector<Region> before = free_regions(heap);
+  run(1, [&](Warp& warp) {
+    void* blocks[5];
+    for (void*& block : blocks) block = heap.allocate(warp, 48);
+    for (const int i : {1, 3, 0, 2, 4}) heap.deallocate(warp, blocks[i]);
+  });
+  const std::vector<Region> after = free_regions(heap);
+  EXPECT_EQ(after.size(), before.size());
+  EXPECT_EQ(after[0].bytes, before[0].bytes) << "the root is whole again";
+}
+
+TEST(PublishedListShape, FollowsEquationOne) {
+  using published::Shape;
+  // 2 GiB less the headers of both ends: 23 levels, a root of 64 MiB, and about 604 MB left.
+  const Shape large = Shape::choose((1u << 27) - 1, 1, 1);
+  EXPECT_EQ(large.levels, 23u);
+  EXPECT_EQ(large.root(), (64u << 20) / 16);
+  EXPECT_EQ((std::size_t{large.units} - large.end_of_heaps()) * 16 / 1'000'000, 603u);
+  for (const std::uint32_t heaps : {1u, 3u, 132u}) {
+    for (const std::uint32_t smallest : {1u, 2u, 5u}) {
+      const Shape s = Shape::choose(100'000, heaps, smallest);
+      ASSERT_LE(s.end_of_heaps(), s.units);
+      EXPECT_GT(std::uint64_t{s.levels + 1} * 2 * s.root() * heaps, s.units);
+      std::uint32_t at = 0;
+      for (std::uint32_t heap = 0; heap < heaps; ++heap) {
+        for (std::uint32_t i = 1; i <= s.heap_chunks(); ++i) {
+          ASSERT_EQ(s.position(heap, i), at);
+          at += s.size(i);
+        }
+      }
+      EXPECT_EQ(at, s.end_of_heaps());
+      for (std::uint32_t wanted = 1; wanted <= s.root(); wanted = wanted * 3 / 2 + 1) {
+        const std::uint32_t fit = s.fits(wanted);
+        EXPECT_GE(s.size(fit), wanted);
+        EXPECT_TRUE(fit == s.heap_chunks() || s.size(fit + 1) < wanted) << wanted;
+      }
+      EXPECT_EQ(s.fits(s.root() + 1), 0u);
+    }
+  }
+}
+
+// The smallest chunk can be chosen.
+TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
+  constexpr std::size_t bytes = 1 << 16;
+  const simt::Memory pool({}, bytes);
+  for (const std::size_t smallest : {16, 64, 1024}) {
+    const auto heap = CfmMallocPublished::create({pool.data(), bytes}, {.smallest_chunk = smallest},
+                                                 simt::Cpu({.threads = 1}));
+    std::size_t found = bytes;
+    for (const Region& r : free_regions(heap)) found = std::min(found, r.bytes + 8);
+    EXPECT_EQ(found, smallest);
+  }
+}
+
+// A stamp passes when a grace period that began after it has ended, as soon as its readers have
+// left.
+TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
+  published::GraceWords words{};
+  published::GraceGroup groups[2]{};
+  const published::Grace grace(&words, groups, 2);
+  struct Thread {
+    unsigned on;
+    unsigned sm() const { return on; }
+  } here{0}, there{1};
+  unsigned moved = 0;
+  const auto poll = [&] { grace.poll([&] { ++moved; }); };
+  EXPECT_TRUE(grace.has_passed(0));
+  const auto reader = grace.enter(there);
+  const std::uint32_t stamp = grace.stamp();
+  poll();  // begins a grace period
+  EXPECT_EQ(moved, 1u);
+  const std::uint32_t later = grace.stamp();
+  const auto new_reader = grace.enter(here);
+  for (int i = 0; i < 5; ++i) {
+    poll();
+    EXPECT_FALSE(grace.has_passed(stamp)) << "the reader is still there";
+  }
+  grace.leave(reader);
+  poll();
+  EXPECT_TRUE(grace.has_passed(stamp));
+  EXPECT_FALSE(grace.has_passed(later)) << "that period had begun before";
+  poll();
+  poll();
+  EXPECT_FALSE(grace.has_passed(later));
+  grace.leave(new_reader);
+  poll();
+  EXPECT_TRUE(grace.has_passed(later));
+  EXPECT_EQ(moved, 2u);
+}
+
+}  // namespace
+}  // namespace heapwood::alloc

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: MIT
+// Model checker for the circular lists as published (alloc/circular_list_published): explores all
+// interleavings of two or three threads that allocate and free in a pool of three or four units,
+// with an offset for each of two multiprocessors. A step is one access to shared memory; names are
+// those used there. Checks in every state that no unit is handed out twice and that no thread reads
+// a header where there is user data, at each refusal that no memory was large enough and available
+// during the whole call, and in every final state that nothing is lost. The read sections
+// (alloc/bulk/rcu.hpp) are modelled as exact counts of readers. The model is sequentially
+// consistent: memory orders are covered by ThreadSanitizer. The checker must detect broken versions
+// of the protocol.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace heapwood {
+namespace {
+
+constexpr int max_units = 4, offsets = 2, max_threads = 3, max_polls = 1;
+
+enum class Bug {
+  no,
+  reuse_at_once,              // merged chunks have no stamp
+  stamp_before_merge,         // taken before the link leads past the merged chunk
+  period_in_progress_counts,  // though it began before the merge
+  offsets_not_moved,          // away from dead headers
+  sections_before_offsets,    // the new sections begin before offsets are moved
+  offset_after_free,          // stored after the merged chunk is free
+  link_before_header,         // of the rest of a split chunk
+  merge_without_lock,
+  busy_is_used,           // a walker refuses although it has met a large enough busy chunk
+  flag_is_not_read_again  // two words only
+};
+enum class Form { fused, two_words };
+enum class Chunk : std::int8_t { free, used, busy, dead };
+
+// A program: n > 0 requests n units, 0 frees the thread's block.
+using Program = std::vector<int>;
+
+enum class At : std::int8_t {
+  begin,
+  // search() and lap()
+  offset,
+  flag,
+  link,
+  flag_again,
+  lock,
+  passed,
+  restore,
+  leave,
+  // take()
+  init_rest,
+  link_rest,
+  store_offset,
+  publish_link,
+  publish_flag,
+  leave_with_block,
+  // Grace::poll()
+  poll,
+  begin_period,
+  read_offset,
+  follow,
+  move_offset,
+  begin_sections,
+  check_sections,
+  end_period,
+  end_poll,
+  // deallocate()
+  lock_next,
+  mark_busy,
+  skip_next,
+  kill_next,
+  free_offset,
+  stamp,
+  publish_free,
+  late_offset
+};
+
+struct Header {
+  Chunk state = Chunk::used;
+  std::int8_t stamp = 0;  // grace periods that have to end before the chunk may be handed out
+  std::int8_t link = 0;
+  bool exists = false;  // false: user data, or never written
+};
+
+struct Thread {
+  std::int8_t call = 0, block = -1;
+  At at = At::begin;
+  std::int8_t position = 0, end = 0, start = 0, section = 0, stamp = 0, polls = 0, next = 0, o = 0;
+  Header seen = {};
+  bool refusing = false, wrapped = false, seen_busy = false, merged = false, merges = false;
+  // Units that have been in a large enough part of a chunk that is no block, since the call.
+  std::uint8_t fitting = 0;
+};
+
+struct State {
+  Header header[max_units + 1];
+  std::uint8_t live = 0;  // units
+  std::int8_t offset[offsets] = {0, 0}, inside[2] = {0, 0}, parity = 0;
+  bool grace = false, driver = false;
+  Thread thread[max_threads];
+};
+
+struct Setting {
+  std::vector<int> chunks;
+  std::int8_t begins[offsets];
+  std::vector<Program> programs;
+};
+
+class Model {
+ public:
+  Model(Form form, const Setting& setting, Bug bug)
+      : form_(form), setting_(setting), programs_(setting.programs), bug_(bug) {}
+
+  // Returns the first violation, or an empty string.
+  std::string explore() {
+    State first;
+    int at = 0;
+    for (const int size : setting_.chunks) {
+      first.header[at] = {Chunk::free, 0, static_cast<std::int8_t>(at + size), true};
+      at += size;
+    }
+    units_ = at;
+    first.header[at] = {Chunk::used, 0, 0, true};
+    std::copy(std::begin(setting_.begins), std::end(setting_.begins), first.offset);
+    std::vector<State> todo{first};
+    std::unordered_set<std::string> known{key(first)};
+    while (!todo.empty()) {
+      const State state = todo.back();
+      todo.pop_back();
+      bool ended = true;
+      for (std::size_t i = 0; i < programs_.size(); ++i) {
+        if (static_cast<std::size_t>(state.thread[i].call) == programs_[i].size()) continue;
+        ended = false;
+        State next = state;
+        step(next, next.thread[i], programs_[i][static_cast<std::size_t>(state.thread[i].call)]);
+        note_fitting(next);
+        if (!wrong_.empty()) return wrong_;
+        if (known.insert(key(next)).second) todo.push_back(next);
+      }
+      if (ended) {
+        ++ends;
+        check_end(state);
+        if (!wrong_.empty()) return wrong_;
+      }
+    }
+    states = known.size();
+    return {};
+  }
+  std::size_t states = 0, ends = 0, refusals = 0, merges = 0;
+
+ private:
+  static std::string key(const State& s) {
+    std::string bytes;
+    const auto add = [&](auto... values) { (bytes.push_back(static_cast<char>(values)), ...); };
+    for (const Header& h : s.header)
+      add(static_cast<int>(h.state) | h.stamp << 2, h.link, h.exists);
+    add(s.live, s.offset[0], s.offset[1], s.inside[0], s.inside[1],
+        s.parity | s.grace << 1 | s.driver << 2);
+    for (const Thread& t : s.thread)
+      add(t.call, t.block, t.at, t.position, t.end, t.start, t.section, t.stamp, t.polls, t.next,
+          t.o, static_cast<int>(t.seen.state) | t.seen.stamp << 2, t.seen.link,
+          t.refusing | t.wrapped << 1 | t.seen_busy << 2 | t.merged << 3 | t.merges << 4,
+          t.fitting);
+    return bytes;
+  }
+  static std::uint8_t mask(int from, int to) {
+    return static_cast<std::uint8_t>((1 << to) - (1 << from));
+  }
+
+  // Every chunk is a block or free, none is lost, and the offset leads to a header.
+  void check_end(const State& s) {
+    int at = 0;
+    std::uint8_t live = 0;
+    while (at < units_ && s.header[at].exists && s.header[at].link > at &&
+           (s.header[at].state == Chunk::free || s.header[at].state == Chunk::used)) {
+      if (s.header[at].state == Chunk::used) live |= mask(at, s.header[at].link);
+      at = s.header[at].link;
+    }
+    if (at != units_ || s.live != live) wrong_ = "memory is lost";
+    for (const int offset : s.offset) {
+      if (!s.header[offset].exists) wrong_ = "an offset leads into user data";
+    }
+    if (s.inside[0] != 0 || s.inside[1] != 0) wrong_ = "a section has not been left";
+  }
+  // Removes from `fitting` the units that are not available to the thread's request.
+  void note_fitting(State& s) const {
+    for (std::size_t i = 0; i < programs_.size(); ++i) {
+      Thread& t = s.thread[i];
+      if (t.fitting == 0) continue;
+      const int wanted = programs_[i][static_cast<std::size_t>(t.call)];
+      std::uint8_t now = 0;
+      for (int at = 0, next = 0; at < units_; at = next) {
+        next = s.header[at].link;
+        if (next <= at) break;  // is being written
+        int first = at;         // not live: of a chunk that is being split, the rest
+        while (first < next && (s.live >> first & 1) != 0) ++first;
+        if (next - first >= wanted) now |= mask(first, next);
+      }
+      t.fitting &= now;
+    }
+  }
+
+  // The first thread runs on the first multiprocessor.
+  static std::int8_t& my_offset(State& s, const Thread& t) {
+    return s.offset[&t == &s.thread[0] ? 0 : 1];
+  }
+  Header& header(State& s, int at) {
+    if (!s.header[at].exists) wrong_ = "a header is read where there is user data";
+    return s.header[at];
+  }
+  static void end_call(Thread& t) {
+    const Thread old = t;
+    t = {};
+    t.call = static_cast<std::int8_t>(old.call + 1);
+    t.block = old.block;
+  }
+  // A chunk was locked or read: t.seen is its header.
+  void decide(State& s, Thread& t, int wanted, bool locked) {
+    const bool large = t.seen.link - t.position >= wanted;
+    if (locked) {
+      t.at = large ? At::passed : At::restore;
+      t.merged = false;
+      return;
+    }
+    if (t.refusing && large && t.seen.state == Chunk::free) {
+      t.at = At::lock;
+      return;
+    }
+    hop(s, t, large);
+  }
+  void hop(State&, Thread& t, bool large) {
+    if (large && t.seen.state != Chunk::used && bug_ != Bug::busy_is_used) t.seen_busy = true;
+    if (t.seen.link < t.position) t.wrapped = true;
+    if (t.wrapped && t.seen.link >= t.start) {
+      t.at = At::leave;
+    } else {
+      t.position = t.seen.link;
+      t.at = t.refusing ? At::flag : At::lock;
+    }
+  }
+  void try_lock(State& s, Thread& t, int wanted) {
+    Header& h = header(s, t.position);
+    if (h.state == Chunk::free) {
+      t.seen = h;
+      h.state = Chunk::busy;
+      h.stamp = 0;
+      decide(s, t, wanted, true);
+    } else if (form_ == Form::two_words) {
+      t.seen = h;
+      t.at = At::link;
+    } else {
+      t.seen = h;
+      const bool large = h.link - t.position >= wanted;
+      hop(s, t, large);
+    }
+  }
+
+  void step(State& s, Thread& t, int wanted) {
+    if (t.at == At::begin && wanted == 0 && t.block < 0) return end_call(t);  // was refused
+    switch (t.at) {
+      case At::begin:
+        if (wanted == 0) {
+          t.position = t.block;
+          t.end = s.header[t.block].link;
+          t.at = At::lock_next;
+        } else {
+          if (t.fitting == 0 && t.polls == 0 && !t.refusing && !t.merged)
+            t.fitting = mask(0, units_);  // at the first turn of the call
+          t.section = s.parity;
+          ++s.inside[t.section];
+          t.at = At::offset;
+        }
+        break;
+      case At::offset:
+        t.position = t.start = t.refusing ? std::int8_t{0} : my_offset(s, t);
+        t.wrapped = t.seen_busy = false;
+        t.at = t.refusing ? At::flag : At::lock;
+        break;
+      case At::flag:
+        t.seen = header(s, t.position);
+        if (form_ == Form::two_words) {
+          t.at = At::link;
+        } else {
+          decide(s, t, wanted, false);
+        }
+        break;
+      case At::link:
+        t.seen.link = header(s, t.position).link;
+        if (t.refusing && bug_ != Bug::flag_is_not_read_again) {
+          t.at = At::flag_again;
+        } else if (t.refusing) {
+          decide(s, t, wanted, false);
+        } else {
+          hop(s, t, t.seen.link - t.position >= wanted);
+        }
+        break;
+      case At::flag_again: {
+        const Header& h = header(s, t.position);
+        if (h.state != t.seen.state || h.stamp != t.seen.stamp) t.seen.state = Chunk::busy;
+        decide(s, t, wanted, false);
+        break;
+      }
+      case At::lock:
+        try_lock(s, t, wanted);
+        break;
+      case At::passed:
+        if (t.seen.stamp == 0 || bug_ == Bug::reuse_at_once) {
+          hand_out(s, t, wanted);
+        } else {
+          t.merged = true;
+          t.at = At::restore;
+        }
+        break;
+      case At::restore:
+        header(s, t.position).state = Chunk::free;
+        header(s, t.position).stamp = t.seen.stamp;
+        if (t.merged && t.polls < max_polls) {
+          t.at = At::leave;
+        } else {
+          hop(s, t, t.seen.link - t.position >= wanted);
+          t.merged = false;
+        }
+        break;
+      case At::leave:
+        --s.inside[t.section];
+        t.position = t.end = t.start = t.section = 0;
+        t.seen = {};
+        t.wrapped = false;
+        if (t.merged) {
+          ++t.polls;
+          t.merged = false;
+          t.at = At::poll;
+        } else if (!t.refusing) {
+          t.refusing = true;
+          t.at = At::begin;
+        } else if (t.seen_busy) {
+          t.at = At::poll;
+        } else {
+          if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
+          ++refusals;
+          end_call(t);
+          t.block = -1;
+        }
+        t.seen_busy = false;
+        break;
+
+      // ---- take()
+      case At::init_rest:
+        s.header[t.next] = {Chunk::free, 0, t.end, true};
+        t.at = bug_ == Bug::link_before_header ? At::publish_flag : At::store_offset;
+        break;
+      case At::link_rest:
+        header(s, t.position).link = t.next;
+        t.at = At::init_rest;
+        break;
+      case At::store_offset:
+        my_offset(s, t) = t.next;
+        t.at = form_ == Form::two_words ? At::publish_link : At::publish_flag;
+        break;
+      case At::publish_link:
+        header(s, t.position).link = t.next;
+        t.at = At::publish_flag;
+        break;
+      case At::publish_flag:
+        header(s, t.position).link = t.next;
+        header(s, t.position).state = Chunk::used;
+        t.at = At::leave_with_block;
+        break;
+      case At::leave_with_block:
+        --s.inside[t.section];
+        t.block = t.position;
+        end_call(t);
+        break;
+
+      // ---- Grace::poll()
+      case At::poll:
+        t.at = At::begin;
+        if (s.driver) break;
+        s.driver = true;
+        t.at = s.grace ? At::check_sections : At::begin_period;
+        break;
+      case At::begin_period:
+        s.grace = true;
+        t.at = bug_ == Bug::sections_before_offsets ? At::begin_sections
+               : bug_ == Bug::offsets_not_moved     ? At::begin_sections
+                                                    : At::read_offset;
+        break;
+      case At::read_offset:
+        t.position = t.next = s.offset[t.o];
+        t.at = At::follow;
+        break;
+      case At::follow:
+        if (header(s, t.next).state == Chunk::dead) {
+          t.next = header(s, t.next).link;
+        } else {
+          t.at = At::move_offset;
+        }
+        break;
+      case At::move_offset:
+        if (s.offset[t.o] == t.position) s.offset[t.o] = t.next;
+        t.position = t.next = 0;
+        t.at = At::read_offset;
+        if (++t.o < offsets) break;
+        t.o = 0;
+        t.at = bug_ == Bug::sections_before_offsets ? At::end_poll : At::begin_sections;
+        break;
+      case At::begin_sections:
+        s.parity = static_cast<std::int8_t>(1 - s.parity);
+        t.at = bug_ == Bug::sections_before_offsets ? At::read_offset : At::end_poll;
+        break;
+      case At::check_sections:
+        t.at = s.inside[1 - s.parity] == 0 ? At::end_period : At::end_poll;
+        break;
+      case At::end_period:
+        s.grace = false;
+        for (Header& h : s.header)
+          h.stamp = h.stamp > 0 ? std::int8_t(h.stamp - 1) : std::int8_t{0};
+        for (Thread& other : s.thread) {
+          if (other.stamp > 0) --other.stamp;
+          if (other.seen.stamp > 0) --other.seen.stamp;
+        }
+        t.at = At::end_poll;
+        break;
+      case At::end_poll:
+        s.driver = false;
+        t.position = t.next = 0;
+        t.at = At::begin;
+        break;
+
+      // ---- deallocate()
+      case At::lock_next: {
+        Header& h = header(s, t.end);
+        t.merges = h.state == Chunk::free;
+        if (t.merges) {
+          ++merges;
+          t.next = h.link;
+          if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
+          if (bug_ != Bug::merge_without_lock) h.stamp = 0;
+          t.at = bug_ == Bug::stamp_before_merge ? At::stamp : At::mark_busy;
+        } else {
+          t.at = At::publish_free;
+        }
+        break;
+      }
+      case At::mark_busy:
+        s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
+        header(s, t.position).state = Chunk::busy;
+        if (form_ == Form::two_words) {
+          t.at = At::skip_next;
+          break;
+        }
+        [[fallthrough]];
+      case At::skip_next:
+        header(s, t.position).link = t.next;
+        t.at = At::kill_next;
+        break;
+      case At::kill_next:
+        header(s, t.end).state = Chunk::dead;
+        t.at = bug_ == Bug::offset_after_free ? At::stamp : At::free_offset;
+        break;
+      case At::free_offset:
+        my_offset(s, t) = t.next;
+        t.at = bug_ == Bug::stamp_before_merge ? At::publish_free : At::stamp;
+        break;
+      case At::stamp:
+        t.stamp = s.grace && bug_ != Bug::period_in_progress_counts ? 2 : 1;
+        t.at = bug_ == Bug::stamp_before_merge ? At::mark_busy : At::publish_free;
+        break;
+      case At::publish_free:
+        if (!t.merges) s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
+        header(s, t.position).state = Chunk::free;
+        header(s, t.position).stamp = t.stamp;
+        t.block = -1;
+        if (bug_ == Bug::offset_after_free && t.merges) {
+          t.at = At::late_offset;
+        } else {
+          end_call(t);
+        }
+        break;
+      case At::late_offset:
+        my_offset(s, t) = t.next;
+        end_call(t);
+        break;
+    }
+  }
+
+  // The locked chunk is large enough: from here on its units are a block or the rest.
+  void hand_out(State& s, Thread& t, int wanted) {
+    const int at = t.position, size = t.seen.link - at;
+    const bool splits = size > wanted && size >= 2 * wanted;
+    t.end = t.seen.link;
+    t.next = static_cast<std::int8_t>(splits ? at + wanted : t.seen.link);
+    if ((s.live & mask(at, t.next)) != 0) wrong_ = "a unit is handed out twice";
+    s.live |= mask(at, t.next);
+    // The headers of chunks merged before become user data.
+    for (int p = at + 1; p < t.end; ++p) s.header[p] = {};
+    t.at = !splits                           ? At::store_offset
+           : bug_ == Bug::link_before_header ? At::link_rest
+                                             : At::init_rest;
+  }
+
+  Form form_;
+  Setting setting_;
+  std::vector<Program> programs_;
+  Bug bug_;
+  int units_ = 0;
+  std::string wrong_;
+};
+
+// One chunk is split and merged again; a chunk dies at which the other thread's walk begins; it
+// dies while a thread still has to store its position; three threads want more than there is.
+const Setting split_and_merge{{4}, {0, 0}, {{1, 0, 2, 0}, {1, 0}}},
+    dead_offset{{2, 2}, {2, 0}, {{2}, {2, 0, 4, 0}}},
+    late_offset{{1, 1, 1}, {0, 0}, {{2, 0, 3}, {1, 0}}}, crowd{{2, 1}, {0, 0}, {{2, 0}, {1}, {2}}};
+
+TEST(PublishedListModel, NothingOverlapsAndNothingIsLost) {
+  for (const Form form : {Form::fused, Form::two_words}) {
+    for (const Setting* setting : {&split_and_merge, &dead_offset, &late_offset, &crowd}) {
+      // With words that change one after the other, three threads take a million states.
+      if (form == Form::two_words && setting == &crowd) continue;
+      Model model(form, *setting, Bug::no);
+      EXPECT_EQ(model.explore(), "");
+      std::printf("%zu states, %zu ends, %zu refusals, %zu merges\n", model.states, model.ends,
+                  model.refusals, model.merges);
+    }
+  }
+}
+
+TEST(PublishedListModel, BrokenProtocolsAreFoundOut) {
+  const auto find = [](Bug bug, const Setting& setting, Form form = Form::fused) {
+    return Model(form, setting, bug).explore();
+  };
+  const std::string reads = "a header is read where there is user data",
+                    leads = "an offset leads into user data",
+                    refuses = "a request is refused although there is memory";
+  EXPECT_EQ(find(Bug::reuse_at_once, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::stamp_before_merge, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::period_in_progress_counts, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::offsets_not_moved, dead_offset), reads);
+  EXPECT_EQ(find(Bug::sections_before_offsets, dead_offset), reads);
+  EXPECT_EQ(find(Bug::offset_after_free, late_offset), leads);
+  EXPECT_EQ(find(Bug::link_before_header, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::merge_without_lock, dead_offset), "a unit is handed out twice");
+  EXPECT_EQ(find(Bug::busy_is_used, split_and_merge), refuses);
+  EXPECT_EQ(find(Bug::flag_is_not_read_again, split_and_merge, Form::two_words), refuses);
+}
+
+}  // namespace
+}  // namespace heapwood
