@@ -293,6 +293,51 @@ TEST_F(Reproduce, DynamicGraphs) {
   EXPECT_TRUE(file);
 }
 
+// Cases that differ from those of the same test in one setting have keys and results of their own.
+TEST_F(Reproduce, VariantsOfATest) {
+  const Outcome outcome =
+      run(reproduce({"regeff-t2,regeff-t3-pages,regeff-recorded,own-pools,regeff-coalesced,"
+                     "ouroboros-10k"},
+                    "atomic,cfmmalloc,scatter"));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json all = results();
+  std::set<double> probabilities;
+  std::set<int> pages, rounds;
+  std::set<std::string> pools;
+  bool coalesced = false, internal = false;
+  for (const json& one : all.at("cases")) {
+    const std::string key = one.at("key");
+    for (const json& result : one.at("results")) {
+      EXPECT_NE(result.at("status"), "failed") << key << result.dump();
+      const json& settings = result.value("settings", json::object());
+      if (result.contains("expected")) {
+        const double p = settings.at("probability");
+        probabilities.insert(p);
+        EXPECT_NEAR(result.at("expected").at("count").get<double>(), p == 0.25 ? 1439.8 : 3839.8,
+                    0.3);
+        EXPECT_EQ(key.find("probability=0.25") != std::string::npos, p == 0.25);
+      }
+      if (key.find("page=") != std::string::npos)
+        pages.insert(settings.at("page_bytes").get<int>());
+      if (settings.contains("rounds")) rounds.insert(settings.at("rounds").get<int>());
+      if (settings.contains("refs")) pools.insert(settings.at("pool").get<std::string>());
+      coalesced |= settings.value("coalesced", false);
+      for (const json& point : result.value("points", json::array())) {
+        ASSERT_EQ(point.size(), 7u);
+        if (point[6].is_null()) continue;
+        internal = true;
+        EXPECT_GE(point[6].get<double>(), 0);
+        EXPECT_LT(point[6].get<double>(), 1);
+      }
+    }
+  }
+  EXPECT_EQ(probabilities, (std::set<double>{0.25, 0.75}));
+  EXPECT_EQ(pages, (std::set<int>{4096, 8192, 16384}));
+  EXPECT_EQ(rounds, (std::set<int>{1, 2}));
+  EXPECT_TRUE(pools.contains("live:2") && pools.contains("fast") && pools.contains("200x"));
+  EXPECT_TRUE(coalesced && internal);
+}
+
 TEST_F(Reproduce, RejectsResultsOfAnotherKind) {
   std::filesystem::create_directories(out_);
   write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");
