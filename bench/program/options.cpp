@@ -138,8 +138,8 @@ std::vector<PoolSize> parse_pools(const std::string& list) {
 
 void refuse_live_pool(const PoolSize& pool, const std::string& command) {
   if (pool.kind != PoolSize::Kind::live_multiple) return;
-  throw Error(Exit::usage, fmt::format("{}: --pool {}: a multiple of the bytes in use is for build "
-                                       "and bench; use auto or a size (512M, 2G)",
+  throw Error(Exit::usage, fmt::format("{}: --pool {}: only builds of one scene measure the bytes "
+                                       "in use first; use auto or a size (512M, 2G)",
                                        command, pool.text));
 }
 
