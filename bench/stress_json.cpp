@@ -47,7 +47,9 @@ Json settings_json(const StressRow& row) {
   if (settings.test == probability || settings.test == mixed || settings.test == churn ||
       workloads::has_lifetimes(settings.test))
     json["seed"] = settings.seed;
-  if (settings.test == probability) json["probability"] = settings.probability;
+  // Without the default, so that results compare with those of versions that had no choice.
+  if (settings.test == probability && settings.probability != 0.75)
+    json["probability"] = settings.probability;
   if (settings.test == lifetimes) json["order"] = name(settings.order);
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
