@@ -6,7 +6,7 @@ import json
 import pathlib
 import sys
 
-from .results import Results, ResultsError, keep, merge, newest_kept, read
+from .results import Results, ResultsError, keep, kept_path, merge, newest_kept, read
 from .sources import hashes_of_results
 from .times import times_text
 
@@ -65,6 +65,7 @@ def main():
             print(times_text(results))
             return 0
         if options.keep:
+            kept_path(options.keep, merged)  # first, since its errors say more
             sources = hashes_of_results(merged)
             if sources is None:
                 raise ResultsError(
