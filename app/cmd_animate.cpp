@@ -168,6 +168,7 @@ bench::AnimateJob make_job(const AnimateCommand& command) {
   bench::AnimateJob job;
   job.scene = command.scene;
   job.settings = command.settings;
+  bench::refuse_live_pool(command.settings.build.pool, "animate");
   parse_trace(command.trace, job.settings);
   bench::check_camera(command.camera);
   job.camera = command.camera;

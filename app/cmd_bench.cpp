@@ -31,6 +31,7 @@ constexpr const char* bench_examples = R"(Examples:
   heapwood bench atrium:1m --allocators atomic,cfmmalloc --runs 11
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
   heapwood bench atrium statue --json out.json --resume   continues after Ctrl-C
+  heapwood bench atrium --pool live:2,live:4,20x,fast    slowdown over the size of the pool
   heapwood bench atrium --format csv > atrium.csv)";
 
 struct BenchOptions {
@@ -40,6 +41,7 @@ struct BenchOptions {
   std::string json, shard;
   bool resume = false;
   bench::BuildSettings settings;
+  std::vector<bench::PoolSize> pools;
   bench::DeviceOptions device;
 };
 
@@ -64,6 +66,14 @@ void check_scenes(std::vector<std::string>& scenes) {
   scenes = once;
 }
 
+std::vector<bench::Result> in_pool(const std::vector<bench::Result>& all, const std::string& pool) {
+  std::vector<bench::Result> some;
+  for (const bench::Result& result : all) {
+    if (result.settings.pool.text == pool) some.push_back(result);
+  }
+  return some;
+}
+
 void print_report(const BenchOptions& options, const bench::BenchJob& job,
                   const bench::BenchResult& bench, const bench::Json& report) {
   if (options.format == "json") {
@@ -75,10 +85,20 @@ void print_report(const BenchOptions& options, const bench::BenchJob& job,
     return;
   }
   std::vector<bench::Table> tables;
-  for (bench::Table table : {slowdown_table(bench.results), fragmentation_table(bench.results),
-                             builder_table(bench.results)}) {
+  const auto add = [&](bench::Table table) {
     if (!table.columns.empty()) tables.push_back(std::move(table));
+  };
+  add(pool_table(bench.results));
+  const bool several = job.pools.size() > 1;
+  for (const bench::PoolSize& pool : several ? job.pools : std::vector{job.settings.pool}) {
+    const std::vector<bench::Result> results =
+        several ? in_pool(bench.results, pool.text) : bench.results;
+    for (bench::Table table : {slowdown_table(results), fragmentation_table(results)}) {
+      if (several) table.title += ", --pool " + pool.text;
+      add(std::move(table));
+    }
   }
+  add(builder_table(in_pool(bench.results, job.settings.pool.text)));
   for (std::string& line :
        bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
     tables.back().notes.push_back(line);
@@ -116,6 +136,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.settings.builder != bench::Builder::per_level)
     job.allocators = bench::find_allocators(options.allocators);
   job.settings = options.settings;
+  if (options.pools.size() > 1) job.pools = options.pools;
   std::unique_ptr<bench::OutputFile> file;
   if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json);
   job.device = bench::choose_device(options.device);
@@ -149,7 +170,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       for (const bench::Result& kept : job.kept) {
         const auto is_kept = [&](const bench::Result& r) {
           return r.source == kept.source && r.builder == kept.builder &&
-                 r.allocator == kept.allocator;
+                 r.allocator == kept.allocator && r.settings.pool.text == kept.settings.pool.text;
         };
         if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept))
           others.push_back(to_json(kept));
@@ -208,7 +229,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_resume_option(*command, options->resume);
   bench::add_shard_option(*command, options->shard);
   bench::add_builder_option(*command, options->settings, true);
-  bench::add_build_options(*command, options->settings, true);
+  bench::add_build_options(*command, options->settings, true, &options->pools);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads(scene);

@@ -250,6 +250,13 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
       ->capture_default_str()
       ->type_name("ORDER");
+  command
+      ->add_option("--probability", settings.probability,
+                   "p: that a thread makes its call of a launch; 0.25 gives\nthe calls that RegEff "
+                   "counted")
+      ->capture_default_str()
+      ->transform(bench::between(0.001, 1))
+      ->type_name("P");
   command->add_option("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak")
       ->transform(bench::decimal())
       ->capture_default_str()

@@ -40,10 +40,35 @@ const Result* find_kept(const BenchJob& job, const std::string& source,
                         const registry::RegisteredAllocator* entry) {
   const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
   for (const Result& result : job.kept) {
-    if (result.source == source && result.per_level() == !entry && result.allocator == allocator)
+    if (result.source == source && result.per_level() == !entry && result.allocator == allocator &&
+        (!entry || result.settings.pool.text == job.settings.pool.text))
       return &result;
   }
   return nullptr;
+}
+
+// The job in one pool at a time, each with its allocators and, in the first, the per-level builder.
+struct PoolJob {
+  BenchJob job;
+  std::vector<const registry::RegisteredAllocator*> contenders;
+};
+
+std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
+  std::vector<PoolJob> jobs;
+  for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
+    PoolJob& one = jobs.emplace_back(PoolJob{job, job.allocators});
+    one.job.settings.pool = pool;
+    if (job.settings.builder != Builder::single && jobs.size() == 1)
+      one.contenders.push_back(nullptr);
+  }
+  return jobs;
+}
+
+void fail_all(const std::vector<SceneBench::Candidate>& candidates, const std::string& reason) {
+  for (const SceneBench::Candidate& candidate : candidates) {
+    candidate.result->status = Status::failed;
+    candidate.result->reason = reason;
+  }
 }
 
 }  // namespace
@@ -117,75 +142,80 @@ void compute_slowdowns(std::vector<Result*>& scene) {
   }
 }
 
-BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
+BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   BenchResult bench;
-  std::vector<const registry::RegisteredAllocator*> contenders = job.allocators;
-  if (job.settings.builder != Builder::single) contenders.push_back(nullptr);
-  const std::size_t steps_of_one = static_cast<std::size_t>(job.settings.runs) + 2;
+  const std::vector<PoolJob> jobs = jobs_of_pools(whole);
+  const std::size_t steps_of_one = static_cast<std::size_t>(whole.settings.runs) + 2;
   std::size_t total = 0, done = 0;
-  for (const std::string& source : job.scenes) {
-    for (const registry::RegisteredAllocator* entry : contenders)
-      total += find_kept(job, source, entry) ? 0 : steps_of_one;
+  for (const std::string& source : whole.scenes) {
+    for (const PoolJob& one : jobs) {
+      for (const registry::RegisteredAllocator* entry : one.contenders)
+        total += find_kept(one.job, source, entry) ? 0 : steps_of_one;
+    }
   }
   const auto announce = [&](const std::string& what) {
     if (events.progress) events.progress(done, total, what);
   };
-  std::vector<const registry::RegisteredAllocator*> in_pool = job.allocators;
-  if (job.pool_probe) in_pool.push_back(job.pool_probe);
+  std::vector<const registry::RegisteredAllocator*> in_pool = whole.allocators;
+  if (whole.pool_probe) in_pool.push_back(whole.pool_probe);
 
-  for (const std::string& source : job.scenes) {
-    const std::size_t first = bench.results.size();
+  for (const std::string& source : whole.scenes) {
     const std::string digest = scenes::digest(source);
-    for (const registry::RegisteredAllocator* entry : contenders) {
-      const Result* kept = find_kept(job, source, entry);
-      bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
-    }
-    std::vector<SceneBench::Candidate> candidates;
-    std::vector<Result*> scene_results;
-    std::optional<std::uint64_t> kept_pool;
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      Result& result = bench.results[first + i];
-      scene_results.push_back(&result);
-      if (!find_kept(job, source, contenders[i]))
-        candidates.push_back({contenders[i], &result});
-      else if (contenders[i])
-        kept_pool = result.pool_bytes;
-    }
-    if (simt::interrupted()) bench.interrupted = true;
-    if (!candidates.empty() && !bench.interrupted) {
-      try {
-        announce(source + ": loading");
-        PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
-        SceneBench measure(job, events, scene, candidates, scene_results,
-                           [&, counted = false](const std::string& what) mutable {
-                             if (counted) ++done;
-                             counted = true;
-                             announce(what);
-                           });
-        announce(scene.name() + ": sizing the pool");
-        measure.choose_pool(kept_pool);
-        measure.warm_up();
-        measure.measure();
-        measure.instrument();
-        ++done;
-        measure.finish();
-        bench.interrupted = measure.stopped();
-      } catch (const std::exception& error) {
-        const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
-        const auto* ours = dynamic_cast<const Error*>(&error);
-        if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
-          bench.interrupted = true;  // while the scene was loaded
-        } else {
-          bench.scene_error =
-              ours ? *ours : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
-          for (const SceneBench::Candidate& candidate : candidates) {
-            candidate.result->status = Status::failed;
-            candidate.result->reason = bench.scene_error->what();
+    std::optional<std::uint64_t> live_bytes;  // of the scene, for pools that are multiples of them
+    for (const auto& [job, contenders] : jobs) {
+      const std::size_t first = bench.results.size();
+      for (const registry::RegisteredAllocator* entry : contenders) {
+        const Result* kept = find_kept(job, source, entry);
+        bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
+      }
+      std::vector<SceneBench::Candidate> candidates;
+      std::vector<Result*> scene_results;
+      std::optional<std::uint64_t> kept_pool;
+      for (std::size_t i = 0; i < contenders.size(); ++i) {
+        Result& result = bench.results[first + i];
+        scene_results.push_back(&result);
+        if (!find_kept(job, source, contenders[i]))
+          candidates.push_back({contenders[i], &result});
+        else if (contenders[i])
+          kept_pool = result.pool_bytes;
+      }
+      if (simt::interrupted()) bench.interrupted = true;
+      if (!candidates.empty() && !bench.interrupted) {
+        try {
+          announce(source + ": loading");
+          PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
+          if (live_bytes) scene.set_live_bytes(*live_bytes);
+          SceneBench measure(job, events, scene, candidates, scene_results,
+                             [&, counted = false](const std::string& what) mutable {
+                               if (counted) ++done;
+                               counted = true;
+                               announce(what);
+                             });
+          announce(scene.name() + ": sizing the pool");
+          measure.choose_pool(kept_pool);
+          measure.warm_up();
+          measure.measure();
+          measure.instrument();
+          ++done;
+          measure.finish();
+          bench.interrupted = measure.stopped();
+          live_bytes = scene.live_bytes();
+        } catch (const std::exception& error) {
+          const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+          const auto* ours = dynamic_cast<const Error*>(&error);
+          if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
+            bench.interrupted = true;  // while the scene was loaded
+          } else {
+            bench.scene_error =
+                ours ? *ours
+                     : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
+            fail_all(candidates, bench.scene_error->what());
           }
         }
       }
+      compute_slowdowns(scene_results);
+      if (bench.scene_error) break;
     }
-    compute_slowdowns(scene_results);
     if (events.scene_done) events.scene_done(bench);
     if (bench.scene_error) break;
   }

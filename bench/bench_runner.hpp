@@ -24,6 +24,9 @@ struct BenchJob {
   std::vector<std::string> scenes;
   std::vector<const registry::RegisteredAllocator*> allocators;  // of the single-kernel builder
   BuildSettings settings;                                        // of all builds
+  // Sizes of the pool, in which each scene is measured in turn; empty: that of the settings. The
+  // per-level builder has no pool and is measured with the first.
+  std::vector<PoolSize> pools{};
   simt::DeviceInfo device;
   // The pool of --pool auto is as large as this one needs; nullptr: as large as every allocator
   // needs.
@@ -37,7 +40,8 @@ struct BenchJob {
 };
 
 struct BenchResult {
-  std::vector<Result> results;  // per scene: allocators in order, then the per-level builder
+  // Per scene and pool: allocators in order, then the per-level builder.
+  std::vector<Result> results;
   bool interrupted = false;
   std::optional<Error> scene_error;  // a scene that could not be read; it ends the benchmark
 };
@@ -59,7 +63,7 @@ const char* cannot_build(const registry::RegisteredAllocator& entry);
 // As find_allocator(); throws Error{Exit::usage} also if the allocator cannot build trees.
 const registry::RegisteredAllocator& find_builder(const std::string& id);
 
-// Computes the slowdowns of one scene's results: over AtomicMalloc's median, or, without it, over
+// Computes the slowdowns of a scene's results in one pool: over AtomicMalloc's; without it, over
 // the first complete result of an allocator that frees; never over the per-level builder's.
 void compute_slowdowns(std::vector<Result*>& scene);
 

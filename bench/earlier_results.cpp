@@ -53,7 +53,11 @@ bool better(const Json& earlier, const Json& now) {
 EarlierResults read_earlier_results(const std::string& path, const BenchJob& job) {
   const LackOfMemoryEnds end;
   const EarlierReport report = read_report(path, job.device);
-  const Json settings = to_json(job.settings);
+  std::vector<BuildSettings> settings;  // one for each size of the pool
+  for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
+    settings.push_back(job.settings);
+    settings.back().pool = pool;
+  }
   std::map<std::string, Source> sources;  // by their text in the file
   for (const std::string& scene : job.scenes)
     sources[scenes::utf8_text(scene)] = {scene, scenes::digest(scene)};
@@ -61,9 +65,12 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
   bool changed = false;
   for (const Json& result : report.results) {
     const auto source = sources.find(text_at(result, "source"));
-    if (source == sources.end() || !result.is_object() ||
-        !measures(job, text_at(result, "builder"), text_at(result, "allocator")) ||
-        !same(result.value("settings", Json()), settings)) {
+    const auto of_pool =
+        std::find_if(settings.begin(), settings.end(), [&](const BuildSettings& one) {
+          return result.is_object() && same(result.value("settings", Json()), to_json(one));
+        });
+    if (source == sources.end() || of_pool == settings.end() ||
+        !measures(job, text_at(result, "builder"), text_at(result, "allocator"))) {
       earlier.others.push_back(result);
       continue;
     }
@@ -71,7 +78,7 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
     const bool other_mesh =
         result.contains("digest") && text_at(result, "digest") != source->second.digest;
     changed |= other_mesh;
-    if (!other_mesh && reusable(result, job.settings)) {
+    if (!other_mesh && reusable(result, *of_pool)) {
       earlier.reused.push_back(result_from_json(result));
       earlier.reused.back().source = source->second.path;
     } else {
@@ -81,7 +88,7 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
   if (changed) note(path + ": a scene's file has changed: its results are measured again");
   if (!earlier.reused.empty()) {
     const std::size_t of_a_scene =
-        job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0);
+        job.allocators.size() * settings.size() + (job.settings.builder != Builder::single ? 1 : 0);
     note(fmt::format(
         "{}: {} of {} results reused{}", path, earlier.reused.size(),
         job.scenes.size() * of_a_scene,

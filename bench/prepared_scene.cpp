@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/prepared_scene.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -24,6 +26,7 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
     case PoolSize::Kind::root_multiple:
       return kdtree::Workspace::pool_of_root_multiples(triangles, settings.pool.multiple);
     case PoolSize::Kind::automatic:
+    case PoolSize::Kind::live_multiple:  // for the build that finds the bytes in use
       break;
   }
   std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
@@ -71,6 +74,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   if (settings.builder == Builder::per_level) return;
   workspace_ = std::make_unique<kdtree::Workspace>(
       *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
+  workspace_->set_page_bytes(settings.page_bytes);
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
@@ -86,12 +90,14 @@ kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry
 
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
                                       const kdtree::BuildOptions& options) {
+  size_live_pool(entry);
   per_level_last_ = false;
   return compiled_for(entry, device_).build(*workspace_, options);
 }
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(
     const registry::RegisteredAllocator& entry) {
+  size_live_pool(entry);
   per_level_last_ = false;
   return compiled_for(entry, device_).build_instrumented(*workspace_, build_options());
 }
@@ -99,6 +105,7 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(
 kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
                                                   std::size_t capacity,
                                                   alloc::LiveRecording* live) {
+  size_live_pool(entry);
   per_level_last_ = false;
   kdtree::BuildOptions options = build_options();
   options.live = live;
@@ -130,8 +137,12 @@ std::size_t PreparedScene::pool_limit() const {
 }
 
 bool PreparedScene::enlarge_pool() {
+  return settings_.pool.kind == PoolSize::Kind::automatic && enlarge_to_limit();
+}
+
+bool PreparedScene::enlarge_to_limit() {
   const std::size_t limit = pool_limit();
-  if (settings_.pool.kind != PoolSize::Kind::automatic || pool_bytes() >= limit) return false;
+  if (pool_bytes() >= limit) return false;
   // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
   const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
   workspace_->resize_pool(std::min(more, limit));
@@ -144,6 +155,27 @@ kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocato
   kdtree::BuildRun run = build(entry, options);
   while (run.incomplete && enlarge_pool()) run = build(entry, options);
   return run;
+}
+
+void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
+  if (settings_.pool.kind != PoolSize::Kind::live_multiple || live_bytes_ || sizing_) return;
+  sizing_ = true;
+  kdtree::InstrumentedRun run = build_instrumented(entry);
+  while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
+  sizing_ = false;
+  if (run.run.incomplete)
+    throw Error(Exit::failed,
+                fmt::format("{}: --pool {}: the bytes in use are not known: no build completes "
+                            "with {}; use a size (512M, 2G)",
+                            name_, settings_.pool.text, entry.traits->id));
+  set_live_bytes(run.requests.high_water_bytes);
+}
+
+void PreparedScene::set_live_bytes(std::uint64_t bytes) {
+  live_bytes_ = bytes;
+  if (settings_.pool.kind != PoolSize::Kind::live_multiple) return;
+  const double wanted = settings_.pool.multiple * static_cast<double>(bytes);
+  set_pool(alloc::round_up(std::max<std::size_t>(static_cast<std::size_t>(wanted), 1), pool_unit));
 }
 
 void PreparedScene::set_pool(std::size_t bytes) {

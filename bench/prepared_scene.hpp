@@ -3,7 +3,9 @@
 // pool.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,13 @@ class PreparedScene {
   kdtree::Tree tree() const;  // of the last build, by either builder
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
+  // Sizes a pool given as live:N: a multiple of the most bytes in use at once in a build with this
+  // allocator. The first build does so if it was not done before. No effect on other pools. Throws
+  // Error{Exit::failed} if no build completes.
+  void size_live_pool(const registry::RegisteredAllocator& entry);
+  // The most bytes in use at once, if size_live_pool() or set_live_bytes() has determined them.
+  std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
+  void set_live_bytes(std::uint64_t bytes);
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
   // incomplete if the pool has a fixed size or the largest possible one is too small. All tries
   // share one time limit.
@@ -71,6 +80,7 @@ class PreparedScene {
   kdtree::BuildRun build(const registry::RegisteredAllocator& entry,
                          const kdtree::BuildOptions& options);
   std::size_t pool_limit() const;
+  bool enlarge_to_limit();
 
   std::string source_, name_;
   simt::DeviceInfo device_;
@@ -78,6 +88,8 @@ class PreparedScene {
   scenes::Mesh mesh_;
   std::size_t degenerate_ = 0;
   bool frees_ = true;
+  std::optional<std::uint64_t> live_bytes_;  // of pools given as a multiple of them
+  bool sizing_ = false;                      // size_live_pool() is at work
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   std::unique_ptr<host_alloc::HostAllocator> host_;

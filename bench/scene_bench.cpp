@@ -87,6 +87,12 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
     scene_.set_pool(*kept_bytes);
     return;
   }
+  if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
+    if (scene_.live_bytes()) return;
+    const registry::RegisteredAllocator* probe = live_probe();
+    if (probe) runner_.guarded([&] { scene_.size_live_pool(*probe); }, ignore_failure);
+    return;
+  }
   if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
   if (job_.pool_probe) {
     runner_.guarded([&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; },
@@ -94,6 +100,20 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
     return;
   }
   growing_ = true;
+}
+
+// The bytes in use at once depend on the builder, and only a little on the allocator: the default
+// one stands for all, or else the first that keeps live memory.
+const registry::RegisteredAllocator* SceneBench::live_probe() const {
+  const auto usable = [&](const registry::RegisteredAllocator* entry) {
+    return entry && entry->on(job_.device.id.kind) && entry->traits->keeps_live_memory &&
+           !cannot_build(*entry);
+  };
+  if (const auto* entry = registry::find(default_allocator); usable(entry)) return entry;
+  for (const Candidate& candidate : candidates_) {
+    if (usable(candidate.entry)) return candidate.entry;
+  }
+  return nullptr;
 }
 
 // Also sizes the pool of `--pool auto`, in which every allocator completes a build. Allocators that

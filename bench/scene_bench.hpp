@@ -56,6 +56,7 @@ class SceneBench {
   void build_per_level(Candidate& candidate, bool timed);
   void keep_warm_up(Candidate& candidate);  // as the only run
   void discard_runs(Candidate& candidate);
+  const registry::RegisteredAllocator* live_probe() const;
   bool may_run(Candidate& candidate);
   bool pool_holds_all();
   void compare_trees();

@@ -47,6 +47,9 @@ Json settings_json(const StressRow& row) {
   if (settings.test == probability || settings.test == mixed || settings.test == churn ||
       workloads::has_lifetimes(settings.test))
     json["seed"] = settings.seed;
+  // Without the default, so that results compare with those of versions that had no choice.
+  if (settings.test == probability && settings.probability != 0.75)
+    json["probability"] = settings.probability;
   if (settings.test == lifetimes) json["order"] = name(settings.order);
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
@@ -113,7 +116,8 @@ Json to_json(const StressRow& row) {
     json["capacity_bytes"] = row.capacity_bytes;
   if (row.settings.test == workloads::StressTest::probability) {
     const double threads = stress_threads(row.settings, row.point);
-    const workloads::ExpectedCounts expected = workloads::expected_counts(row.point.iterations);
+    const workloads::ExpectedCounts expected =
+        workloads::expected_counts(row.point.iterations, row.settings.probability);
     json["expected"] = {{"count", threads * expected.allocations},
                         {"count_sigma", std::sqrt(threads) * expected.allocations_sigma},
                         {"deallocations", threads * expected.deallocations},

@@ -172,6 +172,7 @@ class PointBench {
     job.iterations = point_.iterations;
     job.order = settings.order;
     job.seed = settings.seed;
+    job.chance = workloads::chance_of(settings.probability);
     job.rounds = settings.rounds;
     job.touch = settings.touch;
     job.inspect = inspect;

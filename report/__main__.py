@@ -6,7 +6,8 @@ import json
 import pathlib
 import sys
 
-from .results import Results, ResultsError, merge, read
+from .results import Results, ResultsError, keep, kept_path, merge, newest_kept, read
+from .sources import hashes_of_results
 from .times import times_text
 
 
@@ -22,6 +23,16 @@ def main():
     )
     parser.add_argument(
         "--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with"
+    )
+    parser.add_argument(
+        "--kept",
+        metavar="DIR",
+        help="if the results are not of a GPU, show the newest kept GPU run of DIR first",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="DIR",
+        help="write the results, compressed and with hashes of the allocators' sources, to DIR",
     )
     parser.add_argument(
         "--verdicts",
@@ -53,6 +64,16 @@ def main():
         if options.times:
             print(times_text(results))
             return 0
+        if options.keep:
+            kept_path(options.keep, merged)  # first, since its errors say more
+            sources = hashes_of_results(merged)
+            if sources is None:
+                raise ResultsError(
+                    "the commit of the results is not in this repository: keep them where it is"
+                )
+            print(keep(options.keep, merged, sources))
+            return 0
+        kept = newest_kept(options.kept) if options.kept and not results.on_gpu else None
         # Imported here: only the page needs packages; all above works on the machine that measures.
         from .page import render, verdicts_markdown, write_verdicts
 
@@ -63,7 +84,9 @@ def main():
             write_verdicts(options.verdicts_into, results)
             print(options.verdicts_into)
             return 0
-        pathlib.Path(options.output).write_text(render(results, against), encoding="utf-8")
+        pathlib.Path(options.output).write_text(
+            render(results, against, Results(kept) if kept else None), encoding="utf-8"
+        )
     except (ResultsError, OSError) as error:
         print(f"report: error: {error}", file=sys.stderr)
         return 1

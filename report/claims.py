@@ -8,9 +8,13 @@ from .results import Results
 from .samples import median, ratio_interval
 from .text import figure  # noqa: F401  for the claims
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
+HOLDS, FAILS, OPEN, SUBSTITUTED = "holds", "does not hold", "undecided", "not testable here"
 
-LISTS = ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")
+# Claims about CMalloc and its variants are judged by the forms as published. The redesigned ones,
+# `cmalloc` and so on, are other allocators.
+LISTS = ("cmalloc-published", "cfmalloc-published", "cmmalloc-published", "cfmmalloc-published")
+CMALLOC, CFMALLOC, CMMALLOC, CFMMALLOC = LISTS
+FDG = "fdg-published"  # with superblocks from CudaMalloc
 # The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
 PAGES = ("ouroboros-p-s", "ouroboros-p-va", "ouroboros-p-vl")
@@ -19,6 +23,10 @@ CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")
 
 class NotMeasured(Exception):
     """A figure that a rule needs was not measured."""
+
+
+class NotTestable(Exception):
+    """The results are not of what the claim is about, and no measurement of this program is."""
 
 
 @dataclasses.dataclass
@@ -31,6 +39,8 @@ class Claim:
     rule: str
     needs: str  # "gpu": full parameters on a GPU; "full": on any device; "": any results
     check: typing.Callable  # (Results) -> (True, False or None, evidence)
+    # (Results) -> why what was measured is not the claim's subject, or None
+    substituted: typing.Callable = lambda results: None
 
 
 @dataclasses.dataclass
@@ -43,19 +53,46 @@ class Verdict:
 CLAIMS = []
 
 
-def claim(name, paper, where, items, statement, rule, needs="gpu"):
+def claim(name, paper, where, items, statement, rule, needs="gpu", substituted=None):
     """Decorator: registers a claim that the function judges."""
 
     def add(check):
-        CLAIMS.append(
-            Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check)
-        )
+        one = Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check)
+        if substituted:
+            one.substituted = substituted
+        CLAIMS.append(one)
         return check
 
     return add
 
 
+def unless_measured(*allocators, reason):
+    """For `substituted`: this reason, unless the results have all of these allocators."""
+
+    def substituted(results):
+        return None if all(a in results.labels() for a in allocators) else reason
+
+    return substituted
+
+
+def always(reason):
+    return lambda results: reason
+
+
+needs_lists = unless_measured(
+    *LISTS,
+    reason="CMalloc and its variants are redesigned here, and their published forms"
+    " (cmalloc-published, ...) were not measured",
+)
+needs_fdg = unless_measured(
+    FDG, reason="FDGMalloc takes its superblocks from the pool here, not from CudaMalloc"
+)
+
+
 def judge(one: Claim, results: Results):
+    substitute = one.substituted(results)
+    if substitute:
+        return Verdict(one, SUBSTITUTED, substitute)
     for item in one.items:
         reason = results.incomplete(item)
         if reason:
@@ -70,7 +107,30 @@ def judge(one: Claim, results: Results):
         answer, evidence = one.check(results)
     except NotMeasured as reason:
         return Verdict(one, OPEN, str(reason))
-    return Verdict(one, OPEN if answer is None else HOLDS if answer else FAILS, evidence)
+    except NotTestable as reason:
+        return Verdict(one, SUBSTITUTED, str(reason))
+    verdict = OPEN if answer is None else HOLDS if answer else FAILS
+    return Verdict(one, verdict, evidence + stand_ins_text(results, one.items))
+
+
+def stand_ins_text(results, items, max_listed=6):
+    """Names the generated scenes and graphs that replace the paper's: "; stand-ins: ..."."""
+    replaced, original = {}, 0
+    for item in items:
+        if item.startswith("own-"):
+            continue  # the scenes are no paper's
+        for case in results.cases_of(item):
+            about = case.get("about") or {}
+            name = about.get("scene") or about.get("graph")
+            if name and about.get("procedural"):
+                replaced[name] = about["source"]
+            elif name:
+                original += 1
+    if not replaced:
+        return ""
+    if len(replaced) <= max_listed:
+        return "; stand-ins: " + ", ".join(f"{s} for {name}" for name, s in replaced.items())
+    return f"; {'' if original else 'all '}{len(replaced)} scenes or graphs are generated stand-ins"
 
 
 def judge_all(results):

@@ -16,17 +16,22 @@ from . import (  # noqa: F401
     claims_graphs,
     claims_host,
     claims_ouroboros,
+    claims_ouroboros_memory,
+    claims_probability,
     claims_regeff,
+    claims_variants,
 )
 from .cells import cell, number, published_table, table
-from .claims import FAILS, HOLDS, OPEN, judge_all
+from .claims import FAILS, HOLDS, OPEN, SUBSTITUTED, judge_all
 from .panels import PANELS
+from .pictures import pictures
 from .results import ResultsError
 from .samples import ALIKE, compare, median
+from .sources import changed_allocators
 from .text import script_json
 
 FOLDER = pathlib.Path(__file__).parent
-SYMBOLS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
+SYMBOLS = {HOLDS: "✓", FAILS: "✗", SUBSTITUTED: "≠", OPEN: "?"}
 PAPERS = {
     "RegEff": "regeff",
     "Ouroboros": "ouroboros",
@@ -54,10 +59,6 @@ def item_section(results, item, papers, verdicts):
     if not blocks and not reason:
         reason = "no measured result can be shown"
     claims = [v for v in verdicts if item["id"] in v.claim.items]
-    open_claims = {}  # by reason, because most claims share theirs
-    for v in claims:
-        if v.verdict == OPEN:
-            open_claims.setdefault(v.evidence, []).append(v)
     return {
         **item,
         "blocks": blocks,
@@ -72,8 +73,17 @@ def item_section(results, item, papers, verdicts):
             or any(len(block.get("columns", ())) > 9 for block in blocks)
         ),
         "claims": [v for v in claims if v.verdict != OPEN],
-        "open_claims": open_claims,
+        "open_claims": by_reason(claims),
     }
+
+
+def by_reason(verdicts):
+    """{reason: undecided claims}: most claims share theirs."""
+    reasons = {}
+    for v in verdicts:
+        if v.verdict == OPEN:
+            reasons.setdefault(v.evidence, []).append(v)
+    return dict(sorted(reasons.items(), key=lambda pair: -len(pair[1])))
 
 
 def tally(verdicts):
@@ -83,23 +93,39 @@ def tally(verdicts):
     lines = [
         [
             cell(paper, heading=True),
-            *(number(counts[paper, verdict]) for verdict in (HOLDS, FAILS, OPEN)),
-            number(sum(counts[paper, verdict] for verdict in (HOLDS, FAILS, OPEN))),
+            *(number(counts[paper, verdict]) for verdict in SYMBOLS),
+            number(sum(counts[paper, verdict] for verdict in SYMBOLS)),
         ]
         for paper in papers
     ]
     lines.append(
         [
             cell("all", heading=True),
-            *(number(sum(counts[p, v] for p in papers)) for v in (HOLDS, FAILS, OPEN)),
+            *(number(sum(counts[p, v] for p in papers)) for v in SYMBOLS),
             number(len(verdicts)),
         ]
     )
-    return table("Claims by verdict", ["paper", HOLDS, FAILS, OPEN, "all"], lines)
+    return table("Claims by verdict", ["paper", *SYMBOLS, "all"], lines)
 
 
 def verdicts_in_order(results):
-    return sorted(judge_all(results), key=lambda v: list(PAPERS).index(v.claim.paper))
+    """By paper; those that are not testable here last."""
+    return sorted(
+        judge_all(results),
+        key=lambda v: (list(PAPERS).index(v.claim.paper), v.verdict == SUBSTITUTED),
+    )
+
+
+def stale_text(results):
+    """Says which allocators' code has changed since the results; "" if none is known to."""
+    changed = changed_allocators(results)
+    if not changed:
+        return ""
+    names = ", ".join(results.labels()[a] for a in changed)
+    return (
+        f"The code of {names} has changed since version {results.content['runs'][-1]['git']['sha'][:12]}, of which these"
+        " results are: measure again before citing their figures."
+    )
 
 
 def verdicts_markdown(results):
@@ -110,6 +136,8 @@ def verdicts_markdown(results):
         f"{results.device_text()}, version {results.content['runs'][-1]['git']['sha']}, {len(results.cases)} cases: "
         + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
         + ".",
+        *([""] if (said := stale_text(results)) else []),
+        *([said] if said else []),
         "",
         "| paper | claim | verdict | evidence |",
         "| :--- | :--- | :--- | :--- |",
@@ -172,19 +200,64 @@ def comparison(results, against):
     return {"counts": counts, "table": table("Old and new results", columns, lines, [rule])}
 
 
-def render(results, against=None):
+def measurement(results, prefix, plots):
+    """What the page shows of one results file. `prefix` begins the ids of its elements, `plots`
+    collects the data of its plots."""
     papers = published()
     verdicts = verdicts_in_order(results)
+    if prefix:  # the same as for the results above
+        verdicts = [v for v in verdicts if v.verdict != SUBSTITUTED]
     sections = [item_section(results, item, papers, verdicts) for item in results.content["items"]]
+    if prefix:  # the published figures and what was not measured are above
+        sections = [
+            {**section, "published": None, "states": []}
+            for section in sections
+            if not section["reason"]
+        ]
+
+    def add_plot(block):
+        block["index"] = len(plots)
+        plots.append(
+            {key: block.get(key) for key in ("title", "x", "y", "curves", "style", "legend")}
+        )
+
+    opening = pictures(results)
+    for picture in opening:
+        add_plot(picture["plot"])
     groups = {}
     for section in sections:
         groups.setdefault(section["paper"], []).append(section)
-    plots = []
-    for section in sections:
         for block in section["blocks"]:
             if block["kind"] == "plot":
-                block["index"] = len(plots)
-                plots.append({key: block[key] for key in ("title", "x", "y", "curves", "style")})
+                add_plot(block)
+    runs = [
+        {**run, "cases": sum(case["run"] == i for case in results.cases.values())}
+        for i, run in enumerate(results.content["runs"])
+    ]
+    return {
+        "results": results,
+        "prefix": prefix,
+        "groups": groups,
+        "verdicts": [v for v in verdicts if v.verdict != OPEN],
+        "undecided": by_reason(verdicts),
+        "undecided_count": sum(v.verdict == OPEN for v in verdicts),
+        "tally": tally(verdicts),
+        "pictures": opening,
+        "stale": stale_text(results),
+        "runs": runs,
+        "cases": len(results.cases),
+        "seconds": sum(case["seconds"] for case in results.cases.values()),
+    }
+
+
+def render(results, against=None, kept=None):
+    """The page; `kept`: results of a GPU that are shown first."""
+    plots = []
+    shown = [(kept, ""), (results, "here-")] if kept else [(results, "")]
+    measurements = [measurement(one, prefix, plots) for one, prefix in shown]
+    labels = {}
+    for one, _ in shown:
+        labels |= {a: name for a, name in one.labels().items() if a not in labels}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -200,20 +273,16 @@ def render(results, against=None):
         return markupsafe.Markup(script_json(value))
 
     return environment.get_template("page.html").render(
+        measurements=measurements,
         results=results,
-        papers=papers,
-        groups=groups,
-        verdicts=verdicts,
+        papers=published(),
         symbols=SYMBOLS,
-        tally=tally(verdicts),
-        labels=results.labels(),
-        runs=results.content["runs"],
-        cases=len(results.cases),
-        seconds=sum(case["seconds"] for case in results.cases.values()),
+        decided=[verdict for verdict in SYMBOLS if verdict != OPEN],
+        labels=labels,
         comparison=comparison(results, against) if against else None,
         against=against,
         plots=inlined(plots),
-        allocators=inlined(results.labels()),
+        allocators=inlined(labels),
         style=source("page.css"),
         script=source("page.js"),
         plotly=markupsafe.Markup(plotly.offline.get_plotlyjs()),

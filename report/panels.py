@@ -4,7 +4,16 @@
 from .cells import grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
 from .properties import properties
-from .panels_builds import builders, builds, rays, share, pool_over_build
+from .panels_ablation import ablation
+from .panels_builds import (
+    builders,
+    builds,
+    internal_of_builds,
+    pool_over_build,
+    rays,
+    scatter_pages,
+    share,
+)
 from .panels_graphs import (
     graph_init,
     graph_memory,
@@ -13,10 +22,20 @@ from .panels_graphs import (
     graph_updates,
 )
 from .panels_host import latency, memory
+from .panels_pools import pools
 from .panels_profile import profile
-from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
+from .panels_others import (
+    address_range,
+    churn,
+    each,
+    exhausting,
+    rcu,
+    scaling,
+    semaphores,
+    utilization,
+)
 from .panels_regeff import registers, calls_of_p, pages, fragmentation
-from .text import bytes_text, count_text
+from .text import bytes_text
 
 
 def generic(item, x, x_axis, x_text, title, **settings):
@@ -44,8 +63,14 @@ def generic(item, x, x_axis, x_text, title, **settings):
     return panels
 
 
-def scaling(item):
-    return generic(item, "threads", axis("threads"), count_text, "Allocate once, free once")
+def probability(item, chance):
+    return generic(
+        item,
+        "blocks",
+        axis("blocks of 8 allocating threads"),
+        str,
+        f"Probability {chance}, 10 launches",
+    )
 
 
 PANELS = {
@@ -66,13 +91,21 @@ PANELS = {
         str,
         "Alloc Cycle Dealloc",
     ),
-    "regeff-3d": generic(
-        "regeff-3d",
-        "blocks",
-        axis("blocks of 8 allocating threads"),
-        str,
-        "Probability, 10 launches",
+    "regeff-3d": probability("regeff-3d", "3/4"),
+    "regeff-3d-quarter": probability("regeff-3d-quarter", "1/4"),
+    "regeff-coalesced": generic(
+        "regeff-coalesced", "payload_bytes", PAYLOAD, bytes_text, "Alloc Dealloc, coalesced"
     ),
+    "regeff-large": generic(
+        "regeff-large",
+        "payload_bytes",
+        PAYLOAD,
+        bytes_text,
+        "Alloc Dealloc, large requests from the device's malloc",
+    ),
+    "regeff-t3-pages": scatter_pages("regeff-t3-pages", "regeff-t3"),
+    "regeff-t4-pages": scatter_pages("regeff-t4-pages", "regeff-t4"),
+    "regeff-recorded": internal_of_builds,
     "regeff-4": pages,
     "regeff-t3": builds("regeff-t3", "atomic"),
     "regeff-t4": builds("regeff-t4", "halloc"),
@@ -106,6 +139,8 @@ PANELS = {
     "own-builder": builders,
     "own-slowdown": builds("own-slowdown", "atomic"),
     "own-share": share,
+    "own-ablation": ablation,
+    "own-pools": pools,
     "own-profile": profile,
     "own-pool": pool_over_build,
     "own-trace": rays,

@@ -3,7 +3,43 @@
 
 from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
 from .plots import TIME, axis, curve, plot, sampled
-from .text import count_text
+from .text import bytes_text, count_text, figure
+
+MIB = 1 << 20
+
+
+def pools_of(rows):
+    """{scene: {bytes: labels}}: which pool each allocator of a scene had."""
+    pools = {}
+    for row in rows:
+        sizes = pools.setdefault(row["scene"], {})
+        size = row.get("memory", {}).get("pool_bytes")
+        if size and row.get("builder") != "per-level":
+            sizes.setdefault(size, []).append(row["label"])
+    return pools
+
+
+def pool_cell(sizes):
+    if not sizes:
+        return cell("–")
+    text = " to ".join(figure(size / MIB) for size in sorted({min(sizes), max(sizes)}))
+    return cell(text, min(sizes) / MIB)
+
+
+def pool_note(pools):
+    """Which pool each allocator had, in words."""
+    apart = [
+        f"{scene}: "
+        + ", ".join(f"{figure(b / MIB)} MiB {', '.join(of)}" for b, of in sizes.items())
+        for scene, sizes in pools.items()
+        if len(sizes) > 1
+    ]
+    same = (
+        f"Pools differ: {'; '.join(apart)}."
+        if apart
+        else "Every allocator had the same pool on a scene."
+    )
+    return f"{same} CudaMalloc has the heap of the device (on the CPU, the system's) instead."
 
 
 def builds(item, over):
@@ -38,6 +74,8 @@ def builds(item, over):
                 cell(text, heading=True),
                 [number(whole[s].get("allocations", {}).get(key)) for s in scenes],
             )
+        pools = pools_of(rows)
+        add(cell("pool, MiB", heading=True), [pool_cell(pools[s]) for s in scenes])
         reference = {
             s: (
                 at.get((over, s), {}).get("median_ms")
@@ -74,6 +112,7 @@ def builds(item, over):
         said = [
             f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}."
         ]
+        said += [pool_note(pools)]
         said += [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)]
         panels = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         complete = [row for row in rows if row["status"] == "ok"]
@@ -131,7 +170,8 @@ def share(results):
             ["", *scenes],
             lines,
             [
-                "Build time above that of the faster of the allocators that never free, whose own cost is not included."
+                "Build time above that of the faster of the allocators that never free, whose own cost is not included.",
+                pool_note(pools_of(rows)),
             ],
             names,
         )
@@ -201,6 +241,8 @@ def pool_over_build(results):
         "highest address, MiB",
         "max external fragmentation below it",
         "at the end",
+        "internal fragmentation, most blocks",
+        "pool, MiB",
     ]
     lines = [
         [
@@ -209,6 +251,8 @@ def pool_over_build(results):
             number(max(p[3] for p in row["points"]) / (1 << 20)),
             number(max(p[5] for p in row["points"])),
             number(row["points"][-1][5]),
+            number(internal_at_peak(row)),
+            number(row["pool_bytes"] / MIB if row.get("pool_bytes") else None),
         ]
         for row in rows
     ]
@@ -226,6 +270,88 @@ def pool_over_build(results):
     ]
 
 
+def internal_at_peak(row):
+    """Internal fragmentation of a recording where most blocks are in use."""
+    points = [p for p in row.get("points", []) if len(p) > 6 and p[6] is not None]
+    return max(points, key=lambda point: point[2])[6] if points else None
+
+
+def internal_of_builds(results):
+    """Internal fragmentation during recorded builds."""
+    rows = [row for row in results.rows("regeff-recorded") if row.get("points")]
+    scenes = list(dict.fromkeys(row["scene"] for row in rows))
+    panels, lines, names = [], [], []
+    for scene in scenes:
+        curves = [
+            curve(
+                row["label"],
+                [p[0] for p in row["points"] if len(p) > 6 and p[6] is not None],
+                [p[6] for p in row["points"] if len(p) > 6 and p[6] is not None],
+                allocator=row["allocator"],
+            )
+            for row in rows
+            if row["scene"] == scene
+        ]
+        panels.append(
+            plot(
+                f"Internal fragmentation over the build of {scene}",
+                axis("requests and frees so far", log=False),
+                axis("fragmentation", log=False),
+                curves,
+            )
+        )
+    at = {(row["allocator"], row["scene"]): row for row in rows}
+    for allocator in results.labels():
+        if any((allocator, s) in at for s in scenes):
+            values = [internal_at_peak(at.get((allocator, s), {})) for s in scenes]
+            lines.append([name_cell(results, allocator), *(number(v) for v in values)])
+            names.append(allocator)
+    said = [
+        "Mean of (size - requested) / size over the blocks in use, where most are. The size is the min distance to the next"
+        " block that was seen for requests of that size, headers included: exact once two such blocks were adjacent."
+    ]
+    title = "Internal fragmentation where most blocks are in use"
+    return [*panels, table(title, ["", *scenes], lines, said, names)]
+
+
+def scatter_pages(item, table_item):
+    """Slowdowns of ScatterAlloc by page size, over AtomicMalloc or, without it, over its best."""
+
+    def panels(results):
+        rows, atomic = results.rows(item, "scatter"), {}
+        for row in results.rows(table_item, "atomic"):
+            if row.get("status") == "ok" and row.get("median_ms"):
+                atomic[row["source"]] = row["median_ms"]
+        scenes = list(dict.fromkeys((row["scene"], row["source"]) for row in rows))
+        sizes = sorted({row["page_bytes"] for row in rows if row.get("page_bytes")})
+        at = {(row["page_bytes"], row["source"]): row for row in rows if row.get("page_bytes")}
+        best = {}
+        for row in rows:
+            if row.get("status") == "ok" and row.get("median_ms"):
+                best[row["source"]] = min(
+                    row["median_ms"], best.get(row["source"], row["median_ms"])
+                )
+        notes, lines = Notes(), []
+        for size in sizes:
+            line = [cell(f"pages of {bytes_text(size)}", heading=True)]
+            for _, source in scenes:
+                row = at.get((size, source), {})
+                time = row.get("median_ms") if row.get("status") == "ok" else None
+                over = atomic.get(source) or best.get(source)
+                line.append(outcome(row, time / over if time and over else None, notes))
+            lines.append(line)
+        said = [
+            "Over AtomicMalloc's build of the table without page sizes, in the same pool; where that is incomplete, over the"
+            " best page size.",
+            pool_note(pools_of(rows)),
+            *(f"{i + 1}: {line}" for i, line in enumerate(notes.lines)),
+        ]
+        title = "Builds with ScatterAlloc by page size: slowdown"
+        return [table(title, ["", *(scene for scene, _ in scenes)], lines, said)]
+
+    return panels
+
+
 def builders(results):
     """The single-kernel builder with each allocator, and the per-level builder."""
     rows = [
@@ -240,4 +366,29 @@ def builders(results):
     return [
         sampled(results, title, axis("triangles"), TIME, complete, "triangles", names=names),
         grid(results, title, "ms", complete, "triangles", row_median, count_text, names),
+        memory_of_builders(rows),
     ]
+
+
+def memory_of_builders(rows):
+    """Device memory of the two builders, without the mesh."""
+    lines = []
+    for row in rows:
+        of, size = row.get("memory", {}), None
+        if of.get("peak_bytes"):
+            size = of["peak_bytes"]
+        elif of.get("high_water_bytes") and of.get("workspace_bytes"):
+            size = of["high_water_bytes"] + of["workspace_bytes"]
+        lines.append(
+            [
+                cell(f"{row['name']}, {row['builder']}", heading=True),
+                cell(row["scene"]),
+                number(size / MIB if size else None),
+                number(of["pool_bytes"] / MIB if of.get("pool_bytes") else None),
+            ]
+        )
+    said = [
+        "Single kernel: the most bytes in use at once plus the workspace; the pool is what it was given. Per level: the most"
+        " bytes allocated at once."
+    ]
+    return table("Memory of the two builders, MiB", ["", "scene", "needed", "pool"], lines, said)

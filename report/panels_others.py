@@ -5,37 +5,75 @@ from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, ta
 from .plots import PAYLOAD, TIME, axis, curve, plot, sampled, valued
 from .text import bytes_text, count_text
 
+# Rounds in one pool: the last one is timed. Later ones reuse what the first has freed.
+POOLS = ((2, "a used pool"), (1, "a fresh pool"))
+
 
 def each(item):
-    """Ouroboros' allocation test: a plot over the sizes; tables of malloc and free."""
+    """Ouroboros' allocation test, in used and in fresh pools: plots over the sizes; tables of malloc
+    and free."""
 
     def panels(results):
-        rows = results.rows(item, test="alloc")
-        threads = rows[0]["threads"] if rows else 0
-        blocks = [
-            sampled(
-                results,
-                f"{threads:,} threads allocate once",
-                PAYLOAD,
-                TIME,
-                rows,
-                "payload_bytes",
-                "allocate_ms",
-            )
-        ]
-        mixed = [{**row, "payload_bytes": 1 << 40} for row in results.rows(item, test="mixed")]
-        for key, what in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
+        blocks = []
+        for rounds, where in POOLS:
+            rows = results.rows(item, test="alloc", rounds=rounds)
+            if not rows:
+                continue
+            threads = rows[0]["threads"]
             blocks.append(
-                grid(
+                sampled(
                     results,
-                    f"{what} only, {threads:,} threads",
-                    "ms",
-                    rows + mixed,
+                    f"{threads:,} threads allocate once, {where}",
+                    PAYLOAD,
+                    TIME,
+                    rows,
                     "payload_bytes",
-                    lambda row, key=key: row_median(row, key),
-                    lambda p: "mixed" if p == 1 << 40 else bytes_text(p),
+                    "allocate_ms",
                 )
             )
+            mixed = [
+                {**row, "payload_bytes": 1 << 40}
+                for row in results.rows(item, test="mixed", rounds=rounds)
+            ]
+            for key, what in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
+                blocks.append(
+                    grid(
+                        results,
+                        f"{what} only, {threads:,} threads, {where}",
+                        "ms",
+                        rows + mixed,
+                        "payload_bytes",
+                        lambda row, key=key: row_median(row, key),
+                        lambda p: "mixed" if p == 1 << 40 else bytes_text(p),
+                    )
+                )
+        return blocks
+
+    return panels
+
+
+def scaling(item):
+    """Time of allocation over the number of threads, in used and in fresh pools."""
+
+    def panels(results):
+        blocks = []
+        for rounds, where in POOLS:
+            rows = results.rows(item, rounds=rounds)
+            if not rows:
+                continue
+            title = f"Allocate once, {where}"
+            blocks += [
+                sampled(results, title, axis("threads"), TIME, rows, "threads", "allocate_ms"),
+                grid(
+                    results,
+                    title,
+                    "ms",
+                    rows,
+                    "threads",
+                    lambda row: row_median(row, "allocate_ms"),
+                    count_text,
+                ),
+            ]
         return blocks
 
     return panels

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reads, merges and queries results files."""
 
+import gzip
 import json
+import pathlib
+import re
 
 SCHEMA = "heapwood.reproduce/1"
 
@@ -13,9 +16,10 @@ class ResultsError(Exception):
 def read(path):
     """Reads a results file of `heapwood reproduce`."""
     try:
-        with open(path, encoding="utf-8") as file:
+        opened = gzip.open if str(path).endswith(".gz") else open
+        with opened(path, "rt", encoding="utf-8") as file:
             content = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise ResultsError(f"{path}: cannot read: {error}") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise ResultsError(
@@ -48,6 +52,40 @@ def merge(files):
             known["cases"] = list(dict.fromkeys(known["cases"] + item["cases"]))
     merged["cases"], merged["items"] = list(cases.values()), list(items.values())
     return merged
+
+
+def kept_path(folder, content):
+    """Where results are kept: GPU and commit name the file."""
+    device = content["device"]
+    shas = {run.get("git", {}).get("sha") for run in content["runs"]}
+    if len(shas) != 1 or not (sha := shas.pop()):
+        raise ResultsError("results of several commits, or of an unknown one, are not kept")
+    if any(run.get("git", {}).get("dirty") is not False for run in content["runs"]):
+        raise ResultsError("results of uncommitted changes are not kept")
+    name = device["name"].lower().removeprefix("nvidia ")
+    slug = "cpu" if device["kind"] == "cpu" else re.sub(r"[^a-z0-9]+", "-", name).strip("-")
+    return pathlib.Path(folder) / f"{slug}-{sha[:7]}-reproduce.json.gz"
+
+
+def keep(folder, content, sources):
+    """Writes the results, compressed, with the hashes of the sources; returns the path. Folders of
+    this machine are left out."""
+    path = kept_path(folder, content)
+    runs = [
+        {**run, "argv": [a.rsplit("/", 1)[-1] if a.startswith("/") else a for a in run["argv"]]}
+        for run in content["runs"]
+    ]
+    text = json.dumps({**content, "runs": runs, "sources": sources}, separators=(",", ":"))
+    # Without a time in the header, so that equal results give equal files.
+    path.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
+    return path
+
+
+def newest_kept(folder):
+    """The kept results of a GPU that were measured last, or None."""
+    found = [read(path) for path in sorted(pathlib.Path(folder).glob("*-reproduce.json.gz"))]
+    found = [content for content in found if content["device"].get("kind") == "cuda"]
+    return max(found, key=lambda content: content["runs"][-1]["started"], default=None)
 
 
 class Results:

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Measures the papers' tables and figures and writes them as one page. `make report` calls it.
 #   scripts/report.sh                              measures with quick parameters into
-#                                                  out/reproduce, writes out/report.html
+#                                                  out/reproduce, writes out/report.html; without a
+#                                                  GPU the page begins with the kept GPU run of
+#                                                  docs/results
 #   RESULTS="a.json b.json" scripts/report.sh      the page of these results (parts of one
 #                                                  measurement); nothing is built
 #   AGAINST=old.json scripts/report.sh             the page with a comparison
 #   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/reproduction.md
+#   RESULTS=full.json scripts/report.sh keep       keeps the results in docs/results, compressed
 #   scripts/report.sh test                         tests the page in a headless Chromium
 #                                                  (tests/report)
 set -euo pipefail
@@ -51,10 +54,19 @@ if [[ ${1:-} == verdicts ]]; then
   exit
 fi
 
+if [[ ${1:-} == keep ]]; then
+  : "${RESULTS:?report.sh keep: set RESULTS to the results file}"
+  read -ra results <<< "$RESULTS"
+  python3 -m report "${results[@]}" --keep docs/results  # needs no package
+  exit
+fi
+
 # Installed before the measurement, since the page cannot be written without them.
 install_python_packages report/requirements.txt
 mkdir -p out
+kept=()
 if [[ -z ${RESULTS:-} ]]; then
+  kept=(--kept docs/results)
   scripts/setup.sh build
   choose_preset
   build heapwood
@@ -70,5 +82,5 @@ if [[ -z ${RESULTS:-} ]]; then
 fi
 read -ra results <<< "$RESULTS"
 read -ra against <<< "${AGAINST:-}"
-"$venv/bin/python" -m report "${results[@]}" -o out/report.html \
+"$venv/bin/python" -m report "${results[@]}" -o out/report.html ${kept[@]:+"${kept[@]}"} \
   ${against[@]:+--against "${against[@]}"}

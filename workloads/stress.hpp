@@ -11,7 +11,8 @@
 //   P        Probability: `iterations` launches of one kernel. A thread without a block allocates
 //            one with probability 3/4; a thread with one frees it with probability 3/4. RegEff
 //            table 2 counts 1450 allocations and 986 deallocations of 960 threads in 10 launches;
-//            its rule gives 3840 and 3360 (expected_counts()).
+//            its rule gives 3840 and 3360, a probability of 1/4 gives 1440 and 960
+//            (expected_counts()).
 //   each     Every thread allocates once in one kernel and frees in a second one (Ouroboros section
 //            6.1.1). `mixed`: a thread's size is drawn, the same for every allocator. `scaling`
 //            (6.1.2) is `each` for many numbers of threads.
@@ -83,9 +84,10 @@ struct StressJob {
   std::size_t payload = 4;
   unsigned iterations = 1;  // ACD: blocks per thread; P, lifetimes: launches; range, churn: max
   Lifetimes order = Lifetimes::random;
-  std::uint32_t seed = 1;  // p, mixed, churn, lifetimes
-  unsigned rounds = 1;     // each, mixed, scaling: of both kernels in one pool; the last is timed
-  bool touch = false;      // fill every block, and check it before it is freed
+  std::uint32_t seed = 1;           // p, mixed, churn, lifetimes
+  std::uint32_t chance = 3u << 30;  // p: of 2^32, that a thread makes its call of a launch
+  unsigned rounds = 1;  // each, mixed, scaling: of both kernels in one pool; the last is timed
+  bool touch = false;   // fill every block, and check it before it is freed
   // Inspects the pool between kernels instead of timing them: ACD allocates in one kernel and frees
   // in another. Ignored by tests of memory use.
   bool inspect = false;
@@ -151,12 +153,13 @@ struct ExpectedCounts {
   double allocations = 0, allocations_sigma = 0;
   double deallocations = 0, deallocations_sigma = 0;
 };
-ExpectedCounts expected_counts(unsigned launches);
+ExpectedCounts expected_counts(unsigned launches, double probability);
 
-inline constexpr std::uint32_t chance_of_call = 3u << 30;  // of 2^32: 3/4
+// StressJob::chance for a probability from 0 to 1; never 2^32, so that 1 is 1 - 2^-32.
+std::uint32_t chance_of(double probability);
 
-// Returns a 32-bit number that depends only on its arguments. P: if it is below chance_of_call, the
-// thread makes its call.
+// Returns a 32-bit number that depends only on its arguments. P: if it is below StressJob::chance,
+// the thread makes its call.
 SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::uint32_t launch) {
   std::uint64_t x = (std::uint64_t{seed} << 32 | launch) * 0x9e3779b97f4a7c15u + thread;
   for (int round = 0; round < 2; ++round) {

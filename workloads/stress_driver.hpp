@@ -73,6 +73,7 @@ class StressDriver {
                                                        : turns_;
     kernel.parts = parts | (mixing ? mixes : 0u);
     kernel.seed = job_.seed;
+    kernel.chance = job_.chance;
     kernel.launch = number;
     kernel.touch = job_.touch;
     return launch(kernel, (parts & allocates) != 0 ? limit() : free_limit());

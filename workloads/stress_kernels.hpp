@@ -174,7 +174,7 @@ struct CycleKernel : KernelShape {
   // Places stamped by earlier launches, whose blocks may still be in use; added to the owner.
   std::uint64_t stamped;
   std::size_t bytes;
-  std::uint32_t iterations, parts, seed, launch, touch;
+  std::uint32_t iterations, parts, seed, chance, launch, touch;
 
   // One call of malloc and one of free, so that the allocator is compiled in only once.
   template <class Warp>
@@ -191,8 +191,8 @@ struct CycleKernel : KernelShape {
       if ((parts & half) != 0) freeing = freeing && frees_half(drawn);
       if ((parts & draws) != 0) {
         const bool holds = share.blocks[thread] != nullptr;
-        allocating = drawn < chance_of_call && !holds;
-        freeing = drawn < chance_of_call && holds;
+        allocating = drawn < chance && !holds;
+        freeing = drawn < chance && holds;
       }
     }
     const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };

@@ -12,21 +12,22 @@ namespace heapwood::app {
 
 namespace {
 
-std::string title_of(workloads::StressTest test) {
-  switch (test) {
+std::string title_of(const bench::StressSettings& settings) {
+  switch (settings.test) {
     case workloads::StressTest::alloc_dealloc:
       return "AD: one malloc and one free per thread, in one kernel";
     case workloads::StressTest::cycle:
       return "ACD: mallocs, then as many frees, in one kernel";
     case workloads::StressTest::probability:
-      return "P: malloc or free with probability 3/4, one launch per iteration";
+      return fmt::format("P: malloc or free with probability {}, one launch per iteration",
+                         settings.probability);
     case workloads::StressTest::mixed:
       return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in "
              "another";
     case workloads::StressTest::exhaust:
       return "exhaust: one malloc per thread, exactly as many as fill the pool (bulk, figure 7)";
     default:
-      return bench::name(test) +
+      return bench::name(settings.test) +
              std::string(": one malloc per thread in one kernel, one free in another");
   }
 }
@@ -44,7 +45,8 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
   std::vector<bench::Cell> expectation{"expected"};
   for (const bench::StressPoint& point : grid.points) {
     const double threads = stress_threads(settings, point);
-    const workloads::ExpectedCounts expected = workloads::expected_counts(point.iterations);
+    const workloads::ExpectedCounts expected =
+        workloads::expected_counts(point.iterations, settings.probability);
     expectation.emplace_back(fmt::format(
         "{:.0f}±{:.0f} / {:.0f}±{:.0f}", threads * expected.allocations,
         std::sqrt(threads) * expected.allocations_sigma, threads * expected.deallocations,
@@ -104,7 +106,7 @@ bench::Table stress_table(const std::vector<bench::StressRow>& rows) {
   const bench::StressSettings& settings = rows.front().settings;
   if (workloads::measures_space(settings.test)) return stress_space_table(rows);
   const StressGrid grid(rows);
-  table.title = title_of(settings.test) + grid.constants();
+  table.title = title_of(settings) + grid.constants();
   if (settings.rounds > 1) table.title += fmt::format(", round {} in one pool", settings.rounds);
   bench::Footnotes footnotes;
   StressFigures figures(grid);

@@ -110,11 +110,37 @@ PoolSize parse_pool(const std::string& text) {
     pool.multiple = *multiple;
     return pool;
   }
+  if (text.starts_with("live:")) {
+    const std::optional<double> multiple = number(text.substr(5));
+    if (!multiple || *multiple <= 0 || *multiple > 1e9)
+      throw_unexpected("--pool", text, "a multiple of the bytes in use at once, as in live:4");
+    pool.kind = PoolSize::Kind::live_multiple;
+    pool.multiple = *multiple;
+    return pool;
+  }
   if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
-    throw_unexpected("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
+    throw_unexpected("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x, live:4)");
   pool.kind = PoolSize::Kind::bytes;
   pool.bytes = parse_bytes(text);
   return pool;
+}
+
+std::vector<PoolSize> parse_pools(const std::string& list) {
+  std::vector<PoolSize> pools;
+  for (const std::string& text : split(list, ',')) {
+    PoolSize pool = parse_pool(text);
+    if (std::none_of(pools.begin(), pools.end(),
+                     [&](const PoolSize& other) { return other.text == text; }))
+      pools.push_back(std::move(pool));
+  }
+  return pools;
+}
+
+void refuse_live_pool(const PoolSize& pool, const std::string& command) {
+  if (pool.kind != PoolSize::Kind::live_multiple) return;
+  throw Error(Exit::usage, fmt::format("{}: --pool {}: only builds of one scene measure the bytes "
+                                       "in use first; use auto or a size (512M, 2G)",
+                                       command, pool.text));
 }
 
 ImageSize parse_image_size(const std::string& text) {
@@ -213,19 +239,34 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
       ->type_name("N");
 }
 
-void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
+                       std::vector<PoolSize>* pools) {
   app.add_option_function<std::string>(
          "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
          "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)")
       ->default_str("clipped")
       ->type_name("KIND");
   app.add_option_function<std::string>(
-         "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators "
-         "cache per warp),\n"
-         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 "
-         "bytes/triangle (the papers)")
+         "--pool",
+         [&settings, pools](const std::string& text) {
+           if (pools) {
+             *pools = parse_pools(text);
+             settings.pool = pools->front();
+           } else {
+             settings.pool = parse_pool(text);
+           }
+         },
+         std::string("memory for the allocator: auto (about what a build\nneeds), fast (also what "
+                     "allocators cache per warp),\n"
+                     "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 "
+                     "bytes/triangle (the papers);\nlive:4 times the most bytes in use at once") +
+             (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""))
       ->default_str("fast")
+      ->type_name(pools ? "LIST" : "SIZE");
+  app.add_option_function<std::string>(
+         "--page-bytes",
+         [&settings](const std::string& text) { settings.page_bytes = parse_bytes(text); },
+         "page size of ScatterAlloc: 4K, 8K, ...; default:\nchosen by it")
       ->type_name("SIZE");
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds per allocator")

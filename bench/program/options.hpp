@@ -23,11 +23,11 @@ namespace heapwood::bench {
 inline constexpr const char* default_allocator = "heapwood";
 
 struct PoolSize {
-  enum class Kind { automatic, bytes, root_multiple };
+  enum class Kind { automatic, bytes, root_multiple, live_multiple };
   Kind kind = Kind::automatic;
   bool for_speed = true;  // automatic: adds what allocators cache per warp
   std::size_t bytes = 0;
-  double multiple = 0;
+  double multiple = 0;        // of the root node, or of the most bytes in use at once
   std::string text = "fast";  // as given
 };
 
@@ -51,14 +51,19 @@ struct BuildSettings {
   double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
   Builder builder = Builder::single;
   std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
+  std::size_t page_bytes = 0;           // of ScatterAlloc; 0 = automatic
 };
 
 struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
-std::size_t parse_bytes(const std::string& text);                 // "4096", "512M", "1.5G", "64KiB"
-PoolSize parse_pool(const std::string& text);                     // "fast", "auto", bytes, "200x"
+std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
+// "fast", "auto", bytes, "200x", "live:4"
+PoolSize parse_pool(const std::string& text);
+std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
+// Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
+void refuse_live_pool(const PoolSize& pool, const std::string& command);
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
@@ -80,7 +85,9 @@ CLI::Validator decimal();
 // And in this range including both ends.
 CLI::Validator between(double min, double max);
 void add_device_options(CLI::App& app, DeviceOptions& options);
-void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
+// pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
+                       std::vector<PoolSize>* pools = nullptr);
 // --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 

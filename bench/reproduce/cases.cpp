@@ -57,6 +57,12 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
   key += point.requests ? fmt::format(" requests={}", point.requests)
                         : fmt::format(" blocks={}", point.blocks);
   if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
+  // Only what differs from the default: keys of earlier results stay.
+  if (settings.rounds > 1) key += fmt::format(" rounds={}", settings.rounds);
+  if (settings.test == workloads::StressTest::probability && settings.probability != 0.75)
+    key += fmt::format(" probability={}", settings.probability);
+  if (settings.coalesced) key += " coalesced";
+  if (settings.large == alloc::LargeBackend::builtin) key += " large=builtin";
   return key + fmt::format(" runs={}", settings.runs);
 }
 
@@ -103,7 +109,10 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
   job.scenes = {scene.source};
   job.allocators = chosen_allocators(setup.allocators, plan.only);
   job.settings.refs = plan.refs;
-  job.settings.pool = parse_pool(plan.pool);
+  const std::vector<PoolSize> pools = parse_pools(plan.pool);
+  job.settings.pool = pools.front();
+  if (pools.size() > 1) job.pools = pools;
+  job.settings.page_bytes = plan.page_bytes;
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
   job.settings.timeout = job.budget_seconds = setup.seconds * plan.time_factor;
   job.instrument_all = plan.requests_of_all;
@@ -112,7 +121,8 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
   job.pool_probe = registry::find("atomic");
   ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label,
                                 kdtree::name(plan.refs), plan.pool, job.settings.runs) +
-                        (plan.per_level ? " builders=both" : ""),
+                        (plan.per_level ? " builders=both" : "") +
+                        (plan.page_bytes ? fmt::format(" page={}", plan.page_bytes) : ""),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
     BenchEvents events;
@@ -124,10 +134,28 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
   return one;
 }
 
+// Mean over the blocks in use of (size - requested) / size (RegEff equation 2); null without
+// blocks. `whole` has processed the whole recording, and so knows best which sizes blocks have.
+Json internal_fragmentation(const workloads::Replayer& at, const workloads::Replayer& whole,
+                            std::uint32_t time) {
+  double sum = 0;
+  std::uint64_t blocks = 0;
+  for (const workloads::Block& block : at.replay().blocks) {
+    if (!block.in_use(time)) continue;
+    const auto served = static_cast<double>(whole.served_bytes(block.bytes));
+    sum += (served - static_cast<double>(block.bytes)) / served;
+    ++blocks;
+  }
+  return blocks ? Json(sum / static_cast<double>(blocks)) : Json();
+}
+
 // Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
-// external fragmentation of the pool, external fragmentation below that address].
+// external fragmentation of the pool, external fragmentation below that address, internal
+// fragmentation].
 Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry,
                     std::uint64_t pool_bytes) {
+  workloads::Replayer whole(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
+  for (const alloc::RecordedEvent& event : run.events) whole.add(event);
   workloads::Replayer replayer(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   Json points = Json::array();
   const std::size_t stride = std::max<std::size_t>(1, run.events.size() / 200);
@@ -136,23 +164,29 @@ Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAl
     if (i % stride != 0 && i + 1 != run.events.size()) continue;
     const workloads::Gaps gaps = replayer.gaps();
     points.push_back({i + 1, gaps.used_bytes, gaps.blocks, gaps.mark_bytes, gaps.external(),
-                      gaps.external_below()});
+                      gaps.external_below(),
+                      internal_fragmentation(replayer, whole, static_cast<std::uint32_t>(i + 1))});
   }
   return points;
 }
 
-ReproduceCase recorded_case(const ChosenScene& scene, const ReproduceSetup& setup) {
-  ReproduceCase one{fmt::format("recorded {} refs=clipped pool=auto", scene.label),
-                    setup.allocators, scene.about};
-  one.measure = [source = scene.source, setup](const Announce& announce) {
-    BuildSettings settings;
-    settings.timeout = setup.seconds;
+ReproduceCase recorded_case(const ChosenScene& scene, const RecordPlan& plan,
+                            const ReproduceSetup& setup) {
+  BuildSettings settings;
+  settings.timeout = setup.seconds;
+  settings.refs = plan.refs;
+  settings.pool = parse_pool(plan.pool);
+  ReproduceCase one{
+      fmt::format("recorded {} refs={} pool={}", scene.label, kdtree::name(plan.refs), plan.pool),
+      chosen_allocators(setup.allocators, plan.only), scene.about};
+  one.measure = [source = scene.source, settings, allocators = one.allocators,
+                 setup](const Announce& announce) {
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
     if (const registry::RegisteredAllocator* atomic = registry::find("atomic");
         atomic && atomic->on(setup.device.id.kind))
       prepared.build_growing(*atomic);
     Json results = Json::array();
-    for (const registry::RegisteredAllocator* entry : setup.allocators) {
+    for (const registry::RegisteredAllocator* entry : allocators) {
       announce(fmt::format("{}: {}, recorded", prepared.name(), entry->traits->label));
       Json result = blank(*entry);
       const char* reason = cannot_build(*entry);
@@ -258,6 +292,10 @@ Experiment generic_test(const StressPlan& plan) {
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
     settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
     settings.inspect = plan.memory;
+    settings.rounds = plan.rounds;
+    settings.probability = plan.probability;
+    settings.coalesced = plan.coalesced;
+    if (plan.builtin) settings.large = alloc::LargeBackend::builtin;
     std::vector<StressPoint> points =
         stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == workloads::StressTest::scaling ||
@@ -282,12 +320,12 @@ Experiment builds(const BuildPlan& plan) {
   };
 }
 
-Experiment recorded_builds(const std::vector<PaperScene>& full,
-                           const std::vector<PaperScene>& quick) {
-  return [full, quick](const ReproduceSetup& setup) {
+Experiment recorded_builds(const RecordPlan& plan) {
+  return [plan](const ReproduceSetup& setup) {
     std::vector<ReproduceCase> cases;
-    for (const PaperScene& scene : setup.full ? full : quick)
-      cases.push_back(recorded_case(ChosenScene(scene, setup), setup));
+    if (chosen_allocators(setup.allocators, plan.only).empty()) return cases;
+    for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
+      cases.push_back(recorded_case(ChosenScene(scene, setup), plan, setup));
     return cases;
   };
 }

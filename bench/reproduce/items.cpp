@@ -52,7 +52,30 @@ Experiment scaling(const char* payload) {
   return generic_test({.test = "scaling",
                        .full = {.payload = payload},
                        .quick = {.payload = payload, .requests = "1,100,10K"},
-                       .runs = 3});
+                       .runs = 3,
+                       .rounds = 2});
+}
+
+// In the order of the changes (docs/allocators.md).
+const char* const ablation_steps =
+    "cfmmalloc-published,cfmmalloc-table,cfmmalloc-draws,cfmmalloc-ungrouped,cfmmalloc";
+
+// ScatterAlloc's three page sizes of RegEff tables 3 and 4, a case for each scene and size.
+std::vector<Experiment> pages_of_scatter(const std::vector<PaperScene>& full,
+                                         const std::vector<PaperScene>& quick, const char* pool,
+                                         int runs) {
+  std::vector<Experiment> experiments;
+  for (const std::size_t page : {4096, 8192, 16384}) {
+    experiments.push_back(builds({.full = full,
+                                  .quick = quick,
+                                  .refs = kdtree::RefKind::ids,
+                                  .pool = pool,
+                                  .runs = runs,
+                                  .only = "scatter",
+                                  .requests_of_all = false,
+                                  .page_bytes = page}));
+  }
+  return experiments;
 }
 
 // The paper's sizes, 8 bytes to 512 KiB. The smallest block has 16 bytes, also for requests of 8.
@@ -69,7 +92,11 @@ std::vector<ReproduceItem> regeff() {
        "RegEff",
        "Table 2",
        "Settings of the generic tests; calls of P",
-       {generic_test({.test = "p", .full = {.blocks = "120"}, .quick = {.blocks = "120"}})}},
+       {generic_test({.test = "p", .full = {.blocks = "120"}, .quick = {.blocks = "120"}}),
+        generic_test({.test = "p",
+                      .full = {.blocks = "120"},
+                      .quick = {.blocks = "120"},
+                      .probability = 0.25})}},
       {"regeff-3a", "RegEff", "Figure 3(a)", "Alloc Dealloc over the payload", {ad}},
       {"regeff-3b",
        "RegEff",
@@ -93,6 +120,14 @@ std::vector<ReproduceItem> regeff() {
        {generic_test({.test = "p",
                       .full = {.blocks = "1,2,4,8,15,30,60,90,120,fill"},
                       .quick = {.blocks = "1,8,30,120"}})}},
+      {"regeff-3d-quarter",
+       "RegEff",
+       "Figure 3(d), probability 1/4",
+       "The same with the probability that gives the calls of table 2",
+       {generic_test({.test = "p",
+                      .full = {.blocks = "1,2,4,8,15,30,60,90,120,fill"},
+                      .quick = {.blocks = "1,8,30,120"},
+                      .probability = 0.25})}},
       {"regeff-4",
        "RegEff",
        "Figure 4",
@@ -102,6 +137,23 @@ std::vector<ReproduceItem> regeff() {
             .full = {.payload = "16,64,256,1K,4K,16K,128K", .blocks = "120", .page_bytes = "sweep"},
             .quick = {.payload = "16,1K", .page_bytes = "4K,16K"},
             .only = "scatter"})}},
+      {"regeff-coalesced",
+       "RegEff",
+       "Section 6, coalescing",
+       "Alloc Dealloc by one lane per warp through the coalescing adaptor",
+       {generic_test({.test = "ad",
+                      .full = {.payload = "16,256,4K", .blocks = "120"},
+                      .quick = {.payload = "64"},
+                      .coalesced = true})}},
+      {"regeff-large",
+       "RegEff",
+       "Figure 3(a), large requests",
+       "Alloc Dealloc with large requests passed to the device's malloc, as published",
+       {generic_test({.test = "ad",
+                      .full = {.payload = "64,1K,4K,16K,128K", .blocks = "120"},
+                      .quick = {.payload = "64,16K"},
+                      .only = "scatter,halloc,xmalloc",
+                      .builtin = true})}},
       {"regeff-t3",
        "RegEff",
        "Table 3",
@@ -116,6 +168,9 @@ std::vector<ReproduceItem> regeff() {
                 .pool = "200x",
                 .runs = 3,
                 .requests_of_all = false})}},
+      {"regeff-t3-pages", "RegEff", "Table 3, page sizes",
+       "Builds with pages of 4, 8 and 16 KiB of ScatterAlloc",
+       pages_of_scatter(small_scenes, {{"Sponza", "", "atrium:10k"}}, "200x", 5)},
       {"regeff-t4",
        "RegEff",
        "Table 4",
@@ -125,10 +180,24 @@ std::vector<ReproduceItem> regeff() {
                 .refs = kdtree::RefKind::ids,
                 .pool = "20x",
                 .runs = 1,
-                .only = "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,"
-                        "ouroboros-p-s,heapwood,cuda",
+                .only = "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,"
+                        "cmalloc-published,cfmalloc-published,cmmalloc-published,"
+                        "cfmmalloc-published,scatter,halloc,ouroboros-p-s,heapwood,cuda",
                 .requests_of_all = false,
                 .time_factor = 2})}},
+      {"regeff-t4-pages", "RegEff", "Table 4, page sizes",
+       "Builds of large scenes with pages of 4, 8 and 16 KiB of ScatterAlloc",
+       pages_of_scatter({large_scenes.begin(), large_scenes.begin() + 3},
+                        {{"House 3x3", "", "atrium:10k"}}, "20x", 1)},
+      {"regeff-recorded",
+       "RegEff",
+       "Section 8, builds",
+       "Internal fragmentation during builds, from recordings",
+       {recorded_builds(
+           {.full = {{"Hand", "hand", "statue:20k"}, {"Sponza", "sponza", "atrium:76k"}},
+            .quick = {{"Hand", "", "statue:5k"}},
+            .refs = kdtree::RefKind::ids,
+            .pool = "200x"})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -207,10 +276,17 @@ std::vector<ReproduceItem> ouroboros() {
                       .full = {.payload = sizes, .requests = requests},
                       .quick = {.payload = "16,256,4K", .requests = quick},
                       .runs = 3}),
+        // The paper's means of 100 runs are mostly of memory that earlier runs have freed.
+        generic_test({.test = "alloc",
+                      .full = {.payload = sizes, .requests = requests},
+                      .quick = {.payload = "16,256,4K", .requests = quick},
+                      .runs = 3,
+                      .rounds = 2}),
         generic_test({.test = "mixed",
                       .full = {.requests = requests},
                       .quick = {.requests = quick},
-                      .runs = 3})};
+                      .runs = 3,
+                      .rounds = 2})};
   };
   return {
       {"ouroboros-10k", "Ouroboros", "Figure 3, top left", "10,000 allocations over the size",
@@ -253,7 +329,7 @@ std::vector<ReproduceItem> ouroboros() {
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
                       .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,"
-                              "bulk,heapwood,cuda",
+                              "ouroboros-c-s,ouroboros-c-va,ouroboros-c-vl,bulk,heapwood,cuda",
                       .runs = 1,
                       .time_factor = 5})}},
       {"ouroboros-utilization",
@@ -316,7 +392,8 @@ std::vector<ReproduceItem> others() {
                 kdtree::RefKind::clipped,
                 "auto",
                 5,
-                "atomic,awmalloc-safe,cfmmalloc,heapwood",
+                "atomic,awmalloc-safe,cfmmalloc,cfmalloc-published,cfmmalloc-published,scatter,"
+                "halloc,ouroboros-p-s,heapwood",
                 true})}},
       {"own-slowdown",
        "Heapwood",
@@ -328,6 +405,34 @@ std::vector<ReproduceItem> others() {
        "Share",
        "Lower bound of the share of allocation in a build",
        {own}},
+      {"own-ablation",
+       "Heapwood",
+       "Ablation",
+       "From the published CFMMalloc to the redesigned one, one change at a time",
+       {generic_test({.test = "ad",
+                      .full = {.payload = "16,256,4K", .blocks = "120"},
+                      .quick = {.payload = "64"},
+                      .only = ablation_steps,
+                      .memory = true}),
+        generic_test({.test = "acd",
+                      .full = {.payload = "4", .iterations = "10,100", .blocks = "120"},
+                      .quick = {.payload = "4", .iterations = "10"},
+                      .only = ablation_steps}),
+        builds({.full = own_scenes,
+                .quick = {{"atrium", "", "atrium:10k"}},
+                .refs = kdtree::RefKind::clipped,
+                .pool = "auto",
+                .only = ablation_steps})}},
+      {"own-pools",
+       "Heapwood",
+       "Pools",
+       "Slowdown over the size of the pool",
+       {builds({.full = {own_scenes.begin(), own_scenes.begin() + 2},
+                .quick = {{"atrium", "", "atrium:10k"}},
+                .refs = kdtree::RefKind::clipped,
+                .pool = "live:2,live:4,live:8,20x,200x,fast",
+                .runs = 3,
+                .requests_of_all = false})}},
       {"own-profile",
        "Heapwood",
        "Profile",
@@ -338,7 +443,8 @@ std::vector<ReproduceItem> others() {
        "Heapwood",
        "The pool",
        "Memory in use and fragmentation over a build",
-       {recorded_builds({{"atrium", "", "atrium:50k"}}, {{"atrium", "", "atrium:5k"}})}},
+       {recorded_builds(
+           {.full = {{"atrium", "", "atrium:50k"}}, .quick = {{"atrium", "", "atrium:5k"}}})}},
       {"own-trace",
        "Heapwood",
        "Rays",

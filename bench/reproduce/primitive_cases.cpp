@@ -83,6 +83,9 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
 }  // namespace
 
 // Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
+// Rcu goes on to 2^18 threads, 1024 blocks, more than are resident: a thread that waits for readers
+// then keeps others from starting. The list is at most 4096 elements long there, because every
+// thread walks it.
 Experiment primitive_test(Primitive primitive) {
   return [primitive](const ReproduceSetup& setup) {
     const bool rcu = primitive == Primitive::rcu,
@@ -92,7 +95,8 @@ Experiment primitive_test(Primitive primitive) {
     workloads::PrimitiveJob job;
     job.device = setup.device.id;
     job.seconds = setup.seconds;
-    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
+    const std::uint32_t max_threads = small ? 1u << (rcu ? 8 : 14) : 1u << (rcu ? 18 : 20),
+                        max_long = rcu && !small ? 1u << 14 : max_threads;
     for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
       using enum workloads::PrimitiveTest;
       if (!rcu) {
@@ -106,6 +110,7 @@ Experiment primitive_test(Primitive primitive) {
       for (const std::uint32_t readers :
            small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
         job.readers = readers;
+        if (job.threads > max_long && job.threads / readers > 4096) continue;
         cases.push_back(primitive_case("rcu", job, runs,
                                        {{plain_rcu, "plain", "One barrier per writer"},
                                         {delegated_rcu, "delegated", "Delegation"}}));

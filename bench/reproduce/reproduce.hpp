@@ -67,6 +67,11 @@ struct StressPlan {
   int runs = 5;
   bool memory = false;     // inspect addresses and fragmentation (slow in large pools)
   double time_factor = 1;  // times the setup's seconds
+  unsigned rounds = 1;     // of both kernels in one pool: the last reuses freed blocks
+  double probability = 0.75;
+  bool coalesced = false;
+  // Large requests are passed to the platform's malloc, by the allocators that can.
+  bool builtin = false;
 };
 Experiment generic_test(const StressPlan& plan);
 
@@ -85,11 +90,19 @@ struct BuildPlan {
   bool per_level = false;       // also the per-level builder
   bool requests_of_all = true;  // false: of one allocator, as requests depend on the tree only
   double time_factor = 1;       // of the setup's seconds
+  std::size_t page_bytes = 0;   // ScatterAlloc's; 0 = chosen by it
 };
+// `pool` may be a list: each scene is then one case, with all allocators in each pool in turn.
 Experiment builds(const BuildPlan& plan);
-// The pool during a build: bytes in use and fragmentation of the rest.
-Experiment recorded_builds(const std::vector<PaperScene>& full,
-                           const std::vector<PaperScene>& quick);
+
+struct RecordPlan {
+  std::vector<PaperScene> full, quick;
+  kdtree::RefKind refs = kdtree::RefKind::clipped;
+  const char* pool = "auto";
+  const char* only = "";
+};
+// The pool during a build: bytes in use and fragmentation.
+Experiment recorded_builds(const RecordPlan& plan);
 
 // Rays per second, as measured by `heapwood trace`.
 Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);

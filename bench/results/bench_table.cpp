@@ -294,16 +294,18 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
   const BuildSettings& settings = results.front().settings;
   double spread = 0;
   std::size_t timed = 0;
+  bool several = false;
   for (const Result& result : results) {
+    several |= result.settings.pool.text != settings.pool.text;
     if (result.runs_ms.size() < 2 || *result.median_ms() <= 0) continue;
     ++timed;
     spread = std::max(spread, (*quantile(result.runs_ms, 0.75) - *quantile(result.runs_ms, 0.25)) /
                                   *result.median_ms());
   }
-  std::string method = fmt::format(
-      "method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size "
-      "per scene",
-      kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
+  std::string method =
+      fmt::format("method: {} refs, median of {} run{} after a warm-up, allocators interleaved, {}",
+                  kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s",
+                  several ? "one size of the pool after the other" : "one pool size per scene");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   lines.push_back(method);
   return lines;

@@ -14,6 +14,9 @@ namespace heapwood::bench {
 // As RegEff tables 3 and 4, one column per scene: properties of the build, then slowdowns over
 // AtomicMalloc.
 Table slowdown_table(const std::vector<Result>& results);
+// With several sizes of the pool: slowdown over the pool, one group of columns per scene. No
+// columns if each scene has one size.
+Table pool_table(const std::vector<Result>& results);
 // Memory at the end of the instrumented builds: one group of columns per scene.
 Table fragmentation_table(const std::vector<Result>& results);
 // The single kernel, with the fastest allocator that frees, against the per-level builder, one row

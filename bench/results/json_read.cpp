@@ -109,6 +109,7 @@ Result result_from_json(const Json& json) {
   const Json& settings = json.at("settings");
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
+  result.settings.page_bytes = settings.value("page_bytes", std::size_t{0});
   result.settings.runs = settings.at("runs");
   result.settings.prefer = &parse_prefer(settings.at("prefer"));
   result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"),

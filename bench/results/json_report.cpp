@@ -116,6 +116,7 @@ Json to_json(const BuildSettings& settings) {
   json["duplicate_cost"] = as_written(settings.costs.duplicate);
   json["keep_degenerate"] = settings.keep_degenerate;
   json["timeout_s"] = settings.timeout;
+  if (settings.page_bytes) json["page_bytes"] = settings.page_bytes;
   return json;
 }
 

@@ -122,6 +122,7 @@ class Workspace {
   // Options for the allocator of a build: the part of the pool beyond the first size of `--pool
   // auto` is spare memory for caches of warps.
   alloc::AllocatorOptions allocator_options() const;
+  void set_page_bytes(std::size_t bytes);  // of ScatterAlloc; 0 = automatic
   // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
   // never do; and the paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);

@@ -70,7 +70,8 @@
     const layout = {
       xaxis: axis(plot.x, all("x")), yaxis: axis(plot.y, all("y")),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: getComputedStyle(root).getPropertyValue("--ink") },
-      margin: { t: 34, r: 10, b: 40, l: 50 }, legend: { font: { size: 11 } }, hovermode: "closest", uirevision: "kept",
+      margin: { t: 34, r: 10, b: 40, l: 50 }, showlegend: plot.curves.length > 1,
+      legend: { font: { size: 11 }, ...(plot.legend === "below" ? { orientation: "h", y: -0.25 } : {}) }, hovermode: "closest", uirevision: "kept",
     };
     element.dataset.drawn = "yes";
     return Plotly.react(element, traces(plot), layout, { responsive: true, displaylogo: false });
@@ -150,14 +151,25 @@
     say("Copied");
   }
 
-  function filterClaims() {
-    const paper = document.getElementById("claims-paper").value, verdict = document.getElementById("claims-verdict").value;
+  function filterClaims(section) {
+    const table = section.querySelector("table.claims");
+    if (!table) return;
+    const paper = section.querySelector(".claims-paper").value, verdict = section.querySelector(".claims-verdict").value;
     let count = 0;
-    for (const row of document.querySelectorAll("tr[data-verdict]")) {
+    for (const row of table.querySelectorAll("tr[data-verdict]")) {
       row.hidden = (paper && row.dataset.paper !== paper) || (verdict && row.dataset.verdict !== verdict);
       count += row.hidden ? 0 : 1;
     }
-    document.getElementById("claims-shown").textContent = `${count} shown`;
+    section.querySelector(".claims-shown").textContent = `${count} shown`;
+  }
+
+  // A link to an undecided claim opens the list that it is folded into.
+  function unfold() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target && target.closest("details");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
   }
 
   document.addEventListener("click", (event) => {
@@ -178,12 +190,14 @@
       if (event.target.checked) shown.add(event.target.value); else shown.delete(event.target.value);
       applyFilter();
     }
-    if (event.target.id.startsWith("claims-")) filterClaims();
+    if (event.target.matches(".claims-paper, .claims-verdict")) filterClaims(event.target.closest("section"));
   });
   window.addEventListener("beforeprint", () => { setTheme("light"); canvases.forEach(draw); });
 
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   canvases.forEach((canvas) => near.observe(canvas));
-  filterClaims();
+  for (const table of document.querySelectorAll("table.claims")) filterClaims(table.closest("section"));
+  window.addEventListener("hashchange", unfold);
+  unfold();
   root.dataset.ready = "yes";
 })();

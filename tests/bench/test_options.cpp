@@ -54,9 +54,24 @@ TEST(ParsePool, AutoSizeOrMultiple) {
   EXPECT_EQ(multiple.multiple, 200);
   EXPECT_EQ(multiple.text, "200x");
   EXPECT_EQ(parse_pool("0.5x").multiple, 0.5);
-  for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx"}) {
+  const PoolSize live = parse_pool("live:2.5");
+  EXPECT_EQ(live.kind, PoolSize::Kind::live_multiple);
+  EXPECT_EQ(live.multiple, 2.5);
+  EXPECT_EQ(live.text, "live:2.5");
+  for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx", "live:", "live:0",
+                           "live:-1", "live:x", "live:4x"}) {
     usage_error([&] { parse_pool(text); });
   }
+}
+
+TEST(ParsePool, ListsKeepTheirOrder) {
+  const std::vector<PoolSize> pools = parse_pools("fast,live:4,200x,fast");
+  ASSERT_EQ(pools.size(), 3u);
+  EXPECT_EQ(pools[1].text, "live:4");
+  for (const char* text : {"", "fast,", "fast,much"}) usage_error([&] { parse_pools(text); });
+  refuse_live_pool(pools[0], "graph");
+  EXPECT_NE(usage_error([&] { refuse_live_pool(pools[1], "graph"); }).find("live:4"),
+            std::string::npos);
 }
 
 TEST(ParseImageSize, TwoSides) {

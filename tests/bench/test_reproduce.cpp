@@ -293,6 +293,62 @@ TEST_F(Reproduce, DynamicGraphs) {
   EXPECT_TRUE(file);
 }
 
+TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
+  bench::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = bench::find_allocators("atomic,scatter");
+  const auto has = [&](const char* item, const std::string& text) {
+    const auto cases = bench::reproduce_cases(bench::find_items(item), setup);
+    return std::any_of(cases.begin(), cases.end(), [&](const bench::ReproduceCase& one) {
+      return one.key.find(text) != std::string::npos;
+    });
+  };
+  for (const char* page : {" page=4096", " page=8192", " page=16384"}) {
+    EXPECT_TRUE(has("regeff-t3-pages", page)) << page;
+    EXPECT_TRUE(has("regeff-t4-pages", page)) << page;
+  }
+  EXPECT_TRUE(has("own-pools", " pool=live:2,live:4,live:8,20x,200x,fast "));
+  EXPECT_TRUE(has("ouroboros-8k", " rounds=2 "));
+  EXPECT_TRUE(has("regeff-3d-quarter", " probability=0.25 "));
+  EXPECT_FALSE(has("regeff-3d", " probability="));  // keys of earlier results stay
+  EXPECT_TRUE(has("regeff-large", " large=builtin "));
+  EXPECT_TRUE(has("regeff-recorded", "refs=ids pool=200x"));
+}
+
+TEST_F(Reproduce, VariantsOfATest) {
+  const Outcome outcome =
+      run(reproduce({"regeff-t2,regeff-recorded,regeff-coalesced,ouroboros-10k"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json all = results();
+  std::set<double> probabilities;
+  std::set<int> rounds;
+  bool coalesced = false, internal = false;
+  for (const json& one : all.at("cases")) {
+    for (const json& result : one.at("results")) {
+      EXPECT_EQ(result.at("status"), "ok") << one.at("key") << result.dump();
+      const json settings = result.value("settings", json::object());
+      if (result.contains("expected")) {
+        const double p = settings.value("probability", 0.75);
+        probabilities.insert(p);
+        EXPECT_NEAR(result.at("expected").at("count").get<double>(), p == 0.25 ? 1439.8 : 3839.8,
+                    0.3);
+      }
+      if (settings.contains("rounds")) rounds.insert(settings.at("rounds").get<int>());
+      coalesced |= settings.value("coalesced", false);
+      for (const json& point : result.value("points", json::array())) {
+        ASSERT_EQ(point.size(), 7u);
+        if (point[6].is_null()) continue;  // no block is in use
+        internal = true;
+        EXPECT_GE(point[6].get<double>(), 0);
+        EXPECT_LT(point[6].get<double>(), 1);
+      }
+    }
+  }
+  EXPECT_EQ(probabilities, (std::set<double>{0.25, 0.75}));
+  EXPECT_EQ(rounds, (std::set<int>{1, 2}));
+  EXPECT_TRUE(coalesced && internal);
+}
+
 TEST_F(Reproduce, RejectsResultsOfAnotherKind) {
   std::filesystem::create_directories(out_);
   write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");

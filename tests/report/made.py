@@ -10,11 +10,21 @@ LABELS = {
     "cfmalloc": "CFMalloc",
     "cmmalloc": "CMMalloc",
     "cfmmalloc": "CFMMalloc",
+    "cmalloc-published": "CMalloc as published",
+    "cfmalloc-published": "CFMalloc as published",
+    "cmmalloc-published": "CMMalloc as published",
+    "cfmmalloc-published": "CFMMalloc as published",
     "scatter": "ScatterAlloc",
     "halloc": "Halloc",
     "fdg": "FDGMalloc",
+    "fdg-published": "FDGMalloc as published",
     "cuda": "CudaMalloc",
     "ouroboros-p-s": "Ouroboros-P-S",
+    "ouroboros-p-va": "Ouroboros-P-VA",
+    "ouroboros-p-vl": "Ouroboros-P-VL",
+    "ouroboros-c-s": "Ouroboros-C-S",
+    "ouroboros-c-va": "Ouroboros-C-VA",
+    "ouroboros-c-vl": "Ouroboros-C-VL",
     "bulk": "Bulk",
 }
 
@@ -84,3 +94,31 @@ def sweep(item, x, points, **common):
             for value, times in points.items()
         ]
     }
+
+
+def cases(item, *entries):
+    """{item: cases} from (about, rows) pairs."""
+    return {item: [(f"{item} {i}", about, rows) for i, (about, rows) in enumerate(entries)]}
+
+
+def joined(*parts):
+    """One dictionary of items; an item's cases may come from several parts."""
+    items = {}
+    for number, part in enumerate(parts):
+        for item, entries in part.items():
+            items.setdefault(item, []).extend(
+                (f"{key} of {number}", about, rows) for key, about, rows in entries
+            )
+    return items
+
+
+def allocating(item, payloads, rounds=2, test="alloc", x="payload_bytes"):
+    """Ouroboros' test of allocation: `sweep` of the kernel that allocates. malloc and free together
+    take 1000 times as long, so that a rule that uses them fails."""
+    made = sweep(item, x, payloads, rounds=rounds)
+    for _, _, rows in made[item]:
+        for one in rows:
+            one["allocate_ms"] = one["runs_ms"]
+            one["runs_ms"] = [1000 / value for value in one["allocate_ms"]]
+            one["test"] = test
+    return made

@@ -13,7 +13,10 @@ import unittest
 
 from playwright.sync_api import sync_playwright
 
-ITEMS = "host,own-builder,own-trace,own-profile,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,ouroboros-graph-memory,bulk-5,own-pool"
+ITEMS = (
+    "host,own-builder,own-trace,own-profile,regeff-t1,regeff-t2,regeff-3b,regeff-t3,regeff-t3-pages,"
+    "regeff-recorded,ouroboros-10k,ouroboros-utilization,ouroboros-graph-memory,bulk-5,own-pool,own-pools"
+)
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -140,12 +143,50 @@ class Page(unittest.TestCase):
         self.assertEqual(len(rows), 1 + len(published["rows"]))
         self.assertEqual(float(rows[6][1]), published["rows"][5][1])
 
-    def test_claims_are_filtered_and_have_reasons(self):
-        self.page.locator("#claims-verdict").select_option("undecided")
+    def test_claims_are_filtered_and_undecided_ones_fold_into_one_line(self):
+        self.page.locator("#claims .claims-verdict").select_option("not testable here")
         evidence = self.column("claims-table", 4)
-        self.assertGreater(len(evidence), 25)
+        self.assertGreater(len(evidence), 5)
         self.assertTrue(all(evidence))
-        self.assertIn(str(len(evidence)), self.page.locator("#claims-shown").inner_text())
+        self.assertIn(str(len(evidence)), self.page.locator("#claims .claims-shown").inner_text())
+        undecided = self.page.locator("#claims details.undecided")
+        self.assertEqual(undecided.count(), 1)
+        self.assertFalse(undecided.locator("li").first.is_visible())
+        summary = undecided.locator("summary").inner_text()
+        self.assertIn("the claim is about a GPU", summary)
+        undecided.locator("summary").click()
+        self.assertGreater(undecided.locator("li:visible").count(), 25)
+
+    def test_a_link_to_an_undecided_claim_opens_the_list(self):
+        self.page.goto((self.folder / "page.html").as_uri() + "#claim-aw-atomic")
+        self.page.wait_for_selector("html[data-ready]")
+        self.assertTrue(self.page.locator("#claim-aw-atomic").is_visible())
+
+    def test_the_page_opens_with_five_pictures(self):
+        first = self.page.locator("main > section").first
+        self.assertEqual(first.get_attribute("id"), "pictures")
+        self.assertEqual(first.locator(".canvas").count(), 5)
+        for link in first.locator("a").all():
+            self.assertEqual(self.page.locator(link.get_attribute("href")).count(), 1)
+
+    def test_tables_of_builds_say_which_pool_each_allocator_had(self):
+        for table in ("regeff-t3-1", "own-builder-3", "own-pools-2", "own-pool-4"):
+            self.assertIn("pool", self.page.locator(f"#{table}").inner_text(), table)
+        self.assertIn("the same pool", self.page.locator("#regeff-t3-1").inner_text())
+
+    def test_slowdown_over_the_pool(self):
+        heads = self.page.locator("#own-pools-2 thead th").all_inner_texts()
+        self.assertEqual(
+            sorted(heads[1:]), sorted(["live:2", "live:4", "live:8", "20x", "200x", "fast"])
+        )
+        over_live = [
+            float(t)
+            for t in self.page.locator("#own-pools-2 tbody tr")
+            .first.locator("td")
+            .all_inner_texts()
+        ]
+        self.assertEqual(over_live, sorted(over_live))
+        self.assertAlmostEqual(over_live[heads[1:].index("live:4")], 4, delta=0.5)
 
     def test_missing_figures_have_reasons(self):
         self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())

@@ -139,11 +139,11 @@ TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
 // The counts that the draws of P imply if no request fails.
 struct Replay {
   std::uint64_t allocations = 0, deallocations = 0;
-  Replay(std::uint32_t seed, std::uint32_t threads, unsigned launches) {
+  Replay(std::uint32_t seed, std::uint32_t threads, unsigned launches, std::uint32_t chance) {
     for (std::uint32_t thread = 0; thread < threads; ++thread) {
       bool holds = false;
       for (unsigned launch = 0; launch < launches; ++launch) {
-        if (draw(seed, thread, launch) >= chance_of_call) continue;
+        if (draw(seed, thread, launch) >= chance) continue;
         ++(holds ? deallocations : allocations);
         holds = !holds;
       }
@@ -158,9 +158,10 @@ TEST_F(Stress, ProbabilityFollowsItsRule) {
     j.iterations = 10;
     j.touch = true;
     j.seed = 7;
-    const Replay replay(j.seed, j.threads, j.iterations);
     for (const bool inspect : {false, true}) {
       j.inspect = inspect;
+      j.chance = chance_of(inspect ? 0.25 : 0.75);
+      const Replay replay(j.seed, j.threads, j.iterations, j.chance);
       const StressResult result = compiled.stress(j);
       EXPECT_EQ(result.counts.allocations, replay.allocations);
       EXPECT_EQ(result.counts.deallocations, replay.deallocations);
@@ -181,14 +182,19 @@ TEST(StressRule, ExpectationOfP) {
     allocations += 0.75 * (1 - holding);
     holding += 0.75 * (1 - 2 * holding);
   }
-  const ExpectedCounts expected = expected_counts(10);
+  const ExpectedCounts expected = expected_counts(10, 0.75);
   EXPECT_NEAR(expected.allocations, allocations, 1e-12);
   EXPECT_NEAR(expected.allocations - expected.deallocations, holding, 1e-12);
   EXPECT_NEAR(960 * expected.allocations, 3839.8, 0.3);
+  // The counts of RegEff table 2, 1450 and 986, are those of a probability of 1/4.
+  EXPECT_NEAR(960 * expected_counts(10, 0.25).allocations, 1439.8, 0.05);
+  EXPECT_NEAR(960 * expected_counts(10, 0.25).deallocations, 960.2, 0.05);
+  EXPECT_EQ(chance_of(0.75), 3u << 30);
+  EXPECT_EQ(chance_of(1), ~0u);
   // One launch is a Bernoulli trial.
-  EXPECT_NEAR(expected_counts(1).allocations, 0.75, 1e-12);
-  EXPECT_NEAR(expected_counts(1).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
-  EXPECT_EQ(expected_counts(1).deallocations, 0);
+  EXPECT_NEAR(expected_counts(1, 0.75).allocations, 0.75, 1e-12);
+  EXPECT_NEAR(expected_counts(1, 0.75).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
+  EXPECT_EQ(expected_counts(1, 0.75).deallocations, 0);
   // For few launches: all sequences of calls, weighted by their probability.
   for (unsigned launches = 0; launches <= 12; ++launches) {
     double sum[2] = {}, squares[2] = {};
@@ -201,7 +207,7 @@ TEST(StressRule, ExpectationOfP) {
         squares[i] += chance * counts[i] * counts[i];
       }
     }
-    const ExpectedCounts few = expected_counts(launches);
+    const ExpectedCounts few = expected_counts(launches, 0.75);
     EXPECT_NEAR(few.allocations, sum[0], 1e-12);
     EXPECT_NEAR(few.deallocations, sum[1], 1e-12);
     EXPECT_NEAR(few.allocations_sigma * few.allocations_sigma, squares[0] - sum[0] * sum[0], 1e-12);
@@ -211,12 +217,12 @@ TEST(StressRule, ExpectationOfP) {
   // For many launches it is fast: a table calls it once per allocator, even after Ctrl-C.
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i)
-    EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
+    EXPECT_NEAR(expected_counts(1u << 20, 0.75).allocations, 0.375 * (1 << 20), 1);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
 
   // The generator agrees: five sigma of 20,000 threads, for several seeds.
   for (const std::uint32_t seed : {1u, 2u, 77u}) {
-    const Replay replay(seed, 20000, 10);
+    const Replay replay(seed, 20000, 10, chance_of(0.75));
     EXPECT_NEAR(static_cast<double>(replay.allocations), 20000 * expected.allocations,
                 5 * std::sqrt(20000.0) * expected.allocations_sigma);
     EXPECT_NEAR(static_cast<double>(replay.deallocations), 20000 * expected.deallocations,

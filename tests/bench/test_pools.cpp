@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// bench with several sizes of the pool, and pools that are multiples of the bytes in use.
+#include <nlohmann/json.hpp>
+
+#include "bench/bench_runner.hpp"
+#include "bench/prepared_scene.hpp"
+#include "bench/results/bench_table.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+BenchJob job_of(const char* allocators, const char* pools) {
+  BenchJob job;
+  job.scenes = {"atrium:5k"};
+  job.allocators = find_allocators(allocators);
+  job.settings.runs = 1;
+  job.device = simt::find_device("cpu", 2);
+  job.pool_probe = registry::find("atomic");
+  job.pools = parse_pools(pools);
+  job.settings.pool = job.pools.front();
+  return job;
+}
+
+TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
+  BenchJob job = job_of("atomic,cfmmalloc", "live:2,live:8,64K,fast");
+  job.settings.builder = Builder::both;
+  const BenchResult bench = run_bench(job, {});
+  ASSERT_EQ(bench.results.size(), 4 * 2 + 1u);  // the per-level builder once
+  EXPECT_EQ(std::count_if(bench.results.begin(), bench.results.end(),
+                          [](const Result& result) { return result.per_level(); }),
+            1);
+  std::vector<const Result*> lists;
+  for (const Result& result : bench.results) {
+    if (result.allocator == "cfmmalloc") lists.push_back(&result);
+  }
+  ASSERT_EQ(lists.size(), 4u);
+  const char* const texts[] = {"live:2", "live:8", "64K", "fast"};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(lists[i]->settings.pool.text, texts[i]);
+  EXPECT_EQ(lists[1]->status, Status::ok) << lists[1]->reason;
+  EXPECT_EQ(lists[2]->status, Status::incomplete);
+  EXPECT_EQ(lists[3]->status, Status::ok) << lists[3]->reason;
+  // Rounded to the unit of pools. The bytes in use at once vary with the order of the warps.
+  const auto bytes = [&](std::size_t i) { return static_cast<double>(*lists[i]->pool_bytes); };
+  EXPECT_NEAR(bytes(1) / bytes(0), 4, 0.6);
+  EXPECT_NEAR(bytes(1) / static_cast<double>(*lists[1]->high_water_bytes()), 8, 2.5);
+  EXPECT_EQ(bytes(2), 65536);
+  // AtomicMalloc never frees: the multiples are of what other allocators need.
+  EXPECT_EQ(bench.results[0].allocator, "atomic");
+  EXPECT_EQ(bench.results[0].status, Status::incomplete);
+
+  const Table table = pool_table(bench.results);
+  ASSERT_EQ(table.columns.size(), 5u);
+  EXPECT_EQ(table.columns[1].title, "live:2");
+  EXPECT_EQ(table.rows.back().cells.size(), 5u);
+  EXPECT_NE(to_text(table).find("incomplete"), std::string::npos);
+  // One size: no table.
+  job.pools.clear();
+  job.settings.pool = parse_pool("fast");
+  EXPECT_TRUE(pool_table(run_bench(job, {}).results).columns.empty());
+}
+
+TEST(Pools, ABuildInALivePoolSizesItFirst) {
+  BuildSettings settings;
+  settings.pool = parse_pool("live:6");
+  const simt::DeviceInfo device = simt::find_device("cpu", 2);
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  PreparedScene scene("atrium:5k", device, settings, pool_needs({&entry}));
+  EXPECT_FALSE(scene.live_bytes());
+  EXPECT_FALSE(scene.build(entry).incomplete);
+  ASSERT_TRUE(scene.live_bytes());
+  EXPECT_NEAR(static_cast<double>(scene.pool_bytes()),
+              6.0 * static_cast<double>(*scene.live_bytes()), 65536);
+  const std::size_t sized = scene.pool_bytes();
+  EXPECT_FALSE(scene.build_growing(entry).incomplete);
+  EXPECT_EQ(scene.pool_bytes(), sized);
+  // Known from another pool of the scene.
+  PreparedScene other("atrium:5k", device, settings, pool_needs({&entry}));
+  other.set_live_bytes(1 << 20);
+  EXPECT_EQ(other.pool_bytes(), 6u << 20);
+}
+
+TEST(Pools, PageSizesReachScatterAlloc) {
+  const registry::RegisteredAllocator* scatter = registry::find("scatter");
+  if (!scatter) GTEST_SKIP() << "not compiled in";
+  BuildSettings settings;
+  settings.pool = parse_pool("8M");
+  const simt::DeviceInfo device = simt::find_device("cpu", 1);
+  for (const std::size_t page : {std::size_t{4096}, std::size_t{16384}}) {
+    settings.page_bytes = page;
+    PreparedScene scene("atrium:1k", device, settings, pool_needs({scatter}));
+    EXPECT_EQ(scene.workspace().allocator_options().page_bytes, page);
+    EXPECT_FALSE(scene.build(*scatter).incomplete);
+  }
+}
+
+class PoolsCommand : public tests::Executable {};
+
+TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
+  const std::string file = folder_ / "pools.json";
+  std::vector<std::string> command{
+      "bench",     "atrium:1k", "--pool", "live:4,fast", "--allocators", "atomic,cfmmalloc",
+      "--builder", "single",    "--runs", "1",           "--device",     "cpu",
+      "--threads", "2",         "--json", file};
+  const tests::Outcome first = run(command);
+  ASSERT_EQ(first.exit, 0) << first.err;
+  for (const char* text :
+       {"Slowdown over the size of the pool", "live:4", "pool / most bytes", "--pool fast"})
+    EXPECT_NE(first.out.find(text), std::string::npos) << text << first.out;
+  const nlohmann::json before = nlohmann::json::parse(tests::read_file(file));
+  ASSERT_EQ(before.at("results").size(), 4u);
+  EXPECT_EQ(before.at("results").at(0).at("settings").at("pool"), "live:4");
+  command.insert(command.end(), {"--resume"});
+  const tests::Outcome again = run(command);
+  EXPECT_EQ(again.exit, 0) << again.err;
+  EXPECT_NE(again.err.find("of 4 results reused"), std::string::npos) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(tests::read_file(file)).at("results").size(), 4u);
+  command[3] = "fast,200x";
+  EXPECT_EQ(run(command).exit, 0);
+  EXPECT_EQ(nlohmann::json::parse(tests::read_file(file)).at("results").size(), 6u);
+}
+
+TEST_F(PoolsCommand, MultiplesOfTheBytesInUseAreForBuilds) {
+  expect_error({"graph", "rgg:1k", "--pool", "live:4"}, 2, {"live:4", "builds of one scene"});
+  expect_error({"bench", "atrium:1k", "--pool", "fast,live:x"}, 2, {"--pool", "live:x"});
+  expect_error({"build", "atrium:1k", "--pool", "fast,auto"}, 2, {"--pool"});
+}
+
+}  // namespace
+}  // namespace heapwood::bench

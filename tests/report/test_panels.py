@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Panels of made-up results: which figure is in which cell."""
+
+import unittest
+
+from report.panels import PANELS
+from report.panels_builds import pool_note, pools_of
+from report.pictures import pictures
+
+from .made import cases, joined, results, row, sweep
+
+MIB = 1 << 20
+
+
+def texts(table):
+    return [[cell["text"] for cell in line] for line in table["rows"]]
+
+
+def built(allocator, ms, mib, status="ok", **settings):
+    return row(
+        allocator,
+        [ms] * 3 if status == "ok" else [],
+        status=status,
+        reason="" if status == "ok" else "pool exhausted",
+        median_ms=ms if status == "ok" else None,
+        triangles=1000,
+        memory={"pool_bytes": mib * MIB, "high_water_bytes": 2 * MIB},
+        settings=settings,
+    )
+
+
+class Pools(unittest.TestCase):
+    def test_slowdowns_are_over_one_time(self):
+        made = cases(
+            "own-pools",
+            (
+                {"scene": "a"},
+                [
+                    built("atomic", 0, 4, "incomplete", pool="live:2"),
+                    built("scatter", 6, 4, pool="live:2"),
+                    built("atomic", 3, 64, pool="fast"),
+                    built("scatter", 4.5, 64, pool="fast"),
+                ],
+            ),
+        )
+        plot, table = PANELS["own-pools"](results(made))
+        self.assertEqual(table["columns"], ["", "live:2", "fast"])
+        self.assertEqual(
+            texts(table),
+            [
+                ["pool over the most bytes in use", "2", "32"],
+                ["pool, MiB", "4", "64"],
+                ["AtomicMalloc", "incomplete", "1"],
+                ["ScatterAlloc", "2", "1.5"],
+            ],
+        )
+        self.assertIn("pool exhausted", table["notes"][-1])
+        self.assertEqual([c["x"] for c in plot["curves"]], [[32], [2, 32]])
+
+    def test_a_median_needs_every_scene(self):
+        made = cases(
+            "own-pools",
+            *(
+                (
+                    {"scene": scene},
+                    [
+                        built("atomic", 1, 4, pool="fast"),
+                        built("scatter", 2, 4, status, pool="fast"),
+                    ],
+                )
+                for scene, status in (("a", "ok"), ("b", "incomplete"))
+            ),
+        )
+        self.assertEqual(
+            texts(PANELS["own-pools"](results(made))[1])[-1], ["ScatterAlloc", "incomplete"]
+        )
+
+    def test_tables_of_builds_say_which_pool_each_allocator_had(self):
+        def panel(*pools):
+            rows = [built(a, 1, p) for a, p in zip(("atomic", "scatter"), pools)]
+            made = results(cases("regeff-t3", ({"scene": "a"}, rows)))
+            return PANELS["regeff-t3"](made)[0], pool_note(pools_of(made.rows("regeff-t3")))
+
+        table, note = panel(8, 8)
+        self.assertIn(["pool, MiB", "8"], texts(table))
+        self.assertIn("Every allocator had the same pool", note)
+        self.assertIn(note, table["notes"])
+        table, note = panel(8, 16)
+        self.assertIn(["pool, MiB", "8 to 16"], texts(table))
+        self.assertIn("a: 8 MiB AtomicMalloc, 16 MiB ScatterAlloc", note)
+
+
+class Ablation(unittest.TestCase):
+    def test_gain_of_each_step(self):
+        steps = {
+            "cfmmalloc-published": 8,
+            "cfmmalloc-table": 4,
+            "cfmmalloc-draws": 2,
+            "cfmmalloc-ungrouped": 2,
+            "cfmmalloc": 1,
+        }
+        generic = sweep("own-ablation", "payload_bytes", {16: steps})
+        for one in generic["own-ablation"][0][2]:
+            one["test"] = "ad"
+        rows = [built(a, t, 8) for a, t in steps.items()]
+        made = joined(generic, cases("own-ablation", ({"scene": "a"}, rows)))
+        times, gains = PANELS["own-ablation"](results(made))
+        self.assertEqual(times["columns"], ["", "AD, 16 B", "build of a"])
+        self.assertEqual(len(times["rows"]), 5)
+        self.assertEqual(
+            [line[1:] for line in texts(gains)], [["2", "2"], ["2", "2"], ["1", "1"], ["2", "2"]]
+        )
+
+
+class Pages(unittest.TestCase):
+    def test_page_sizes_of_scatter(self):
+        made = joined(
+            cases("regeff-t3", ({"scene": "a", "source": "s"}, [built("atomic", 2, 8)])),
+            *(
+                cases(
+                    "regeff-t3-pages",
+                    ({"scene": "a", "source": "s"}, [built("scatter", t, 8, page_bytes=p)]),
+                )
+                for p, t in ((4096, 3), (16384, 5))
+            ),
+        )
+        (table,) = PANELS["regeff-t3-pages"](results(made))
+        self.assertEqual(texts(table), [["pages of 4 KiB", "1.5"], ["pages of 16 KiB", "2.5"]])
+
+
+class Recordings(unittest.TestCase):
+    def test_internal_fragmentation_where_most_blocks_are_in_use(self):
+        points = [[1, 1, 1, 1, 0, 0, 0.9], [2, 1, 5, 1, 0, 0, 0.25], [3, 0, 0, 1, 0, 0, None]]
+        made = cases("regeff-recorded", ({"scene": "a"}, [row("scatter", points=points)]))
+        plot, table = PANELS["regeff-recorded"](results(made))
+        self.assertEqual(texts(table), [["ScatterAlloc", "0.25"]])
+        self.assertEqual(plot["curves"][0]["y"], [0.9, 0.25])
+
+
+class Pictures(unittest.TestCase):
+    def test_what_was_measured_is_shown_and_nothing_else(self):
+        self.assertEqual(pictures(results({})), [])
+        made = {
+            **cases(
+                "own-slowdown",
+                (
+                    {"scene": "a"},
+                    [built("atomic", 2, 8), built("scatter", 3, 8), built("halloc", 8, 8)],
+                ),
+            ),
+            **sweep(
+                "regeff-3a",
+                "payload_bytes",
+                {4: {"atomic": 1, "fdg": 3}, 64: {"atomic": 2, "fdg": 3}},
+                blocks=120,
+            ),
+        }
+        bars, other = pictures(results(made))
+        self.assertEqual(bars["item"], "own-slowdown")
+        self.assertEqual(bars["plot"]["curves"][0]["x"], ["ScatterAlloc", "Halloc"])
+        self.assertEqual(bars["plot"]["curves"][0]["y"], [1.5, 4])
+        self.assertEqual(bars["text"], "Median over 1 scene: ScatterAlloc 1.5, Halloc 4.")
+        self.assertEqual(other["item"], "regeff-3a")
+        # Fewer curves than in the item.
+        self.assertEqual([c["allocator"] for c in other["plot"]["curves"]], ["atomic"])
