@@ -61,4 +61,5 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test python-test report view package check format tables deploy-test clean distclean
+.PHONY: help demo test python-test report view package check format tables deploy-test clean \
+  distclean
