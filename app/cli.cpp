@@ -14,6 +14,7 @@
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
+#include "bench/results/device_record.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::app {
@@ -36,9 +37,17 @@ A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
 triangles) or the path of an OBJ, PLY or glTF file. See also 'heapwood COMMAND --help'.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
-4 no such device, 5 pool exhausted with --strict.)";
+4 no such device or one in use, 5 pool exhausted with --strict.)";
 
 void on_signal(int) { simt::interrupt(); }
+
+// At the end of a command, also if it fails: what was measured so far is stored.
+struct ThrottlingWarning {
+  ThrottlingWarning() = default;
+  ThrottlingWarning(const ThrottlingWarning&) = delete;
+  ThrottlingWarning& operator=(const ThrottlingWarning&) = delete;
+  ~ThrottlingWarning() { bench::warn_if_throttled(); }
+};
 
 int fail(Exit exit, const std::string& message) {
   bench::clear_progress_line();
@@ -133,6 +142,7 @@ int parse_and_run(int argc, char** argv) {
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
   bench::install_signal_handlers(on_signal);
+  const ThrottlingWarning warning;
   const Exit exit = bench::with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }

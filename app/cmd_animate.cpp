@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/animate_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/animate_bench.hpp"
@@ -186,7 +188,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   bench::check_shard_file(command.json, shard);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  job.device = bench::choose_device(command.device);
+  job.device = choose_measured_device(command.device);
   if (job.allocators.empty()) {
     bench::finish_empty_shard(file.get(), bench::animate_report(argv, job.device, {}), shard);
     return Exit::done;
@@ -243,6 +245,18 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   return Exit::done;
 }
 
+Exit animate_on_all_gpus(const AnimateCommand& options, const Invocation& invocation) {
+  if (!options.pictures.empty()) refuse_on_all_gpus("animate", "--output");
+  if (!options.video.empty()) refuse_on_all_gpus("animate", "--video");
+  return measure_on_all_gpus({.name = "animate",
+                              .argv = invocation.argv,
+                              .shard = options.shard,
+                              .results = options.json,
+                              .format = options.format,
+                              .keeps_results = options.resume},
+                             invocation);
+}
+
 }  // namespace
 
 void add_animate(CLI::App& app, Invocation& invocation) {
@@ -295,7 +309,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   bench::add_build_options(*command, settings.build, false);
   command->remove_option(command->get_option("--keep-degenerate"));
   bench::add_shard_option(*command, options->shard);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     for (const std::string& file : scenes::moving_files(options->scene))
       invocation.files.reads(file);
@@ -305,7 +319,10 @@ void add_animate(CLI::App& app, Invocation& invocation) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)
         invocation.files.writes(bench::picture_path(options->pictures, frame));
     }
-    invocation.action = [options, &invocation] { return animate(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      return is_all_gpus(options->device) ? animate_on_all_gpus(*options, invocation)
+                                          : animate(*options, invocation.argv);
+    };
   });
 }
 

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
@@ -139,7 +141,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.pools.size() > 1) job.pools = options.pools;
   std::unique_ptr<bench::OutputFile> file;
   if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json);
-  job.device = bench::choose_device(options.device);
+  job.device = choose_measured_device(options.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
@@ -214,6 +216,16 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   return Exit::done;
 }
 
+Exit bench_on_all_gpus(const BenchOptions& options, const Invocation& invocation) {
+  return measure_on_all_gpus({.name = "bench",
+                              .argv = invocation.argv,
+                              .shard = options.shard,
+                              .results = options.json,
+                              .format = options.format,
+                              .keeps_results = options.resume},
+                             invocation);
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Invocation& invocation) {
@@ -230,13 +242,14 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   bench::add_shard_option(*command, options->shard);
   bench::add_builder_option(*command, options->settings, true);
   bench::add_build_options(*command, options->settings, true, &options->pools);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads(scene);
     invocation.files.writes(options->json);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
-      return bench(*options, invocation.argv);
+      return is_all_gpus(options->device) ? bench_on_all_gpus(*options, invocation)
+                                          : bench(*options, invocation.argv);
     };
   });
 }

@@ -7,6 +7,7 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/build_report.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "app/output/profile_table.hpp"
@@ -50,7 +51,7 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
   bench::check_profile(command.settings, command.allocator);
   bench::OutputFile file(command.profile);
-  const simt::DeviceInfo device = bench::choose_device(command.device);
+  const simt::DeviceInfo device = choose_measured_device(command.device);
   bench::ProfiledBuild built;
   {
     bench::Progress progress;
@@ -105,7 +106,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   job.settings = command.settings;
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  job.device = bench::choose_device(command.device);
+  job.device = choose_measured_device(command.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
@@ -173,7 +174,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
       ->type_name("ID");
   bench::add_builder_option(*command, options->settings, false);
   bench::add_build_options(*command, options->settings, true);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
   command->add_option("--json", options->json, "write all measurements, including raw samples")

@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
+#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/graph_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/graph_bench.hpp"
@@ -107,7 +109,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   keep_shard(bench, shard);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  bench.device = bench::choose_device(command.device);
+  bench.device = choose_measured_device(command.device);
   workloads::graph::GraphSource source = workloads::graph::load_graph(command.graph);
   bench.graph = source.name;
   bench.digest = source.digest;
@@ -154,6 +156,17 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   if (write_error) throw *write_error;
   check_rows("graph", rows, command.strict);
   return Exit::done;
+}
+
+Exit graph_on_all_gpus(const GraphCommand& options, const Invocation& invocation) {
+  if (!options.trace.empty()) refuse_on_all_gpus("graph", "--record-trace");
+  return measure_on_all_gpus({.name = "graph",
+                              .argv = invocation.argv,
+                              .shard = options.shard,
+                              .results = options.json,
+                              .format = options.format,
+                              .keeps_results = options.resume},
+                             invocation);
 }
 
 }  // namespace
@@ -236,11 +249,14 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     invocation.files.reads(options->graph);
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
-    invocation.action = [options, &invocation] { return graph(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      return is_all_gpus(options->device) ? graph_on_all_gpus(*options, invocation)
+                                          : graph(*options, invocation.argv);
+    };
   });
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/host_bench_tables.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/options.hpp"
@@ -93,7 +94,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench::OutputFile(command.save_trace).write(host_alloc::host_trace_text(bench.trace));
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  bench.device = bench::choose_device(command.device);
+  bench.device = choose_measured_device(command.device);
   bench.allocators = chosen(command.allocators, bench.device.id);
 
   std::vector<bench::HostBenchRow> rows;
@@ -178,7 +179,7 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
       ->add_option("--json", options->json,
                    "write all measurements, including latency and memory\nover time")
       ->type_name("FILE");
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->trace);
     for (const std::string& path : {options->save_trace, options->json})

@@ -26,7 +26,7 @@ of other devices, drivers, commits or settings are refused.)";
 struct MergeCommand {
   std::string out;
   std::vector<std::string> shards;
-  bool allow_mixed = false, strict = false;
+  bool allow_mixed = false, same_gpu = false, strict = false;
 };
 
 Exit merge(const MergeCommand& command) {
@@ -39,7 +39,7 @@ Exit merge(const MergeCommand& command) {
   std::vector<bench::ResultsFile> shards;
   for (const std::string& path : command.shards) shards.push_back(bench::read_results(path));
   const bench::Merged merged =
-      bench::merge_results(earlier, std::move(shards), command.allow_mixed);
+      bench::merge_results(earlier, std::move(shards), command.allow_mixed, command.same_gpu);
   file.write(bench::json_text(merged.json));
   std::string missing;
   for (const std::string& one : merged.missing) missing += (missing.empty() ? "" : ", ") + one;
@@ -66,6 +66,7 @@ void add_merge(CLI::App& app, Invocation& invocation) {
   command->add_flag("--allow-mixed", options->allow_mixed,
                     "also of several devices, drivers, commits or settings:\nresults say their "
                     "device");
+  command->add_flag("--same-gpu", options->same_gpu, "refuse also another GPU of the same model");
   command->add_flag("--strict", options->strict, "exit code 1 if a shard or case is missing");
   command->callback([options, &invocation] {
     invocation.files.writes(options->out);

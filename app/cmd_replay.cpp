@@ -8,6 +8,7 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/replay_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/program/input_file.hpp"
@@ -118,7 +119,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   }
   if (bench.summary.requests == 0)
     throw Error(Exit::scene, command.trace + ": the trace has no requests; nothing to replay");
-  bench.device = bench::choose_device(command.device);
+  bench.device = choose_measured_device(command.device);
   if (bench.allocators.empty()) {
     bench::finish_empty_shard(file.get(), bench::replay_report(argv, bench, {}, {}), shard);
     return Exit::done;
@@ -198,7 +199,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   add_resume_option(*command, options->resume);
   command->add_flag("--strict", options->strict, "exit with 5 if a request is refused");
   bench::add_shard_option(*command, options->shard);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->trace);
     invocation.files.writes(options->json);

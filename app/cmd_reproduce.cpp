@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/report_options.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/progress.hpp"
@@ -127,7 +129,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
     throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
   if (options.out.empty() && !options.list)
     throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
-  setup.device = bench::choose_device(options.device);
+  setup.device =
+      options.list ? bench::choose_device(options.device) : choose_measured_device(options.device);
   if (options.list) {
     fmt::print("{}", bench::to_text(overview(items, setup, nullptr), bench::terminal_style()));
     return Exit::done;
@@ -153,6 +156,18 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
     bench::note(fmt::format("{} cases left after {} minutes; repeat the command to continue",
                             done.left, options.minutes));
   return Exit::done;
+}
+
+Exit reproduce_on_all_gpus(const ReproduceOptions& options, const Invocation& invocation) {
+  if (options.list) refuse_on_all_gpus("reproduce", "--list");
+  if (options.out.empty()) throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
+  return measure_on_all_gpus({.name = "reproduce",
+                              .argv = invocation.argv,
+                              .shard = options.part.empty() ? options.shard : options.part,
+                              .results = options.out,
+                              .has_folder = true,
+                              .keeps_results = true},
+                             invocation);
 }
 
 }  // namespace
@@ -191,10 +206,13 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--shard"))
       ->type_name("K/N");
   command->add_flag("--list", options->list, "list the items without measuring");
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     register_files(*options, invocation.files);
-    invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      return is_all_gpus(options->device) ? reproduce_on_all_gpus(*options, invocation)
+                                          : reproduce(*options, invocation.argv);
+    };
   });
 }
 

@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
+#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
 #include "app/report_options.hpp"
@@ -83,7 +85,7 @@ Exit primitives(const StressCommand& command) {
                 fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
   }
   const bench::Table table = bench::stress_primitives(
-      command.test, choose_device(command.device),
+      command.test, choose_measured_device(command.device),
       command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
   fmt::print("{}", command.format == "csv"        ? bench::to_csv(table)
                    : command.format == "markdown" ? bench::to_markdown(table)
@@ -116,7 +118,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   bench.allocators = bench::find_allocators(command.allocators);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  bench.device = bench::choose_device(command.device);
+  bench.device = choose_measured_device(command.device);
   bench.points = bench::stress_points(command.lists, settings.test, bench.device);
   if (settings.test == workloads::StressTest::scaling ||
       settings.test == workloads::StressTest::range)
@@ -177,6 +179,17 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (simt::interrupted())
     throw Error(Exit::failed, "stress: interrupted; the results so far are above");
   return Exit::done;
+}
+
+Exit stress_on_all_gpus(const StressCommand& options, const Invocation& invocation) {
+  if (!options.trace.empty()) refuse_on_all_gpus("stress", "--record-trace");
+  if (bench::is_primitive_test(options.test)) refuse_on_all_gpus("stress", options.test);
+  return measure_on_all_gpus({.name = "stress",
+                              .argv = invocation.argv,
+                              .shard = options.shard,
+                              .results = options.json,
+                              .format = options.format},
+                             invocation);
 }
 
 }  // namespace
@@ -279,10 +292,13 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
-    invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      return is_all_gpus(options->device) ? stress_on_all_gpus(*options, invocation)
+                                          : stress(*options, invocation.argv);
+    };
   });
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
@@ -128,7 +129,7 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   bench.entry = &bench::find_builder(command.allocator);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
-  bench.device = bench::choose_device(command.device);
+  bench.device = choose_measured_device(command.device);
   bench::Progress progress;
   std::size_t step = 0;
   const bench::TraceResult result =
@@ -194,7 +195,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
           "time limit of one build, including restarts with\nlarger arrays or pools, and of one "
           "launch of rays\n"
           "(exit 1)");
-  bench::add_device_options(*command, options->device);
+  add_measured_device_options(*command, options->device);
   command->add_option("--json", options->json, "write all measurements, including raw samples")
       ->type_name("FILE");
   command->callback([options, &invocation] {

@@ -40,7 +40,7 @@ std::vector<std::string> command_of(const Json& json) {
   if (argv == json.end() || !argv->is_array()) return words;
   for (std::size_t i = 1; i < argv->size(); ++i) {
     const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
-    bool skipped = word == "--resume";
+    bool skipped = word == "--resume" || word == "--wait-for-gpu";
     for (const char* option :
          {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
       if (word == option) ++i;
@@ -49,6 +49,19 @@ std::vector<std::string> command_of(const Json& json) {
     if (!skipped) words.push_back(word);
   }
   return words;
+}
+
+std::string list_text(const std::set<std::string>& values) {
+  return scenes::printable(fmt::format("{}", fmt::join(values, ", ")), 200);
+}
+
+// Throws if both files have such values and one of these is another one.
+void check_recorded(const ResultsFile& first, const ResultsFile& file, const char* key,
+                    const char* name, const char* option) {
+  const std::set<std::string> one = first.recorded(key), other = file.recorded(key);
+  if (one.empty() || other.empty() || (one == other && one.size() == 1)) return;
+  refuse_file(file, fmt::format("measured with {} {}, but {} with {}; merge them {}", name,
+                                list_text(other), first.path, list_text(one), option));
 }
 
 std::string commit_of(const Json& json) {
@@ -87,7 +100,8 @@ std::set<std::string> reproduction_settings(const ResultsFile& file) {
   return settings;
 }
 
-void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
+void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed,
+                      bool same_gpu) {
   if (file.schema != first.schema)
     refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
                                   file.schema, first.path, first.schema));
@@ -101,7 +115,9 @@ void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool al
                                   first.path, first.device_text(),
                                   is_reproduction ? "merge parts of one device"
                                                   : "merge them with --allow-mixed"));
+  if (same_gpu) check_recorded(first, file, "uuid_hash", "GPU", "without --same-gpu");
   if (allow_mixed) return;
+  check_recorded(first, file, "driver_version", "driver", "with --allow-mixed");
   std::set<std::string> commits = commits_of(first);
   commits.merge(commits_of(file));
   if (commits.size() > 1)
@@ -141,15 +157,28 @@ void order_shards(std::vector<ResultsFile>& shards) {
   }
 }
 
-std::size_t shard_count(const std::vector<const ResultsFile*>& files) {
+// Of a file that merge wrote: those it was merged from.
+std::vector<Shard> shards_in(const ResultsFile& file) {
+  std::vector<Shard> shards;
+  if (const Shard own = shard_in(file); !own.is_whole()) shards.push_back(own);
+  const auto list = file.json.find("shards");
+  if (list == file.json.end()) return shards;
+  for (const Json& record : *list) {
+    if (record.contains("shard")) shards.push_back(shard_of_json(record["shard"]));
+  }
+  return shards;
+}
+
+std::size_t shard_count(const std::vector<ResultsFile>& files) {
   std::size_t count = 0;
-  for (const ResultsFile* file : files) {
-    const Shard shard = shard_in(*file);
-    if (shard.is_whole()) continue;
-    if (count != 0 && count != shard.count)
-      refuse_file(*file, fmt::format("is shard {}, but others are of {}; merge shards of one split",
-                                     shard_text(shard), count));
-    count = shard.count;
+  for (const ResultsFile& file : files) {
+    for (const Shard& shard : shards_in(file)) {
+      if (count != 0 && count != shard.count)
+        refuse_file(file,
+                    fmt::format("is shard {}, but others are of {}; merge shards of one split",
+                                shard_text(shard), count));
+      count = shard.count;
+    }
   }
   return count;
 }
@@ -158,7 +187,7 @@ std::size_t shard_count(const std::vector<const ResultsFile*>& files) {
 Json shard_record(const ResultsFile& file) {
   Json record;
   add_shard(record, shard_in(file));
-  for (const char* key : {"argv", "version", "git", "device"}) {
+  for (const char* key : {"argv", "version", "git", "device", "device_record"}) {
     if (file.json.contains(key)) record[key] = file.json[key];
   }
   return record;
@@ -182,14 +211,22 @@ std::size_t tag_of(const Json& result) {
   return tag != result.end() && tag->is_number_unsigned() ? tag->get<std::size_t>() : 0;
 }
 
+std::string measured_on(const ResultsFile& file) {
+  const std::set<std::string> drivers = file.recorded("driver_version");
+  return file.device_text() + (drivers.size() == 1 ? ", " + list_text(drivers) : "");
+}
+
 class ResultMerger {
  public:
   explicit ResultMerger(bool mixed) : mixed_(mixed) {}
 
   void add(const ResultsFile& file) {
+    const std::set<std::string> gpus = file.recorded("uuid_hash");
     for (Json result : file.json.at("results")) {
       if (!shard_in(file).is_whole()) result["shard"] = shard_in(file).number;
-      if (mixed_) result["measured_on"] = file.device_text();
+      if (gpus.size() == 1) result["gpu"] = *gpus.begin();
+      if (mixed_ && (!file.json.contains("shards") || !result.contains("measured_on")))
+        result["measured_on"] = measured_on(file);
       const std::string key = sorted_text(identity_of(result));
       const auto known = places_.find(key);
       if (known == places_.end()) {
@@ -208,7 +245,7 @@ class ResultMerger {
   // What a previous merge wrote: results that are new in the shards replace it, unless they failed.
   void add_earlier(const ResultsFile& earlier) {
     for (Json result : earlier.json.at("results")) {
-      if (mixed_ && !result.contains("measured_on")) result["measured_on"] = earlier.device_text();
+      if (mixed_ && !result.contains("measured_on")) result["measured_on"] = measured_on(earlier);
       const auto known = places_.find(sorted_text(identity_of(result)));
       if (known == places_.end())
         results_.push_back({tag_of(result), earlier.path, std::move(result)});
@@ -237,21 +274,28 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
   std::vector<Json> records;
   std::set<std::string> known;
   const auto key = [](const Json& record) {
-    return sorted_text(
-        record.contains("shard") ? Json{record["shard"], record.value("device", Json())} : record);
+    if (record.contains("shard"))
+      return sorted_text(Json{record["shard"], record.value("device", Json())});
+    Json without = record;
+    without.erase("device_record");
+    return sorted_text(without);
+  };
+  const auto add = [&](const Json& record) {
+    if (known.insert(key(record)).second) records.push_back(record);
+  };
+  const auto add_all = [&](const ResultsFile& file) {
+    const auto list = file.json.find("shards");
+    if (list != file.json.end()) {
+      for (const Json& record : *list) add(record);
+    }
+    return list != file.json.end();
   };
   for (const ResultsFile& file : shards) {
+    if (add_all(file)) continue;
     records.push_back(shard_record(file));
     known.insert(key(records.back()));
   }
-  if (earlier) {
-    const auto list = earlier->json.find("shards");
-    if (list != earlier->json.end()) {
-      for (const Json& record : *list) {
-        if (known.insert(key(record)).second) records.push_back(record);
-      }
-    }
-  }
+  if (earlier) add_all(*earlier);
   const auto number = [](const Json& record) {
     return record.contains("shard") ? shard_of_json(record["shard"]).number : std::size_t{0};
   };
@@ -265,7 +309,7 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
                    const std::vector<ResultsFile>& shards, std::size_t count, bool mixed) {
   Merged merged;
   merged.json = shards.front().json;
-  for (const char* key : {"shard", "shards"}) merged.json.erase(key);
+  for (const char* key : {"shard", "shards", "device_record"}) merged.json.erase(key);
   if (count > 0) merged.json.erase("choice");  // of replay: among a shard's allocators
   merged.json["argv"] = Json::array({"heapwood"});
   for (const std::string& word : command_of(shards.front().json))
@@ -307,7 +351,10 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       if (const Json run = one.value("run", Json());
           run.is_number_unsigned() && run < own_runs.size()) {
         const Json& own = own_runs.at(run.get<std::size_t>());
-        const auto [place, is_new] = run_of.emplace(sorted_text(own), runs.size());
+        // A later file of the same part has a later state of the GPU.
+        Json without = own;
+        without.erase("device_record");
+        const auto [place, is_new] = run_of.emplace(sorted_text(without), runs.size());
         if (is_new) runs.push_back(own);
         one["run"] = place->second;
       }
@@ -363,32 +410,33 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
 }  // namespace
 
 Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<ResultsFile> shards,
-                     bool allow_mixed) {
+                     bool allow_mixed, bool same_gpu) {
   const LackOfMemoryEnds end;
   order_shards(shards);
   bool is_mixed = false;
+  std::set<std::string> drivers;
   std::vector<const ResultsFile*> files;
   for (const ResultsFile& file : shards) files.push_back(&file);
   if (earlier) files.push_back(&*earlier);
   for (const ResultsFile* file : files) {
-    if (file != files.front()) check_same_sweep(*files.front(), *file, allow_mixed);
+    if (file != files.front()) check_same_sweep(*files.front(), *file, allow_mixed, same_gpu);
     is_mixed |= !same(file->device(), files.front()->device());
+    drivers.merge(file->recorded("driver_version"));
     cells_of(*file);  // throws if it is damaged
     if (file->schema != reproduce_schema) {
       for (const Json& result : file->json.at("results"))
         is_mixed |= result.contains("measured_on");
     }
   }
-  std::size_t count = shard_count(files);
-  if (earlier && earlier->json.contains("shards")) {
-    for (const Json& record : earlier->json["shards"]) {
-      if (!record.contains("shard")) continue;
-      const std::size_t all = shard_of_json(record["shard"]).count;
-      if (count != 0 && all != count)
+  is_mixed |= drivers.size() > 1;
+  std::size_t count = shard_count(shards);
+  if (earlier) {
+    for (const Shard& shard : shards_in(*earlier)) {
+      if (count != 0 && shard.count != count)
         refuse_file(*earlier, fmt::format("was merged from {} shards, but these are of {}; choose "
                                           "another output file",
-                                          all, count));
-      count = all;
+                                          shard.count, count));
+      count = shard.count;
     }
   }
   return files.front()->schema == reproduce_schema ? merge_reproductions(earlier, shards)

@@ -114,6 +114,11 @@ class Results:
             )
         return f"{device['name']} ({device.get('threads')} CPU threads)"
 
+    def warnings(self):
+        """Warnings of device records: the GPU was slower than its settings allow."""
+        records = [run.get("device_record") or {} for run in self.content["runs"]]
+        return list(dict.fromkeys(one["warning"] for one in records if "warning" in one))
+
     def cases_of(self, item):
         return [
             self.cases[key]

@@ -9,14 +9,16 @@ constexpr const char* reason =
 [[noreturn]] void absent() { throw Error(Exit::device, reason); }
 }  // namespace
 
-std::vector<DeviceInfo> list() {
+int count() { return 0; }
+DeviceInfo describe(int) {
   DeviceInfo none;
   none.id = {DeviceKind::cuda, 0, 0};
   none.key = "cuda:0";
   none.name = "CUDA";
   none.reason = reason;
-  return {none};
+  return none;
 }
+std::vector<DeviceInfo> list() { return {describe(0)}; }
 void* allocate(int, std::size_t) { absent(); }
 void free(int, void*) noexcept {}
 void upload(int, void*, const void*, std::size_t) { absent(); }

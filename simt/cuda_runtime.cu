@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "simt/cuda.hpp"
@@ -58,20 +59,38 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
-}  // namespace
-
-std::vector<DeviceInfo> list() {
-  int count = 0;
+// Nothing if CUDA can be used, else an entry with the reason.
+std::optional<DeviceInfo> why_unusable(int& count) {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorInsufficientDriver) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    return {unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
-                                 : "the driver supports CUDA " + version(driver) +
-                                       " only; update the NVIDIA driver")};
+    return unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
+                                : "the driver supports CUDA " + version(driver) +
+                                      " only; update the NVIDIA driver");
   }
   if (status != cudaSuccess)
-    return {unusable(std::string("no usable GPU: ") + cudaGetErrorString(status))};
+    return unusable(std::string("no usable GPU: ") + cudaGetErrorString(status));
+  return std::nullopt;
+}
+
+}  // namespace
+
+int count() {
+  int count = 0;
+  return why_unusable(count) ? 0 : count;
+}
+
+DeviceInfo describe(int index) {
+  int count = 0;
+  if (const auto none = why_unusable(count)) return *none;
+  if (index < count) return describe_gpu(index);
+  return unusable("no such GPU; see 'heapwood list devices'");
+}
+
+std::vector<DeviceInfo> list() {
+  int count = 0;
+  if (const auto none = why_unusable(count)) return {*none};
   std::vector<DeviceInfo> all;
   for (int i = 0; i < count; ++i) all.push_back(describe_gpu(i));
   return all;

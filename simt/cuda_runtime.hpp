@@ -14,6 +14,11 @@ namespace heapwood::simt::cuda_runtime {
 
 // One entry per GPU; if there is none, one unusable entry with the reason.
 std::vector<DeviceInfo> list();
+// The entry of one GPU; unusable if there is none. Other GPUs are not touched: describing a GPU
+// creates a context on it.
+DeviceInfo describe(int index);
+// How many GPUs there are, usable or not.
+int count();
 void* allocate(int device, std::size_t bytes);  // nullptr if memory is exhausted; throws Error
 void free(int device, void* pointer) noexcept;
 void upload(int device, void* to, const void* from, std::size_t bytes);

@@ -67,21 +67,22 @@ std::vector<DeviceInfo> list_devices() {
 DeviceInfo find_device(const std::string& key, int threads) {
   if (key == "cpu") return describe_cpu(threads);
   if (key == "auto") {
-    for (const DeviceInfo& info : cuda_runtime::list()) {
-      if (info.usable) return info;
+    for (int i = 0; i < cuda_runtime::count(); ++i) {
+      if (DeviceInfo info = cuda_runtime::describe(i); info.usable) return info;
     }
     return describe_cpu(threads);
   }
   const bool well_formed = key.size() > 5 && key.rfind("cuda:", 0) == 0 && key.size() < 9 &&
                            key.find_first_not_of("0123456789", 5) == std::string::npos;
   if (!well_formed) throw Error(Exit::usage, "device '" + key + "': expected auto, cpu or cuda:N");
-  for (const DeviceInfo& info : cuda_runtime::list()) {
-    if (info.usable && info.key == key) return info;
-    if (!info.usable && (info.key == key || info.key == "cuda:0")) {
-      throw Error(Exit::device, "device '" + key + "': " + info.reason + " (or use --device cpu)");
-    }
-  }
-  throw Error(Exit::device, "device '" + key + "': no such GPU; see 'heapwood list devices'");
+  const int index = std::stoi(key.substr(5));
+  const int count = cuda_runtime::count();
+  if (count > 0 && index >= count)
+    throw Error(Exit::device, "device '" + key + "': no such GPU; see 'heapwood list devices'");
+  DeviceInfo info = cuda_runtime::describe(index);
+  if (!info.usable)
+    throw Error(Exit::device, "device '" + key + "': " + info.reason + " (or use --device cpu)");
+  return info;
 }
 
 DeviceInfo describe(const DeviceId& id) {

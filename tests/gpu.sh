@@ -18,6 +18,7 @@ shift || true
 device=${HEAPWOOD_TEST_DEVICE:-cuda:0}
 logs=${OUT:-out}/gpu
 mkdir -p "$logs"
+export HEAPWOOD_SHARE_GPU=1  # several processes at the same time; their times do not matter
 results=$logs/results
 : > "$results"
 

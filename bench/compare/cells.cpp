@@ -14,6 +14,7 @@
 #include "bench/program/out_of_memory.hpp"
 #include "bench/replay_json.hpp"
 #include "bench/reproduce/results.hpp"
+#include "bench/results/device_record.hpp"
 #include "bench/results/json_file.hpp"
 #include "bench/stress_json.hpp"
 #include "scenes/file.hpp"
@@ -177,6 +178,14 @@ std::string ResultsFile::device_text() const {
   if (const Json* threads = member_of(it, "threads"))
     text += fmt::format(", {} threads", threads->dump());
   return text;
+}
+
+std::set<std::string> ResultsFile::recorded(const char* key) const {
+  std::set<std::string> values;
+  for (const Json* record : device_records_in(json)) {
+    if (const std::string value = text_at(*record, key); !value.empty()) values.insert(value);
+  }
+  return values;
 }
 
 ResultsFile read_results(const std::string& path) {

@@ -3,6 +3,7 @@
 // measurement and kind of time.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ResultsFile {
   // "9f3c2ab", "NVIDIA H100, driver CUDA 13.0"; printable.
   std::string version_text() const;
   std::string device_text() const;
+  // What device records in it have at this key: `uuid_hash`, `driver_version`, `warning`.
+  std::set<std::string> recorded(const char* key) const;
 };
 
 // Throws Error{Exit::scene} if there is no such file, if it is damaged or not one of this program.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "bench/compare/rank_tests.hpp"
 #include "bench/results/format.hpp"
@@ -41,6 +42,20 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
   } else if (other_driver) {
     notes.push_back(
         fmt::format("other driver: {}, before {}", newer.device_text(), older.device_text()));
+  }
+  // What device records tell besides.
+  const auto note_change = [&](const char* key, const char* name) {
+    const std::set<std::string> before = older.recorded(key), after = newer.recorded(key);
+    if (before.empty() || after.empty() || before == after) return;
+    notes.push_back(scenes::printable(
+        fmt::format("other {}: {}, before {}", name, fmt::join(after, " "), fmt::join(before, " ")),
+        300));
+  };
+  if (!other_driver) note_change("driver_version", "driver");
+  note_change("uuid_hash", "GPU of this model, by hash");
+  for (const ResultsFile* file : {&older, &newer}) {
+    for (const std::string& text : file->recorded("warning"))
+      notes.push_back(fmt::format("{}: {}", file->path, scenes::printable(text, 300)));
   }
 }
 

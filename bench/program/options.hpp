@@ -33,7 +33,8 @@ struct PoolSize {
 
 struct DeviceOptions {
   std::string device = "auto";
-  int threads = 0;  // CPU; 0 = one per hardware thread
+  int threads = 0;     // CPU; 0 = one per hardware thread
+  bool waits = false;  // for another process that measures on the GPU
 };
 
 // One kernel with a device allocator, or one kernel per phase and level with a host allocator.

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "bench/program/version.hpp"
+#include "bench/results/device_record.hpp"
 #include "bench/results/json_file.hpp"
 
 namespace heapwood::bench {
@@ -79,9 +80,9 @@ std::string results_path(const std::string& folder) {
 
 ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSetup& setup,
                                    const std::vector<std::string>& argv)
-    : file_(made_folder(folder)) {
+    : file_(made_folder(folder)), device_(setup.device) {
   Json head = report_head(reproduce_schema, argv, setup.device);
-  for (const char* key : {"argv", "version", "git", "results"}) head.erase(key);
+  for (const char* key : {"argv", "version", "git", "device_record", "results"}) head.erase(key);
   head["scale"] = setup.full ? "full" : "quick";
   for (const char* key : {"runs", "items", "cases"}) head[key] = Json::array();
   json_ = earlier_file(file_.path(), head);
@@ -124,6 +125,8 @@ bool ReproduceResults::has(const ReproduceCase& one) const {
 void ReproduceResults::add(const ReproduceCase& one, double seconds, Json results) {
   if (!run_.empty()) json_["runs"].push_back(std::move(run_));
   run_.clear();
+  if (Json record = device_record(device_); !record.is_null())
+    json_["runs"].back()["device_record"] = std::move(record);
   Json* place = find(one.key);
   if (!place) place = &json_["cases"].emplace_back();
   *place = {{"key", one.key},

@@ -38,6 +38,7 @@ class ReproduceResults {
   Json* find(const std::string& key);
 
   OutputFile file_;
+  simt::DeviceInfo device_;
   Json json_, run_;  // run_: this run's entry, stored with its first case
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "bench/results/device_record.hpp"
 #include "bench/results/json_file.hpp"
 #include "bench/results/json_report.hpp"
 
@@ -173,6 +174,7 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
         fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
                     known ? theirs["name"].dump() : "unknown", threads));
   }
+  keep_earlier_record(json);
   report.results.assign(json["results"].begin(), json["results"].end());
   if (json.contains("git")) report.git_sha = text_at(json["git"], "sha");
   return report;

@@ -5,6 +5,7 @@
 
 #include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
+#include "bench/results/device_record.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -187,6 +188,7 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
   else
     json["git"]["dirty"] = nullptr;
   json["device"] = to_json(device);
+  if (Json record = device_record(device); !record.is_null()) json["device_record"] = record;
   json["results"] = Json::array();
   return json;
 }

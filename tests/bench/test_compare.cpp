@@ -278,6 +278,22 @@ TEST(CompareFiles, MismatchesAreRefused) {
   expect(other, Exit::scene, false, "twice");
 }
 
+TEST(CompareFiles, DeviceRecordsAreNoted) {
+  Json older = bench_file({"a"}, 9, 10), newer = older;
+  older["device_record"] = {{"uuid_hash", "11"}, {"driver_version", "580.1"}};
+  const auto notes = [&] {
+    return compare_results(as_file("old", older), as_file("new", newer), {}, false).notes;
+  };
+  EXPECT_EQ(notes(), std::vector<std::string>{});  // one of them has none
+  newer["device_record"] = older["device_record"];
+  EXPECT_EQ(notes(), std::vector<std::string>{});
+  newer["device_record"] = {
+      {"uuid_hash", "22"}, {"driver_version", "580.2"}, {"warning", "reduced\x1b[2J"}};
+  EXPECT_EQ(notes(), (std::vector<std::string>{"other driver: 580.2, before 580.1",
+                                               "other GPU of this model, by hash: 22, before 11",
+                                               "new: reduced\\x1b[2J"}));
+}
+
 TEST(CompareFiles, KindsOfTimes) {
   Json file = bench_file({}, 0, 0);
   file["results"] = {

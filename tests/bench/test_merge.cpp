@@ -159,6 +159,57 @@ TEST(MergeResults, MixedDevicesStayApart) {
             json_text(mixed.json));
 }
 
+ResultsFile measured_with(ResultsFile file, const char* gpu, const char* driver) {
+  file.json["device_record"] = {
+      {"uuid_hash", gpu}, {"driver_version", driver}, {"before", {{"sm_clock_mhz", 345}}}};
+  return file;
+}
+
+TEST(MergeResults, ResultsNameTheirGpu) {
+  const ResultsFile one = measured_with(shard(1, {"a"}), "11", "580.1"),
+                    two = measured_with(shard(2, {"b"}), "22", "580.1"), three = shard(3, {"c"});
+  const Merged all = merge_results({}, {one, two, three}, false);
+  EXPECT_EQ(all.json["results"][0]["gpu"], "11");
+  EXPECT_EQ(all.json["results"][1]["gpu"], "22");
+  EXPECT_FALSE(all.json["results"][2].contains("gpu"));  // not known
+  EXPECT_FALSE(all.json.contains("device_record"));
+  EXPECT_EQ(all.json["shards"][1]["device_record"], two.json["device_record"]);
+  EXPECT_EQ(as_earlier(all).recorded("uuid_hash"), (std::set<std::string>{"11", "22"}));
+  const std::string text = json_text(all.json);
+  EXPECT_EQ(json_text(merge_results(as_earlier(all), {three, two, one}, false).json), text);
+  expect_refusal("shard2", "--same-gpu", [&] { merge_results({}, {one, two}, false, true); });
+  expect_refusal("all", "--same-gpu", [&] { merge_results(as_earlier(all), {one}, false, true); });
+  EXPECT_NO_THROW(merge_results({}, {one, three}, false, true));
+}
+
+TEST(MergeResults, DriversAreNotMixed) {
+  const ResultsFile one = measured_with(shard(1, {"a"}), "11", "580.1"),
+                    two = measured_with(shard(2, {"a"}), "11", "580.2");
+  expect_refusal("shard2", "driver", [&] { merge_results({}, {one, two}, false); });
+  const Merged mixed = merge_results({}, {one, two}, true);
+  EXPECT_EQ(mixed.json["results"][0]["measured_on"], "GPU, 1, 580.1");
+  EXPECT_EQ(mixed.json["results"][1]["measured_on"], "GPU, 1, 580.2");
+  EXPECT_EQ(json_text(merge_results(as_earlier(mixed), {two, one}, true).json),
+            json_text(mixed.json));
+}
+
+// Several GPUs per task of an array: each task has merged its shards.
+TEST(MergeResults, MergedFilesAreMerged) {
+  const ResultsFile one = shard(1, {"a"}), two = shard(2, {"b"}), three = shard(3, {"c"});
+  const Merged part = merge_results({}, {one, three}, false);
+  EXPECT_EQ(part.missing, std::vector<std::string>{"shard 2 of 3"});
+  const Merged all = merge_results({}, {as_earlier(part), two}, false);
+  EXPECT_TRUE(all.missing.empty());
+  EXPECT_EQ(json_text(all.json["results"]),
+            json_text(merge_results({}, {one, two, three}, false).json["results"]));
+  EXPECT_EQ(all.json["shards"].size(), 3u);
+  ResultsFile other = shard(2, {"b"});
+  other.json["shard"]["count"] = 4;
+  expect_refusal("shard2", "one split", [&] {
+    merge_results({}, {other, as_earlier(part)}, false);
+  });
+}
+
 TEST(MergeResults, PartsOfAReproduction) {
   const auto part = [](const char* path, const char* sha, const std::vector<std::string>& keys) {
     Json file{{"schema", "heapwood.reproduce/1"},
@@ -188,6 +239,13 @@ TEST(MergeResults, PartsOfAReproduction) {
     EXPECT_EQ(all.json["runs"][one_case["run"].get<std::size_t>()]["started"],
               is_second ? "2" : "1");
   }
+  // More of a part: its run has a later state of the GPU.
+  ResultsFile more = part("2", "abc", {"k2"});
+  more.json["runs"][0]["device_record"] = {{"uuid_hash", "22"}};
+  const Merged again =
+      merge_results(ResultsFile{"all", "heapwood.reproduce/1", all.json}, {more}, false);
+  EXPECT_EQ(again.json["runs"].size(), 2u);
+  EXPECT_EQ(again.json["runs"][0]["device_record"]["uuid_hash"], "22");
   expect_refusal("2", "commit", [&] { merge_results({}, {one, part("2", "def", {"k2"})}, false); });
   const auto with = [](ResultsFile file, const std::vector<std::string>& words) {
     file.json["runs"][0]["argv"] = words;

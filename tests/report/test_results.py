@@ -43,6 +43,17 @@ class Files(unittest.TestCase):
         with self.assertRaises(ResultsError):
             merge([first, content({}, scale="quick")])
 
+    def test_warnings_of_device_records(self):
+        made = content({})
+        self.assertEqual(Results(made).warnings(), [])
+        run = made["runs"][0]
+        made["runs"] += [
+            {**run, "device_record": {"uuid_hash": "1"}},
+            {**run, "device_record": {"warning": "slow"}},
+            {**run, "device_record": {"warning": "slow"}},
+        ]
+        self.assertEqual(Results(made).warnings(), ["slow"])
+
     def test_times_list_the_slowest_cases(self):
         made = content(
             {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "app/measured_device.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <optional>
+
+#include "bench/program/gpu_lock.hpp"
+#include "bench/results/device_record.hpp"
+#include "simt/gpu_address.hpp"
+
+namespace heapwood::app {
+
+void add_measured_device_options(CLI::App& command, bench::DeviceOptions& options, bool with_all) {
+  bench::add_device_options(command, options);
+  if (with_all)
+    command.get_option("--device")
+        ->description(
+            "auto (first usable GPU, else CPU), cuda:N, cpu;\ncuda:all: one process per "
+            "GPU (docs/sweeps.md)");
+  command.add_flag("--wait-for-gpu", options.waits,
+                   "wait while another heapwood measures on the GPU");
+}
+
+simt::DeviceInfo choose_measured_device(const bench::DeviceOptions& options) {
+  const simt::DeviceInfo device = bench::choose_device(options);
+  const char* shares = std::getenv("HEAPWOOD_SHARE_GPU");
+  if (device.id.kind == simt::DeviceKind::cuda && (!shares || !*shares)) {
+    const std::string uuid = simt::gpu_address(device.id.index).uuid;
+    static std::optional<bench::GpuLock> lock;  // until the process ends
+    lock.reset();
+    lock.emplace(device.key,
+                 uuid.empty() ? "cuda-" + std::to_string(device.id.index) : bench::uuid_hash(uuid),
+                 options.waits);
+  }
+  bench::begin_device_record(device);
+  return device;
+}
+
+}  // namespace heapwood::app

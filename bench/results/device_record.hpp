@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The state of the GPU that this process measures on, in every results file (docs/measuring.md,
+// "Device record"). A process measures on one device.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/results/json_report.hpp"
+#include "simt/gpu_record.hpp"
+
+namespace heapwood::bench {
+
+// Begins the record of this process: takes the first sample. Nothing for the CPU.
+void begin_device_record(const simt::DeviceInfo& device);
+// With a record that has begun; nullopt: none.
+void begin_device_record(const simt::DeviceInfo& device, std::optional<simt::GpuRecord> record);
+
+// Takes a sample and returns the record so far; null if none was begun for this device.
+Json device_record(const simt::DeviceInfo& device);
+// Results of an earlier process stay in a file with this report: the record will contain that
+// process's, too.
+void keep_earlier_record(const Json& report);
+
+// One line if the GPU was slower than its settings allow.
+void warn_if_throttled();
+
+// 16 hexadecimal digits that tell GPUs apart without telling their numbers; "" of "".
+std::string uuid_hash(const std::string& uuid);
+
+// The device records in a results file: its own or those of its shards or runs.
+std::vector<const Json*> device_records_in(const Json& report);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The state of a GPU as the NVIDIA Management Library (NVML) reports it. The library comes with the
+// driver and is loaded at run time. Without it, and for each of its functions that is missing,
+// fails or returns a value that no GPU can have, the figures are absent.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heapwood::simt {
+
+// What may hold a GPU's clocks below those that it was set to, as NVML counts the time.
+inline constexpr std::size_t clock_limits = 4;
+inline constexpr const char* clock_limit_names[clock_limits] = {"power", "thermal", "board_limit",
+                                                                "reliability"};
+
+// What does not change while a program measures.
+struct GpuSetup {
+  std::string driver_version;  // "580.82.07"; "" if unknown
+  std::string uuid;            // of the GPU, also if CUDA sees a MIG instance of it
+  std::optional<bool> mig, ecc;
+  std::optional<double> power_limit_w;
+};
+
+// The state at one moment.
+struct GpuSample {
+  std::optional<unsigned> sm_clock_mhz, memory_clock_mhz, temperature_c;
+  std::optional<unsigned> performance_state;  // 0 (fastest) to 15
+  std::optional<double> power_w;
+  // Known only if NVML lists this process: in a container it may list none, or other numbers.
+  std::optional<unsigned> other_processes;
+  std::optional<std::uint64_t> clock_reasons;  // bits, see clock_reason_names()
+  // Since the driver was loaded, in nanoseconds.
+  std::array<std::optional<std::uint64_t>, clock_limits> limited_ns;
+};
+
+// Names of the reasons why clocks are as they are: "idle", "software power cap".
+std::vector<std::string> clock_reason_names(std::uint64_t reasons);
+// Those that mean that the GPU is slower than its settings allow: power, heat, faults.
+std::uint64_t throttle_reasons(std::uint64_t reasons);
+
+class Nvml {
+ public:
+  using Device = void*;
+
+  // A library by this name or path, without one if it cannot be loaded or initialized.
+  explicit Nvml(const std::string& library);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  // That of the driver, or the path in the environment variable HEAPWOOD_NVML ("": none). Loaded at
+  // the first call.
+  static const Nvml& of_this_process();
+
+  bool is_loaded() const { return is_loaded_; }
+  // nullptr if there is none.
+  Device find(const std::string& pci_bus_id) const;
+  // Of a device that find() returned.
+  GpuSetup setup(Device device) const;
+  GpuSample sample(Device device) const;
+
+ private:
+  // nullptr: the library does not have this function.
+  struct Functions;
+  std::optional<unsigned> count_other_processes(Device device) const;
+
+  void* library_ = nullptr;
+  bool is_loaded_ = false;
+  std::unique_ptr<Functions> functions_;
+};
+
+}  // namespace heapwood::simt
