@@ -8,6 +8,8 @@
 #     wheels    Python packages: scripts/fetch_nvcc.sh and the page of `make report`
 #     viewer    heapwood-view and its tests
 #     browser   the tests of the page
+#     fuzz      clang with libFuzzer: scripts/fuzz.sh
+#     faults    strace: tests/faults/
 set -euo pipefail
 
 packages=()
@@ -22,7 +24,10 @@ for purpose in "${@:-build}"; do
                  xdotool) ;;
     wheels) packages+=(python3-venv) ;;
     browser) packages+=(python3-venv chromium) ;;
-    *) echo "setup: error: purpose '$purpose': expected build, check, viewer, wheels or browser" >&2
+    fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
+    faults) packages+=(strace) ;;
+    *) echo "setup: error: purpose '$purpose': expected build, check, viewer, wheels, browser," \
+            "fuzz or faults" >&2
        exit 2 ;;
   esac
 done
