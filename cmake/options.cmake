@@ -13,6 +13,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${heapwood_BINARY_DIR}/bin)
 option(BUILD_TESTING "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HEAPWOOD_WERROR "Treat warnings as errors" OFF)
 set(HEAPWOOD_SANITIZE "" CACHE STRING "Sanitizers of all targets: 'thread' or 'address,undefined'")
+option(HEAPWOOD_LIBFUZZER "Link the fuzz targets with clang's libFuzzer (preset fuzz)" OFF)
 
 # The tree must be the same on CPU and GPU: fused multiply-add only where the source requests it.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
