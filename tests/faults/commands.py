@@ -3,6 +3,7 @@
 disturbed. Used by the other scripts here."""
 import json
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -98,12 +99,16 @@ class Place:
 
     def problem(self, command, environment=None, timeout=60):
         """Runs a command. What is wrong with its outcome, or None."""
+        # A session of its own: strace does not pass its end on to the program.
+        run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
         try:
-            run = subprocess.run(command, env=environment, capture_output=True, timeout=timeout,
-                                 check=False)
+            output, errors = run.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
             return "does not end"
-        return self.fault_of(run.returncode, run.stderr, run.stdout)
+        return self.fault_of(run.returncode, errors, output)
 
     def fault_of(self, code, errors, output):
         lines = [line for line in errors.decode(errors="replace").splitlines()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs commands while one system call fails with a plausible error (strace's fault injection): each
-call of each kind with each error, in random order, as far as the time allows; the creation of a
-thread, too. Each run must end with a result or with one error line and its exit code, and leave a
+call of each kind with each error, alone or with all later ones, in random order, as far as the time
+allows; the creation of a thread, too. Each run must end with a result or with one error line and its exit code, and leave a
 file that is whole.
 
     tests/faults/system_calls.py HEAPWOOD [SECONDS_PER_COMMAND [SEED]]
@@ -93,8 +93,11 @@ def main():
     for name in COMMANDS:
         command = place.prepare(name)
         before, total = calls(command)
-        points = [(call, at, error) for call, count in total.items()
-                  for at in range(before[call] + 1, count + 1) for error in ERRORS[call]]
+        # If all writes failed, there could be no error line; interrupted calls are repeated.
+        points = [(call, f"{at}{rest}", error) for call, count in total.items()
+                  for at in range(before[call] + 1, count + 1) for error in ERRORS[call]
+                  for rest in ("", "+")
+                  if not rest or call != "write" and error != "EINTR"]
         random.shuffle(points)
         start, tried = time.monotonic(), 0
         for call, at, error in points:
