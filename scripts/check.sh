@@ -51,6 +51,8 @@ step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMake
 step "conventions" bash tests/structure/conventions.sh .
 step "words" bash tests/structure/words.sh .
 step "links" bash tests/structure/links.sh .
+step "requirements" bash tests/structure/requirements.sh .
+step "testing.md" bash tests/structure/testing.sh .
 step "tables of the documents" bash tests/structure/tables.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++
