@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs commands while one system call fails with a plausible error (strace's fault injection): each
 call of each kind with each error, alone or with all later ones, in random order, as far as the time
-allows; the creation of a thread, too. Each run must end with a result or with one error line and its exit code, and leave a
-file that is whole.
+allows; the creation of a thread, too. Each run must end with a result or with one error line and
+its exit code, and leave a file that is whole.
 
     tests/faults/system_calls.py HEAPWOOD [SECONDS_PER_COMMAND [SEED]]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trees are bounded on every mesh: refs per triangle, moved refs and the memory in use at once, on
-// families of meshes made to break one of these bounds. Also, large nodes without a good first split are split.
+// families of meshes made to break one of these bounds. Also, large nodes without a good first
+// split are split.
 //
 // HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 250 to 5,000).
 #include <cstdlib>
