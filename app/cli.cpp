@@ -102,7 +102,8 @@ std::string empty_option(const CLI::App& command) {
   return "";
 }
 
-int parse_and_run(int argc, char** argv) {
+// Without `acts`, ends before the command's action.
+int parse_and_run(int argc, char** argv, bool acts) {
   CLI::App app{
       "Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a "
       "parameter.",
@@ -141,15 +142,16 @@ int parse_and_run(int argc, char** argv) {
   }
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
+  if (!acts) return static_cast<int>(Exit::done);
   bench::install_signal_handlers(on_signal);
   const ThrottlingWarning warning;
   const Exit exit = bench::with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
 
-int run_and_report(int argc, char** argv) {
+int run_and_report(int argc, char** argv, bool acts) {
   try {
-    return parse_and_run(argc, argv);
+    return parse_and_run(argc, argv, acts);
   } catch (const Error& error) {
     return fail(error.exit(), error.what());
   } catch (const std::bad_alloc&) {
@@ -167,10 +169,12 @@ int run(int argc, char** argv) {
   bench::ignore_write_signals();
   try {
     bench::prepare_for_lack_of_memory();
-    return run_and_report(argc, argv);
+    return run_and_report(argc, argv, true);
   } catch (const std::bad_alloc&) {  // also of the report
     return bench::out_of_memory();
   }
 }
+
+int check(int argc, char** argv) { return run_and_report(argc, argv, false); }
 
 }  // namespace heapwood::app

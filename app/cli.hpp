@@ -9,4 +9,7 @@ namespace heapwood::app {
 // signal ends the process.
 int run(int argc, char** argv);
 
+// As run(), but ends before the command's action: for tests of the command line itself.
+int check(int argc, char** argv);
+
 }  // namespace heapwood::app

@@ -17,6 +17,7 @@ if(HEAPWOOD_PYTHON)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the module contains the libraries
 endif()
 set(HEAPWOOD_SANITIZE "" CACHE STRING "Sanitizers of all targets: 'thread' or 'address,undefined'")
+option(HEAPWOOD_LIBFUZZER "Link the fuzz targets with clang's libFuzzer (preset fuzz)" OFF)
 
 # The tree must be the same on CPU and GPU: fused multiply-add only where the source requests it.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

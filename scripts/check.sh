@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks format, spelling, conventions, words, links, tables and headers, and runs clang-tidy. `make
-# check` calls it.
+# Checks format, spelling, conventions, words, links, pinned packages, tables and headers, and runs
+# clang-tidy. `make check` calls it.
 #   scripts/check.sh            everything
 #   scripts/check.sh quick      the checks that take seconds: without clang-tidy and the compilation
 #                               of each header by itself
@@ -51,6 +51,8 @@ step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMake
 step "conventions" bash tests/structure/conventions.sh .
 step "words" bash tests/structure/words.sh .
 step "links" bash tests/structure/links.sh .
+step "requirements" bash tests/structure/requirements.sh .
+step "testing.md" bash tests/structure/testing.sh .
 step "tables of the documents" bash tests/structure/tables.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs nvcc and its dependencies into build/nvcc from NVIDIA's wheels on PyPI (about 105 MB).
-# The version is the driver's CUDA version (13.0 without a driver): a driver rejects programs that
-# were compiled by a newer CUDA version.
-# Limit: CUDA 13 and later. The wheels of CUDA 12 contain ptxas, but no nvcc.
+# pip checks each file against the hashes in nvcc_requirements.txt. They are those of CUDA 13.0,
+# whose programs run with every driver for CUDA 13 and later.
+# Limit: the wheels of CUDA 12 contain ptxas, but no nvcc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,24 +12,23 @@ fail() { echo "fetch_nvcc: $*" >&2; exit 1; }
 # nvidia-smi prints "CUDA Version: 13.0" ("CUDA UMD Version" in later drivers).
 version=$(nvidia-smi 2> /dev/null |
           sed -nE 's/.*CUDA (UMD )?Version *: *([0-9]+\.[0-9]+).*/\2/p' | head -n 1 || true)
-version=${version:-13.0}
-major=${version%.*} minor=${version#*.}
-(( major >= 13 )) ||
-  fail "the driver supports CUDA $version, but PyPI has nvcc 13.0 and later only:" \
+major=13
+version=${version:-$major.0}
+(( ${version%.*} >= major )) ||
+  fail "the driver supports CUDA $version, but PyPI has nvcc $major.0 and later only:" \
        "update the driver, or install nvcc $version"
 
 wheels=build/nvcc-wheels
 scripts/setup.sh wheels
-echo "fetch_nvcc: nvcc for CUDA $version from PyPI into build/nvcc"
+echo "fetch_nvcc: nvcc for CUDA $major.0 from PyPI into build/nvcc"
 rm -rf "$wheels" build/nvcc
 # The system's Python: the package python3-venv serves it, not the Python of a version manager.
 python=/usr/bin/python3
 [[ -x $python ]] || python=python3
 "$python" -m venv "$wheels/venv" || fail "python3 -m venv failed"
-range=">=$major.0,<$major.$((minor + 1))"
-"$wheels/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$wheels" \
-  "nvidia-cuda-nvcc$range" "nvidia-nvvm$range" "nvidia-cuda-crt$range" "nvidia-cuda-runtime$range" \
-  "nvidia-cuda-cccl$range" || fail "pip could not install the wheels of CUDA $version"
+"$wheels/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes \
+  --target "$wheels" --requirement scripts/nvcc_requirements.txt ||
+  fail "pip could not install the wheels of CUDA $major.0"
 rm -rf "$wheels/venv"
 toolkit=$wheels/nvidia/cu$major
 ln -sfn lib "$toolkit/lib64"  # where nvcc and CMake also look

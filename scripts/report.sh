@@ -28,7 +28,8 @@ install_python_packages() {
     return 1
   fi
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "${@/#/--requirement=}" || {
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+    "${@/#/--requirement=}" || {
     echo "error: pip could not install the packages of $*; the page needs them" >&2
     return 1
   }

@@ -8,6 +8,9 @@
 #     wheels    Python packages: scripts/fetch_nvcc.sh and the page of `make report`
 #     viewer    heapwood-view and its tests
 #     browser   the tests of the page
+#     python    the Python package and its tests: python/test.sh
+#     fuzz      clang with libFuzzer: scripts/fuzz.sh
+#     faults    strace: tests/faults/
 set -euo pipefail
 
 packages=()
@@ -22,7 +25,11 @@ for purpose in "${@:-build}"; do
                  xdotool) ;;
     wheels) packages+=(python3-venv) ;;
     browser) packages+=(python3-venv chromium) ;;
-    *) echo "setup: error: purpose '$purpose': expected build, check, viewer, wheels or browser" >&2
+    python) packages+=(python3-venv python3-dev) ;;
+    fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
+    faults) packages+=(strace) ;;
+    *) echo "setup: error: purpose '$purpose': expected build, check, viewer, wheels, browser," \
+            "python, fuzz or faults" >&2
        exit 2 ;;
   esac
 done

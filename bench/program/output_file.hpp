@@ -9,8 +9,8 @@
 
 namespace heapwood::bench {
 
-// Writes to a file without a name in the same folder, which then takes the other's name, its
-// permissions and its owner. A killed process leaves the old file and nothing else.
+// Writes to a file without a name in the same folder, which then takes the other's name,
+// permissions and owner. A killed process leaves the old file, and at most a name ending in .tmp.
 //
 // Written in place instead: pipes, devices and the file that standard output or standard error is
 // redirected to; files with further hard links, another owner's, and those in a read-only folder.

@@ -174,7 +174,7 @@ class TaskQueue {
   }
 
   // Adds pending units, which must finish before the build ends. relaxed: the caller holds a unit
-  // itself or, in trim(), is the only warp with work, so no other warp can end the build meanwhile.
+  // itself, so no other warp can end the build meanwhile.
   SIMT_INLINE void add_pending(std::uint32_t units) const {
     simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed);
   }
@@ -210,9 +210,10 @@ class TaskQueue {
   // The functions below marked SIMT_OUTLINE are called, not inlined: they run rarely, and kernels
   // are short of instruction cache.
 
-  // For the warp that finishes the last unit while nodes are deferred: every warp,
-  // including this one, gets a unit in which it releases its cached memory. All lanes call. False:
-  // they have already done so, or the queue has no space.
+  // For the warp that finishes the last unit while nodes are deferred: every warp, including this
+  // one, gets a unit in which it releases its cached memory. All lanes call. False: they have
+  // already done so, or another warp has taken the last deferred node meanwhile and ended the
+  // build. If the queue has no space, only the caller gets a unit.
   template <class Warp>
   static SIMT_OUTLINE bool trim(TaskQueue queue, Warp warp) {
     bool trims = false;
@@ -220,15 +221,16 @@ class TaskQueue {
       const simt::atomic_ref<std::uint32_t> trimmed(queue.counters_->trimmed);
       trims = trimmed.load(simt::relaxed) == 0;  // relaxed, here and below: ordered by the units
       trimmed.store(trims ? 1 : 0, simt::relaxed);
-      if (trims) queue.add_pending(warp.workers());
+      trims = trims && queue.add_pending_unless_ended(warp.workers());
     }
     if (!warp.any(trims)) return false;
     if (queue.push_shared(warp, WorkKind::trim, 0, warp.workers() - 1)) return true;
+    // The caller keeps its own unit: the other units may have been the last ones, so some warp must
+    // still finish one.
     if (warp.lane() == 0) {
-      simt::global_ref(queue.counters_->pending).fetch_sub(warp.workers(), simt::relaxed);
-      simt::atomic_ref<std::uint32_t>(queue.counters_->trimmed).store(0, simt::relaxed);
+      simt::global_ref(queue.counters_->pending).fetch_sub(warp.workers() - 1, simt::relaxed);
     }
-    return false;
+    return true;
   }
   // Makes some warp retry a deferred node, if the ring has space. All lanes call.
   template <class Warp>
@@ -265,6 +267,17 @@ class TaskQueue {
 
  private:
   static constexpr std::uint64_t one_deferred = std::uint64_t{1} << 32;
+
+  // Adds pending units on behalf of a warp that holds none. False: the build has ended. One lane
+  // calls.
+  SIMT_INLINE bool add_pending_unless_ended(std::uint32_t units) const {
+    const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
+    std::uint64_t seen = pending.load(simt::relaxed);
+    do {
+      if (seen == 0) return false;  // neither a unit nor a deferred node
+    } while (!pending.compare_exchange_weak(seen, seen + units, simt::relaxed, simt::relaxed));
+    return true;
+  }
 
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
   SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The mesh with its materials, and in the middle of its first animation. Buffers and textures are
 // in the file itself: the fuzzer runs in an empty folder.
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_gltf.cpp scenes/{gltf*,texture_files,mesh,file,exact_math}.cpp \
-//     geometry/picture_file.cpp -o fuzz_gltf && \
-//     ./fuzz_gltf -max_len=65536 -max_total_time=60 -rss_limit_mb=1024
 #include <span>
 
 #include "scenes/gltf_animation.hpp"

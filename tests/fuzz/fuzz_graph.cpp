@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The first byte chooses the reader; the rest is the file. It gives a valid graph of bounded size
 // or Error{Exit::scene} with a one-line text; otherwise the process aborts.
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_graph.cpp workloads/graph/{read_*,builder}.cpp -o fuzz_graph && \
-//     ./fuzz_graph -max_len=4096 -max_total_time=60 -rss_limit_mb=1024 -malloc_limit_mb=64
 #include <cstdlib>
 #include <string_view>
 

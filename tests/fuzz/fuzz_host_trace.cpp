@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each input is either rejected with a one-line error or gives a trace that survives being written
 // and read again.
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_host_trace.cpp host_alloc/trace.cpp -o fuzz_host_trace && \
-//     ./fuzz_host_trace -max_total_time=60
 #include <cstdlib>
 
 #include "host_alloc/trace.hpp"

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each input is rejected with a one-line error, or gives a trace that can be planned and that
 // survives being written and read again.
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION tests/fuzz/fuzz_program_trace.cpp \
-//     alloc/recording/trace_file.cpp workloads/program_trace/{replay_plan,trace_summary}.cpp \
-//     -o fuzz_program_trace && ./fuzz_program_trace -max_len=4096 -max_total_time=60 \
-//     -rss_limit_mb=1024
 #include <cstdlib>
 
 #include "alloc/recording/trace_file.hpp"

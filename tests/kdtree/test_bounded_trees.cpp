@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Trees are bounded on every mesh: refs per triangle and moved refs, on families of meshes made to
-// break one of these bounds. Also, large nodes without a good first split are split.
+// Trees are bounded on every mesh: refs per triangle, moved refs and the memory in use at once, on
+// families of meshes made to break one of these bounds. Also, large nodes without a good first
+// split are split.
 //
 // HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 250 to 5,000).
 #include <cstdlib>
@@ -27,7 +28,9 @@ std::vector<std::uint32_t> sizes() {
 class BoundedTrees : public ::testing::TestWithParam<Family> {};
 
 // The work of a build is moving refs: each array that it requests is filled once. 300 refs per
-// triangle are about six times what the build of a statue moves.
+// triangle are about six times what the build of a statue moves. In use at once are the arrays of
+// nodes that are not split yet, and the children of those that are being split: twice the refs that
+// a tree may have.
 TEST_P(BoundedTrees, RefsAndWorkAreBounded) {
   for (const std::uint32_t n : sizes()) {
     SCOPED_TRACE(n);
@@ -38,6 +41,9 @@ TEST_P(BoundedTrees, RefsAndWorkAreBounded) {
     EXPECT_LE(
         static_cast<double>(want.total_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
         300 * triangles);
+    EXPECT_LE(
+        static_cast<double>(want.live_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
+        32 * triangles);
     RecordProperty("refs_per_triangle_" + std::to_string(n),
                    std::to_string(want.built.stats.refs / triangles));
     if (n > 5000) continue;

@@ -2,20 +2,7 @@
 // Compares the closest hits of every traversal with brute force in double precision, on random
 // meshes of many families, scales and offsets.
 //
-// Criterion: for each triangle the test computes in double where the ray meets its plane (Meeting),
-// and bounds the error of a traversal in float there: e = 16 * 2^-24 * (distance from the ray's
-// origin to the triangle's farthest corner) / cosine in distance, and e / (min height) in weights.
-// A hit is certain if its weights and its distance are inside their intervals by more than the
-// error, and possible if they are outside by less. The fast test works in absolute coordinates,
-// whose rounding is added (fast_precision). The watertight test interpolates the distance between
-// the corners: its error in distance is that of a weight times the longest edge, if that is larger.
-// Then
-//
-//   - a ray with a certain hit reports a hit, no farther than the certain one plus both errors;
-//   - the reported hit is possible, and its distance and weights are correct within the errors.
-//
-// Ties (duplicates, coplanar triangles, shared edges) may be decided either way: only the distance
-// is compared.
+// hit_judge.hpp has the criterion.
 //
 // HEAPWOOD_TEST_MESHES is the number of meshes (default 500); scripts/differential.sh runs more.
 // HEAPWOOD_TEST_SEED is the first seed.
@@ -26,7 +13,7 @@
 
 #include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
-#include "tests/render/double_reference.hpp"
+#include "tests/render/hit_judge.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -196,78 +183,6 @@ Case make_case(std::uint64_t seed) {
   return test;
 }
 
-// The error bounds of a traversal.
-struct Precision {
-  double reach = 0;  // extra length whose rounding counts; 0 for tests relative to the triangle
-  bool interpolates = false;  // interpolates distances between the corners
-};
-
-// A Meeting and its error bounds.
-struct Bounded {
-  Meeting at;
-  double distance_error, weight_error;
-
-  Bounded(const Meeting& m, const Ray& ray, const Precision& precision) : at(m) {
-    const double error = 0x1p-20 * (m.ray_length + precision.reach) / m.cosine;
-    weight_error = error / m.min_height;
-    distance_error =
-        (precision.interpolates ? std::max(error, weight_error * m.longest_edge) : error) /
-        length(in_double(ray.direction));
-  }
-  bool certain(const Ray& ray) const {
-    return at.min_weight() > weight_error && at.t > ray.tmin + distance_error &&
-           at.t < ray.tmax - distance_error;
-  }
-  bool possible(const Ray& ray) const {
-    return at.min_weight() > -weight_error && at.t > ray.tmin - distance_error &&
-           at.t < ray.tmax + distance_error;
-  }
-};
-
-struct Sums {
-  std::size_t rays = 0, certain = 0, hits = 0;
-};
-
-// Returns a description of the first hit that violates the criterion, or an empty string.
-std::string judge(const Case& test, const std::vector<Hit>& hits, const Precision& precision,
-                  Sums& sums) {
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    const Ray& ray = test.rays[i];
-    const Hit& hit = hits[i];
-    double latest = HUGE_VAL;
-    std::optional<Bounded> own;
-    for (std::uint32_t k = 0; k < test.soup.triangles.size(); ++k) {
-      const auto meeting = meet(ray, kdtree::corners(test.soup.view(), k));
-      if (!meeting) continue;
-      const Bounded bounded(*meeting, ray, precision);
-      if (bounded.certain(ray)) latest = std::min(latest, meeting->t + bounded.distance_error);
-      if (k == hit.triangle) own = bounded;
-    }
-    const std::string where = test.name + ", ray " + std::to_string(i) + ": ";
-    ++sums.rays;
-    sums.certain += latest < HUGE_VAL;
-    sums.hits += hit.found();
-    if (!hit.found()) {
-      if (latest < HUGE_VAL) return where + "missed a hit at " + std::to_string(latest);
-      continue;
-    }
-    if (!own) return where + "hit a triangle without area, or parallel to the ray";
-    if (!own->possible(ray))
-      return where + "hit a triangle that it misses by " + std::to_string(-own->at.min_weight());
-    if (!(std::fabs(hit.t - own->at.t) <= own->distance_error)) {
-      return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->at.t);
-    }
-    if (!(hit.t <= latest + own->distance_error)) {
-      return where + "hit at " + std::to_string(hit.t) + " behind one at " + std::to_string(latest);
-    }
-    if (!(std::max(std::fabs(hit.u - own->at.u), std::fabs(hit.v - own->at.v)) <=
-          own->weight_error)) {
-      return where + "weights differ by more than " + std::to_string(own->weight_error);
-    }
-  }
-  return "";
-}
-
 // Traces on the CPU, one ray at a time, without packets.
 template <class Intersection>
 std::vector<Hit> trace_scalar(const Case& test) {
@@ -301,7 +216,8 @@ TEST(Differential, ClosestHitsAreThoseOfBruteForce) {
     const Precision fast = fast_precision(test), watertight{0, true};
     const auto check = [&](const char* traversal, const std::vector<Hit>& hits,
                            const Precision& precision) {
-      const std::string error = judge(test, hits, precision, sums);
+      const std::string error =
+          judge(test.name, test.soup.view(), test.rays, hits, precision, sums);
       if (error.empty()) return;
       ++wrong;
       ADD_FAILURE() << traversal << ": " << error;

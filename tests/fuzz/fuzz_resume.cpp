@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The results file that bench --resume continues. It is rejected with a one-line error, or gives
+// results of which a new file is made that reads back.
+#include <cstdlib>
+
+#include "bench/earlier_results.hpp"
+#include "bench/results/bench_table.hpp"
+#include "registry/registry.hpp"
+#include "simt/error.hpp"
+#include "tests/fuzz/input_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace heapwood;
+  static const fuzz::InputFile file;
+  static const bench::BenchJob job = [] {
+    bench::BenchJob made;
+    made.scenes = {"statue:1k"};
+    made.allocators = {registry::find("atomic"), registry::find("heapwood")};
+    made.settings.pool = bench::parse_pool("1M");
+    made.settings.runs = 2;
+    made.settings.builder = bench::Builder::both;
+    made.device = simt::find_device("cpu", 2);
+    made.device.name = "CPU";
+    return made;
+  }();
+  file.set(data, size);
+  try {
+    const bench::EarlierResults earlier = bench::read_earlier_results(file.path(), job);
+    bench::Json report =
+        bench::bench_report({"heapwood"}, job.device, earlier.reused, earlier.others);
+    bench::keep_better(report, earlier.remeasured);
+    const std::string text = bench::json_text(report);
+    if (!bench::same(bench::Json::parse(text), report)) std::abort();
+    for (const bench::Result& result : earlier.reused) {
+      if (bench::result_from_json(bench::to_json(result)).allocator != result.allocator)
+        std::abort();
+    }
+  } catch (const Error& error) {
+    if (!fuzz::is_one_line(error.what())) std::abort();
+  }
+  return 0;
+}
