@@ -15,8 +15,11 @@ HOLDS, FAILS, OPEN, SUBSTITUTED = "holds", "does not hold", "undecided", "not te
 LISTS = ("cmalloc-published", "cfmalloc-published", "cmmalloc-published", "cfmmalloc-published")
 CMALLOC, CFMALLOC, CMMALLOC, CFMMALLOC = LISTS
 FDG = "fdg-published"  # with superblocks from CudaMalloc
+HALLOC = "halloc-builtin"  # in builds: large requests go to CudaMalloc
 # The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
+# The same in builds, which have large requests.
+REGEFF_BUILDS = ("cuda", "scatter", HALLOC, *LISTS)
 PAGES = ("ouroboros-p-s", "ouroboros-p-va", "ouroboros-p-vl")
 CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")
 
@@ -83,6 +86,16 @@ needs_lists = unless_measured(
     *LISTS,
     reason="CMalloc and its variants are redesigned here, and their published forms"
     " (cmalloc-published, ...) were not measured",
+)
+needs_halloc = unless_measured(
+    HALLOC,
+    reason="in builds large requests of Halloc go to a buddy system, and halloc-builtin was not measured",
+)
+needs_lists_and_halloc = unless_measured(
+    *LISTS,
+    HALLOC,
+    reason="the published forms of CMalloc and its variants, or Halloc with CudaMalloc (halloc-builtin), were not"
+    " measured",
 )
 needs_fdg = unless_measured(
     FDG, reason="FDGMalloc takes its superblocks from the pool here, not from CudaMalloc"

@@ -182,7 +182,8 @@ std::vector<ReproduceItem> regeff() {
                 .runs = 1,
                 .only = "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,"
                         "cmalloc-published,cfmalloc-published,cmmalloc-published,"
-                        "cfmmalloc-published,scatter,halloc,ouroboros-p-s,heapwood,cuda",
+                        "cfmmalloc-published,scatter,halloc,halloc-builtin,ouroboros-p-s,"
+                        "heapwood,cuda",
                 .requests_of_all = false,
                 .time_factor = 2})}},
       {"regeff-t4-pages", "RegEff", "Table 4, page sizes",
@@ -392,8 +393,8 @@ std::vector<ReproduceItem> others() {
                 kdtree::RefKind::clipped,
                 "auto",
                 5,
-                "atomic,awmalloc-safe,cfmmalloc,cfmalloc-published,cfmmalloc-published,scatter,"
-                "halloc,ouroboros-p-s,heapwood",
+                "atomic,awmalloc-safe,cfmmalloc,cmalloc-published,cfmalloc-published,"
+                "cmmalloc-published,cfmmalloc-published,halloc-builtin,scatter-builtin,heapwood",
                 true})}},
       {"own-slowdown",
        "Heapwood",

@@ -16,6 +16,7 @@ LABELS = {
     "cfmmalloc-published": "CFMMalloc as published",
     "scatter": "ScatterAlloc",
     "halloc": "Halloc",
+    "halloc-builtin": "Halloc (malloc)",
     "fdg": "FDGMalloc",
     "fdg-published": "FDGMalloc as published",
     "cuda": "CudaMalloc",

@@ -124,7 +124,7 @@ class Claims(unittest.TestCase):
                             f"build {s}",
                             {"scene": s},
                             [
-                                row("halloc", [5], median_ms=5),
+                                row("halloc-builtin", [5], median_ms=5),
                                 *(row(a, [cmalloc], median_ms=cmalloc) for a in LISTS),
                             ],
                         )

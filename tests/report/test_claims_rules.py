@@ -13,6 +13,7 @@ from report.claims import (
     CMMALLOC,
     FAILS,
     FDG,
+    HALLOC,
     HOLDS,
     LISTS,
     OPEN,
@@ -276,14 +277,20 @@ class Builds(Rules):
         self.expect("build-scatter-lists", (OPEN, made(2, 3)))
 
     def test_halloc_with_the_devices_malloc(self):
-        def made(halloc, large):
-            return joined(
-                self.table("regeff-t4", {a: 1 for a in LISTS}),
-                self.table("regeff-t4", {"halloc": halloc}, settings={"large": large}),
-            )
+        def made(halloc, name):
+            return self.table("regeff-t4", {**{a: 1 for a in LISTS}, name: halloc})
 
-        self.both("build-halloc-lists", made(2, "builtin"), made(1, "builtin"))
-        self.expect("build-halloc-lists", (SUBSTITUTED, made(2, "buddy")))
+        self.both("build-halloc-lists", made(2, HALLOC), made(1, HALLOC))
+        self.both("build-20-lists", made(2, HALLOC), made(0.5, HALLOC))
+        for name in ("build-halloc-lists", "build-20-lists"):
+            self.expect(name, (SUBSTITUTED, made(2, "halloc")))
+
+    def test_halloc_where_the_pool_is_large(self):
+        def made(halloc, name=HALLOC):
+            return self.table("regeff-t3", {"scatter": 2, name: halloc})
+
+        self.both("build-halloc-small", made(1), made(3))
+        self.expect("build-halloc-small", (SUBSTITUTED, made(1, "halloc")))
 
     def test_internal_fragmentation_of_recordings(self):
         def made(internal):
@@ -298,7 +305,7 @@ class Builds(Rules):
         self.both("internal-build", made(0.005), made(0.2))
 
     @staticmethod
-    def two_builders(single, per_level=3, used=10, peak=10, allocator="scatter"):
+    def two_builders(single, per_level=3, used=10, peak=10, allocator=CFMALLOC):
         return cases(
             "own-builder",
             (
@@ -324,8 +331,8 @@ class Builds(Rules):
 
     def test_single_kernel(self):
         self.both("single-kernel", self.two_builders(2), self.two_builders(2.9))
-        # Heapwood is none of the paper's allocators.
-        self.expect("single-kernel", (OPEN, self.two_builders(1, allocator="heapwood")))
+        for redesigned in ("heapwood", "cfmmalloc"):
+            self.expect("single-kernel", (OPEN, self.two_builders(1, allocator=redesigned)))
         self.both(
             "single-kernel-memory", self.two_builders(1, used=12), self.two_builders(1, used=30)
         )
@@ -443,7 +450,7 @@ class Ouroboros(Rules):
 
 class Bulk(Rules):
     @staticmethod
-    def semaphores(*points):
+    def semaphores(*points, variant="published"):
         def samples(value):
             return [value * 0.99, value, value * 1.01] if value else []
 
@@ -454,7 +461,7 @@ class Bulk(Rules):
                     {"threads": threads},
                     [
                         row(name, samples(value), status="ok" if value else "failed")
-                        for name, value in (("counting", counting), ("bulk", bulk))
+                        for name, value in (("counting", counting), (variant, bulk))
                     ],
                 )
                 for threads, counting, bulk in points
@@ -474,6 +481,9 @@ class Bulk(Rules):
         self.expect("bulk-peak", (OPEN, self.semaphores((1024, 2, 1), (4096, 5, None))))
         # The peak of the bulk semaphore does not need the counting one.
         self.expect("bulk-peak", (HOLDS, self.semaphores((1024, 2, 1), (4096, None, 8))))
+        redesigned = self.semaphores((1024, 2, 1), variant="bulk")
+        self.expect("bulk-semaphore", (SUBSTITUTED, redesigned))
+        self.expect("bulk-peak", (SUBSTITUTED, redesigned))
 
     @staticmethod
     def rates(bulk, refused=None, capacity=None, cuda_refused=0):
