@@ -79,7 +79,7 @@ class List {
   // MAX_FRAG of the paper: a chunk with this many times the units is split.
   static constexpr std::uint32_t max_fragmentation = 2;
   // How often a walk that meets a merged chunk begins again before it goes past such chunks.
-  static constexpr std::uint32_t max_polls = 4;
+  static constexpr std::uint32_t max_polls = 64;
   static constexpr std::uint32_t hops_per_draw = 8, own_draws = 16, max_draws = 32;
 
   using Headers = Form<storage>;
@@ -233,6 +233,8 @@ class List {
       if (result == Result::refused || thread.aborted()) return nullptr;
       if (result == Result::merged_chunk) {
         ++polls;
+        // As in a long wait: the walkers that the grace period waits for need the processor.
+        thread.pause(turn + 64);
       } else if (!refusing) {
         refusing = true;
         continue;
