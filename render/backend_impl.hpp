@@ -67,6 +67,8 @@ struct BackendOf {
         case Mode::shaded:
           return coloured ? launch(Shaded{}, colours) : launch(Shaded{}, view);
         case Mode::path:
+          if (scene.environment.texels != nullptr)
+            return launch(PathTraced{}, SurroundedView<Intersection>{colours, scene.environment});
           return coloured ? launch(PathTraced{}, colours) : launch(PathTraced{}, view);
         case Mode::ao:
           return launch(Occlusion{}, view);
