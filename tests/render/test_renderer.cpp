@@ -178,7 +178,7 @@ TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
   };
   for (const unsigned rays : {0u, 1u, 11u}) compare_films(clay, 3, rays);
   compare_films(coloured, 1, 16);
-  compare_films(coloured, 200, 1);
+  compare_films(coloured, 130, 1);
 }
 
 // As in an animation: a camera ray and a shadow ray per pixel.
