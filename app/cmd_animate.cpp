@@ -32,9 +32,11 @@ constexpr const char* animate_examples = R"(Examples:
   heapwood animate explode:1m --size 1920x1080 --allocators atomic,heapwood,cfmmalloc
   heapwood animate horse_###.obj --keep-pool --json horse.json --resume
   heapwood animate a.ply..b.ply:120 --frames 120 --allocators heapwood -o frame_###.png
+  heapwood animate fox.glb:Run --frames 60 --allocators heapwood --video fox.mp4
   heapwood animate cloth --frames 120 --allocators heapwood --video cloth.mp4
 A moving scene is a name from 'heapwood list scenes', numbered OBJ or PLY files
-(# stands for a digit), or two meshes with the same triangles.)";
+(# stands for a digit), two meshes with the same triangles, or a glTF file with an
+animation.)";
 
 struct AnimateCommand {
   std::string scene, allocators = "all", trace = "shaded", format = "table";

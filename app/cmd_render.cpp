@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: builds a tree and renders the scene to a PNG file.
+// heapwood render: builds a tree and renders the scene to a PNG or EXR file, or along a camera path
+// to numbered PNG files and a video.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/commands.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "bench/animate_video.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/input_file.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_camera.hpp"
+#include "render/auto_light.hpp"
+#include "render/camera_path.hpp"
+#include "render/exr.hpp"
 #include "render/renderer.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::app {
 
@@ -25,6 +36,8 @@ constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
   heapwood render helmet.gltf -o helmet.png --mode path --spp 16 --denoise
+  heapwood render helmet.gltf -o helmet.exr --mode path --environment sky --tone filmic
+  heapwood render atrium -o frame_###.png --path flight.txt --video flight.mp4
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
 The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --camera before it,
@@ -32,7 +45,8 @@ or as the line of model.camera beside model.obj, it makes the same picture again
 
 struct RenderCommand {
   std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
-  std::string material = "scene";
+  std::string material = "scene", environment, tone = "standard", path, video;
+  double frames_per_second = 30;
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false, denoise = false;
@@ -48,20 +62,101 @@ void check_usage(const RenderCommand& command) {
                 "OBJ, PLY or glTF file; "
                 "see 'heapwood list scenes'");
   }
-  if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
+  if (command.output.empty() && command.video.empty())
+    throw Error(Exit::usage, "render: no output file: add -o FILE.png");
+  if (command.path.empty() && !command.video.empty())
+    throw Error(Exit::usage, "--video: a still picture has no frames: add --path FILE");
+  if (!command.path.empty()) {
+    if (!command.output.empty()) bench::picture_path(command.output, 0);
+    if (!command.camera.camera.empty())
+      throw Error(Exit::usage, "--camera and --path: use one of the two");
+  }
   // Reports wrong values before the tree is built.
   bench::check_camera(command.camera);
-  render::parse_mode(command.mode);
+  const render::Mode mode = render::parse_mode(command.mode);
+  if (!command.environment.empty() && mode != render::Mode::path)
+    throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
+  if (command.tone != "standard" && command.tone != "filmic") {
+    throw Error(Exit::usage,
+                "tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
+  }
   if (command.material != "scene" && command.material != "clay") {
     throw Error(Exit::usage,
                 "material '" + bench::one_line(command.material) + "': expected scene or clay");
   }
 }
 
+std::string read_input(const std::string& path) {
+  std::optional<std::string> text = bench::read_text(path, Exit::scene);
+  if (!text) throw Error(Exit::scene, bench::one_line(path) + ": no such file");
+  return std::move(*text);
+}
+
+// The frames of a path, one per 1/rate of a second from the first key to the last.
+std::vector<render::Camera> cameras_of(const render::CameraPath& path, double rate, unsigned up,
+                                       const scenes::Mesh& mesh, const std::string& source) {
+  constexpr double max_frames = 100'000;
+  const double steps = std::floor(path.duration() * rate + 1e-6);
+  if (!(steps < max_frames)) {
+    throw Error(Exit::scene, fmt::format("{}: at {:g} frames/s the path has more than {} frames",
+                                         bench::one_line(source), rate, max_frames));
+  }
+  std::vector<render::Camera> cameras;
+  for (unsigned frame = 0; frame <= steps; ++frame) {
+    cameras.push_back(path.at(frame / rate, up, mesh.origin));
+    try {
+      render::make_frame(cameras.back(), 1, 1);
+    } catch (const Error& error) {
+      throw Error(Exit::scene, fmt::format("{}: {:g} s after the first key: {}",
+                                           bench::one_line(source), frame / rate, error.what()));
+    }
+  }
+  return cameras;
+}
+
+// Light and exposure are those of the first frame.
+void render_frames(const RenderCommand& command, render::RenderJob job, const render::Scene& scene,
+                   const std::vector<render::Camera>& cameras, bench::Progress& progress,
+                   const std::string& name) {
+  std::optional<bench::VideoFile> video;
+  if (!command.video.empty())
+    video.emplace(command.video, job.width, job.height, command.frames_per_second);
+  job.progress = {};
+  for (unsigned frame = 0; frame < cameras.size(); ++frame) {
+    progress.update(frame, cameras.size(), name + ": frames");
+    job.camera = cameras[frame];
+    const render::Film film = render::render_film(job, scene);
+    if (job.exposure == 0) job.exposure = render::exposure_for(film, job.mode);
+    const render::Image image = render::develop(job, film);
+    if (!command.output.empty())
+      bench::OutputFile(bench::picture_path(command.output, frame)).write(render::to_png(image));
+    if (video) video->add(image);
+  }
+  if (video) video->finish();
+}
+
+std::string picture_file(const RenderCommand& command, const render::RenderJob& job,
+                         const render::Scene& scene) {
+  const render::Film film = render::render_film(job, scene);
+  if (scenes::extension_of(command.output) == ".exr") return render::to_exr(film, job.mode);
+  return render::to_png(render::develop(job, film));
+}
+
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
+  std::optional<render::CameraPath> path;
+  if (!command.path.empty())
+    path = render::CameraPath::parse(read_input(command.path), bench::one_line(command.path));
+  std::optional<RadianceMap> radiance;
+  if (!command.environment.empty() && command.environment != "sky") {
+    radiance = render::parse_environment(read_input(command.environment),
+                                         bench::one_line(command.environment));
+  }
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
-  bench::OutputFile file(command.output);
+  // Found out before the work is done whether it can be written.
+  std::optional<bench::OutputFile> file;
+  if (!command.output.empty())
+    file.emplace(path ? bench::picture_path(command.output, 0) : command.output);
   const simt::DeviceInfo device = bench::choose_device(command.device);
   const bool per_level = command.settings.builder == bench::Builder::per_level;
   if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
@@ -96,16 +191,41 @@ Exit render_picture(const RenderCommand& command) {
   job.watertight = command.watertight;
   job.clay = clay;
   job.denoise = command.denoise;
-  job.camera = bench::choose_camera(command.camera, command.scene, scene.mesh(), traced,
+  job.tone = command.tone == "filmic" ? render::Tone::filmic : render::Tone::standard;
+  std::vector<render::Camera> cameras;
+  bench::CameraOptions camera = command.camera;
+  if (path) {
+    const unsigned up = camera.up.empty() ? scene.mesh().up : bench::parse_axis(camera.up);
+    cameras = cameras_of(*path, command.frames_per_second, up, scene.mesh(), command.path);
+    camera.camera = render::to_string(cameras.front(), scene.mesh().origin);
+  }
+  job.camera = bench::choose_camera(camera, command.scene, scene.mesh(), traced,
                                     static_cast<double>(job.width) / job.height);
+  if (path || !command.environment.empty())
+    job.lighting = render::choose_lighting(
+        traced, job.camera, command.environment.empty() && job.mode == render::Mode::path && !clay);
+  std::optional<render::Environment> environment;
+  if (!command.environment.empty()) {
+    if (!radiance) {
+      // A light that the surfaces receive; a lamp in an interior has no direction.
+      radiance = render::make_sky(job.lighting->lamp ? render::Lighting{}.key : job.lighting->key,
+                                  job.camera.up);
+    }
+    environment.emplace(device.id, *radiance, job.camera.up);
+    job.environment = &*environment;
+  }
   job.progress = [&](unsigned done, unsigned spp) {
     progress.update(done, spp, scene.name() + ": samples");
   };
   const auto start = std::chrono::steady_clock::now();
-  const render::Image image = render::render(job, traced);
+  if (path) {
+    file.reset();
+    render_frames(command, job, traced, cameras, progress, scene.name());
+  } else {
+    file->write(picture_file(command, job, traced));
+  }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  file.write(render::to_png(image));
   bench::clear_progress_line();
 
   fmt::print("{}: {} triangles\n{}\n\n", scene.name(), bench::count_text(scene.triangles()),
@@ -117,8 +237,15 @@ Exit render_picture(const RenderCommand& command) {
   fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n",
              bench::figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height,
              job.spp, job.spp == 1 ? "" : "s");
-  fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
-  fmt::print("  picture  {}\n", bench::one_line(command.output));
+  if (path) {
+    fmt::print("  path     {} frames, {:g} per second, {} keys\n", cameras.size(),
+               command.frames_per_second, path->keys());
+  } else {
+    fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
+  }
+  for (const std::string& written : {command.output, command.video}) {
+    if (!written.empty()) fmt::print("  picture  {}\n", bench::one_line(written));
+  }
   return Exit::done;
 }
 
@@ -126,11 +253,14 @@ Exit render_picture(const RenderCommand& command) {
 
 void add_render(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
-  CLI::App* command = app.add_subcommand("render", "render a scene to a PNG file");
+  CLI::App* command = app.add_subcommand("render", "render a scene to a PNG or EXR file");
   command->footer(render_examples);
   command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")
       ->type_name("SCENE");
-  command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
+  command
+      ->add_option("-o,--output", options->output,
+                   "the PNG or EXR (linear) file to write; with --path\nframe_###.png")
+      ->type_name("FILE");
   command
       ->add_option_function<std::string>(
           "--size",
@@ -152,7 +282,22 @@ void add_render(CLI::App& app, Invocation& invocation) {
                    "scene: the scene's own colours, if it has any;\nclay: one colour")
       ->capture_default_str()
       ->type_name("MATERIAL");
+  command
+      ->add_option("--environment", options->environment,
+                   "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky")
+      ->type_name("FILE");
+  command->add_option("--tone", options->tone, "tone curve: standard, filmic")
+      ->capture_default_str()
+      ->type_name("CURVE");
   bench::add_camera_options(*command, options->camera);
+  command->add_option("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`")
+      ->type_name("FILE");
+  command->add_option("--video", options->video, "of a path, by ffmpeg: .mp4 or .webm")
+      ->type_name("FILE");
+  command->add_option("--fps", options->frames_per_second, "frames per second of a path")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 1000.0))
+      ->type_name("N");
   command->add_option("--seed", options->seed, "seed of the samples")
       ->transform(bench::decimal())
       ->capture_default_str()
@@ -171,7 +316,9 @@ void add_render(CLI::App& app, Invocation& invocation) {
   command->callback([options, &invocation] {
     const std::string& scene = options->scene;
     for (const std::string& path : {scene, bench::camera_path(scene)}) invocation.files.reads(path);
-    invocation.files.writes(options->output);
+    for (const std::string& path : {options->path, options->environment})
+      invocation.files.reads(path);
+    for (const std::string& path : {options->output, options->video}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       return render_picture(*options);

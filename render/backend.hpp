@@ -9,6 +9,7 @@
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/tree_order.hpp"
 #include "render/develop.hpp"
+#include "render/environment_view.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "simt/has_cuda.hpp"
@@ -28,6 +29,8 @@ struct SceneData {
   std::uint32_t triangle_count;
   Box bounds;
   MaterialView materials;
+  // Of pictures in mode path. With texels, materials are not null.
+  EnvironmentView environment{};
 };
 
 // Traversal steps summed over rays: inner nodes, leaves including empty ones, triangle tests.

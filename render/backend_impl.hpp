@@ -4,6 +4,7 @@
 
 #include "render/backend.hpp"
 #include "render/kernel.hpp"
+#include "render/serial_shading.hpp"
 
 namespace heapwood::render {
 
@@ -53,10 +54,21 @@ struct BackendOf {
       };
       const bool coloured = !frame.clay && scene.materials.materials != nullptr;
       const ColouredView<Intersection> colours{view, scene.materials};
+      if constexpr (Launcher::Warp::width == 1 &&
+                    std::is_same_v<Intersection, kdtree::FastIntersection>) {
+        if (frame.mode == Mode::shaded && !(coloured && scene.materials.has_holes)) {
+          const auto launch_serial = [&]<class View>(const View& shown) {
+            return launcher.launch(SerialShadedKernel<View>{shown, frame, film, ticket}, 0, limits);
+          };
+          return coloured ? launch_serial(colours) : launch_serial(view);
+        }
+      }
       switch (frame.mode) {
         case Mode::shaded:
           return coloured ? launch(Shaded{}, colours) : launch(Shaded{}, view);
         case Mode::path:
+          if (scene.environment.texels != nullptr)
+            return launch(PathTraced{}, SurroundedView<Intersection>{colours, scene.environment});
           return coloured ? launch(PathTraced{}, colours) : launch(PathTraced{}, view);
         case Mode::ao:
           return launch(Occlusion{}, view);

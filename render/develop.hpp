@@ -14,11 +14,14 @@
 
 namespace heapwood::render {
 
+enum class Tone : std::uint8_t { standard, filmic };
+
 struct Development {
   Mode mode = Mode::shaded;
   double exposure = 1;  // factor on linear light
   double largest = 0;   // end of the colour ramp of heatmap and leaves; 0 = 99.8th percentile
   bool legend = true;   // draw a legend in modes that show numbers
+  Tone tone = Tone::standard;
 };
 
 // The range of numbers that a colour ramp covers; fraction_of(v) is v's position in it, 0 to 1.
@@ -36,6 +39,13 @@ SIMT_FN inline double tone_curve(double x) {
   constexpr double knee = 2.0 / 3;
   if (!(x > 0)) return 0;
   return x <= knee ? x : 1 - (1 - knee) * std::exp(-(x - knee) / (1 - knee));
+}
+
+// Contrast in the shadows and soft highlights, as of film (Narkowicz 2015, "ACES filmic tone
+// mapping curve").
+SIMT_FN inline double filmic_curve(double x) {
+  if (!(x > 0)) return 0;
+  return std::min(1.0, x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14));
 }
 
 // 0..1 linear light to 0..255 sRGB (IEC 61966-2-1).
@@ -73,7 +83,8 @@ SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development&
     return {plain(p.r), plain(p.g), plain(p.b)};
   }
   const auto light = [&](double sum) {
-    return static_cast<float>(tone_curve(sum * share * how.exposure));
+    const double x = sum * share * how.exposure;
+    return static_cast<float>(how.tone == Tone::filmic ? filmic_curve(x) : tone_curve(x));
   };
   return encode({light(p.r), light(p.g), light(p.b)});
 }

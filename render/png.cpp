@@ -66,6 +66,18 @@ std::string to_png(const Image& image) {
   return bytes;
 }
 
+std::string compress(const std::string& bytes) {
+  std::pmr::unsynchronized_pool_resource memory;
+  stb_memory = &memory;
+  constexpr int quality = 8;
+  int size = 0;
+  // stb does not change the input.
+  const unsigned char* const compressed =
+      stbi_zlib_compress(reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data())),
+                         static_cast<int>(bytes.size()), &size, quality);
+  return {reinterpret_cast<const char*>(compressed), static_cast<std::size_t>(size)};
+}
+
 Image read_png(const std::string& path) {
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
   if (!file) fail(path, "cannot read", errno);

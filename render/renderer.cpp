@@ -55,7 +55,10 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   check(job);
   frame_.camera = make_frame(job.camera, job.width, job.height);
   const bool lit = job.mode == Mode::shaded || job.mode == Mode::path || job.mode == Mode::ao;
-  if (job.lighting) {
+  data_ = scene.data();
+  if (job.environment != nullptr && job.mode == Mode::path) {
+    frame_.lighting = lit_by_environment(job.lighting.value_or(Lighting{}));
+  } else if (job.lighting) {
     frame_.lighting = *job.lighting;
   } else if (lit) {
     const bool emitters = job.mode == Mode::path && !job.clay;
@@ -70,9 +73,22 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.seed = job.seed;
   frame_.mode = job.mode;
   frame_.clay = job.clay;
+  if (job.environment != nullptr && job.mode == Mode::path) surround(job);
   film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
   film_.fill(0);
   ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
+}
+
+// Paths under an environment are compiled for materials only: clay is one of them.
+void Progressive::surround(const RenderJob& job) {
+  data_.environment = job.environment->view();
+  if (data_.materials.materials != nullptr && !job.clay) return;
+  frame_.clay = false;
+  const DeviceMaterial clay{frame_.lighting.albedo, 1, {}, 0, no_texture, no_texture,
+                            Coverage::opaque};
+  clay_ = {scene_->device(), {&clay, 1}};
+  data_.materials = {};
+  data_.materials.materials = clay_.data();
 }
 
 double Progressive::add(unsigned samples, double seconds) {
@@ -114,7 +130,7 @@ double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows, 
   frame_.samples = samples;
   frame_.end_tile = std::min(first_row + rows, tile_rows()) * columns;
   return backend(scene_->device())
-      .render(scene_->device(), scene_->data(), frame_, film_.data(), ticket_.data(),
+      .render(scene_->device(), data_, frame_, film_.data(), ticket_.data(),
               {.seconds = seconds, .what = "rendering"});
 }
 
@@ -122,11 +138,15 @@ Film Progressive::film() const { return {job_.width, job_.height, samples(), fil
 
 Image Progressive::image() const {
   const Film result = film();
-  const double exposure = job_.exposure > 0 ? job_.exposure : exposure_for(result, job_.mode);
-  return develop(result, {job_.mode, exposure, job_.largest, job_.legend});
+  return develop(job_, result);
 }
 
-Image render(const RenderJob& job, const Scene& scene) {
+Image develop(const RenderJob& job, const Film& film) {
+  const double exposure = job.exposure > 0 ? job.exposure : exposure_for(film, job.mode);
+  return develop(film, {job.mode, exposure, job.largest, job.legend, job.tone});
+}
+
+Film render_film(const RenderJob& job, const Scene& scene) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   Progressive picture(scene, job);
@@ -139,10 +159,12 @@ Image render(const RenderJob& job, const Scene& scene) {
     picture.add(std::min(samples_per_launch, job.spp - picture.samples()), std::max(left, 0.0));
     if (job.progress) job.progress(picture.samples(), job.spp);
   }
-  if (!job.denoise || (job.mode != Mode::shaded && job.mode != Mode::path)) return picture.image();
-  const Film film = denoise(picture.film(), render_guides(job, scene));
-  const double exposure = job.exposure > 0 ? job.exposure : exposure_for(film, job.mode);
-  return develop(film, {job.mode, exposure, job.largest, job.legend});
+  if (!job.denoise || (job.mode != Mode::shaded && job.mode != Mode::path)) return picture.film();
+  return denoise(picture.film(), render_guides(job, scene));
+}
+
+Image render(const RenderJob& job, const Scene& scene) {
+  return develop(job, render_film(job, scene));
 }
 
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "render/environment.hpp"
 #include "render/film.hpp"
 #include "render/scene.hpp"
 
@@ -24,10 +25,13 @@ struct RenderJob {
   bool denoise = false;  // of render(), in modes shaded and path
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
-  unsigned bounces = 5;              // of path mode
-  double exposure = 0;               // 0: exposure_for()
-  double largest = 0;                // end of the ramp of heatmap and leaves; 0: from the picture
+  // Lights mode path instead of what `lighting` says; must outlive the picture.
+  const Environment* environment = nullptr;
+  unsigned bounces = 5;  // of path mode
+  double exposure = 0;   // 0: exposure_for()
+  double largest = 0;    // end of the ramp of heatmap and leaves; 0: from the picture
   bool legend = true;
+  Tone tone = Tone::standard;
   double seconds = 3600;                                      // then simt::Stopped is thrown
   std::function<void(unsigned done, unsigned spp)> progress;  // called after every launch
 };
@@ -63,16 +67,23 @@ class Progressive {
     std::size_t first, count;
   };
   Pixels pixels(unsigned first_row, unsigned rows) const;
+  void surround(const RenderJob& job);
   double launch(unsigned samples, unsigned first_row, unsigned rows, double seconds);
 
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
+  simt::Buffer<DeviceMaterial> clay_;  // under an environment, of a scene without colours
+  SceneData data_;
   simt::Buffer<Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
 };
 
-// Renders job.spp samples per pixel. Ignores job.watertight: the scene has its own.
+// Renders job.spp samples per pixel, and removes noise if the job says so. Ignores job.watertight:
+// the scene has its own.
+Film render_film(const RenderJob& job, const Scene& scene);
+// Develops it with the job's exposure.
+Image develop(const RenderJob& job, const Film& film);
 Image render(const RenderJob& job, const Scene& scene);
 // Uploads the tree and the mesh and renders.
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,

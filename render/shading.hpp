@@ -8,7 +8,8 @@
 //   Occlusion     ambient occlusion alone
 //   PathTraced    diffuse bounces lit by the same lights and by emitting triangles (Kajiya 1986,
 //                 "The rendering equation", with direct light sampled; emitters also by bounces,
-//                 combined as in Veach 1997, section 9.2)
+//                 combined as in Veach 1997, section 9.2), or by an environment instead of the
+//                 lights
 //
 // Everything is diffuse. A SceneView shows the mesh in clay; a ColouredView in its materials'
 // colours, with holes where they are not opaque. Camera rays go through
@@ -20,6 +21,7 @@
 #include "kdtree/split/clip.hpp"
 #include "kdtree/traverse/traverse.hpp"
 #include "render/camera.hpp"
+#include "render/environment_view.hpp"
 #include "render/lighting.hpp"
 #include "render/material_view.hpp"
 #include "render/random.hpp"
@@ -62,6 +64,16 @@ template <class Test>
 struct ColouredView : SceneView<Test> {
   static constexpr bool coloured = true;
   MaterialView materials;
+};
+
+// With an environment, which replaces key light, surroundings, background and floor.
+template <class Test>
+struct SurroundedView : ColouredView<Test> {
+  EnvironmentView environment;
+};
+template <class View>
+concept Surrounded = requires(const View& view) {
+  view.environment;
 };
 
 inline constexpr float far_away = 1e30f;
@@ -321,6 +333,36 @@ SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const Pixe
   return emission * (of_bounce / (density + of_bounce));
 }
 
+// Light of the environment that a ray finds which hits nothing. `cosine`: at the surface that the
+// ray left.
+template <class View>
+SIMT_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray, std::uint32_t bounce,
+                                   float cosine) {
+  const EnvironmentLight found = environment_towards(scene.environment, ray.direction);
+  if (bounce == 0) return limited(found.radiance);
+  const float of_bounce = cosine * 0.318309886f;
+  return limited(found.radiance * (of_bounce / (of_bounce + found.density)));
+}
+
+// Light that arrives from a direction which is chosen by the environment's light.
+template <class View>
+SIMT_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
+                                   std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
+  const Point2 u = bounce == 0 ? random.even_point(sample, dimension::light)
+                               : random.point(sample, dimension::bounce + 6 * bounce);
+  const EnvironmentLight light = sample_environment(scene.environment, u);
+  const float cosine = dot(at.normal, light.direction);
+  if (!(cosine > 0)) return {};
+  if (is_blocked(scene, {start_above(at), 0, light.direction, far_away}, random, sample,
+                 64 + bounce)) {
+    return {};
+  }
+  // Combined with bounces as in emitter_light().
+  const float of_bounce = cosine * 0.318309886f;
+  const Vec3 found = light.radiance * (of_bounce / (light.density + of_bounce));
+  return bounce == 0 ? found : limited(found);
+}
+
 struct Features {
   template <class View>
   static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
@@ -435,7 +477,9 @@ struct PathTraced {
       const kdtree::Hit hit = closest_surface(scene, ray, random, sample, bounce);
       if (!hit.found()) {
         Vec3 seen;
-        if (bounce == 0) {
+        if constexpr (Surrounded<View>) {
+          seen = environment_found(scene, ray, bounce, cosine);
+        } else if (bounce == 0) {
           seen = background(frame.lighting,
                             (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height);
           Surface at;
@@ -458,8 +502,12 @@ struct PathTraced {
       }
       throughput = throughput * albedo_at(scene, frame, hit);
       const std::uint32_t first = dimension::bounce + 6 * bounce;
-      light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
-                                             random.point(sample, first));
+      if constexpr (Surrounded<View>) {
+        light = light + throughput * environment_light(scene, random, sample, bounce, at);
+      } else {
+        light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
+                                               random.point(sample, first));
+      }
       if constexpr (View::coloured) {
         const Vec3 direct = emitter_light(scene, frame, random, sample, bounce, at);
         light = light + throughput * (bounce == 0 ? direct : limited(direct));

@@ -10,10 +10,6 @@
 namespace heapwood::kdtree {
 namespace {
 
-std::uint32_t signs_of(Vec3 d) {
-  return simt::bits(d.x) >> 31 | simt::bits(d.y) >> 31 << 1 | simt::bits(d.z) >> 31 << 2;
-}
-
 // Spreads bits 0 to 7 to every third bit.
 std::uint32_t spread(std::uint32_t x) {
   x = (x | x << 8) & 0x00f00fu;

@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "kdtree/traverse/intersect.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::kdtree {
 
-// A ray's index and the signs of its direction: x in bit 0, y in bit 1, z in bit 2.
+// The signs of a direction: x in bit 0, y in bit 1, z in bit 2.
+inline std::uint32_t signs_of(Vec3 d) {
+  return simt::bits(d.x) >> 31 | simt::bits(d.y) >> 31 << 1 | simt::bits(d.z) >> 31 << 2;
+}
+
+// A ray's index and the signs of its direction.
 struct RayPlace {
   std::uint32_t index : 29, signs : 3;
 };

@@ -144,6 +144,8 @@ struct Packet {
     return any_of(~finite, ~finite) == 0;
   }
 
+  // With `any`, a ray that hits has finished: its intervals are empty from then on.
+  template <bool any>
   [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last) {
     if (first == last) return;
     Floats8 lower = begin * (1 - FastIntersection::relative_slack) - tree.slack;
@@ -155,8 +157,13 @@ struct Packet {
       Floats8 h;
       Ints8 hit = inside;
       if (!test(tree.records[k], origin, direction, lower, upper, hit, h)) continue;
-      upper = hit ? h : upper;
-      closest = hit ? h : closest;
+      if constexpr (any) {
+        upper = hit ? never : upper;
+        closest = hit ? never : closest;
+      } else {
+        upper = hit ? h : upper;
+        closest = hit ? h : closest;
+      }
       found = hit ? static_cast<int>(k) : found;
     }
   }
@@ -164,7 +171,7 @@ struct Packet {
   // `coherent`: these rays mostly follow the packet before them, so the processor predicts the
   // branch of the push. For other rays the branch is unpredictable: they always write the entry,
   // and count it or not.
-  template <bool coherent>
+  template <bool coherent, bool any>
   [[gnu::always_inline]] void traverse(const Tree& tree) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
       return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
@@ -194,7 +201,7 @@ struct Packet {
         top += coherent ? 1 : sides >> 1;
         end = near_end;
       }
-      test_leaf(tree, node->first, node->first + node->count());
+      test_leaf<any>(tree, node->first, node->first + node->count());
       do {
         if (top == 0) return;
         --top;
@@ -216,7 +223,7 @@ template <bool coherent>
     for (std::uint32_t k = 0; k < count; ++k) hits[which[k]] = closest_hit(tree, rays[which[k]]);
     return;
   }
-  packet.traverse<coherent>(tree);
+  packet.traverse<coherent, false>(tree);
   for (std::uint32_t k = 0; k < count; ++k) {
     const Ray& ray = rays[which[k]];
     const auto record = static_cast<std::uint32_t>(packet.found[k]);
@@ -242,6 +249,29 @@ void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::ui
                      std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
     trace_packet<false>(tree, rays, hits, which + i, std::min(lanes, count - i));
+  }
+}
+
+template <bool coherent>
+[[gnu::always_inline]] inline void test_packet(const Tree& tree, const Ray* rays,
+                                               std::uint8_t* blocked, const std::uint32_t* which,
+                                               std::uint32_t count) {
+  Packet packet;
+  if (!packet.start(tree, rays, which, count)) {
+    for (std::uint32_t k = 0; k < count; ++k) blocked[which[k]] = any_hit(tree, rays[which[k]]);
+    return;
+  }
+  packet.traverse<coherent, true>(tree);
+  for (std::uint32_t k = 0; k < count; ++k)
+    blocked[which[k]] = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
+}
+
+// Test rays with the same signs of direction.
+SIMT_CLONED
+void test_scattered(const Tree& tree, const Ray* rays, std::uint8_t* blocked,
+                    const std::uint32_t* which, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; i += lanes) {
+    test_packet<false>(tree, rays, blocked, which + i, std::min(lanes, count - i));
   }
 }
 
@@ -277,6 +307,26 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
       trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)),
                   order.same_origin());
     }
+  }
+}
+
+void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
+              std::size_t count) {
+  if (!simt::has_eight_lanes()) {
+    for (std::size_t i = 0; i < count; ++i) blocked[i] = any_hit(tree, rays[i]);
+    return;
+  }
+  constexpr unsigned kinds = 8;
+  std::uint32_t which[kinds][ray_block];
+  for (std::size_t base = 0; base < count; base += ray_block) {
+    const std::size_t n = std::min(ray_block, count - base);
+    std::uint32_t end[kinds] = {};
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const unsigned kind = signs_of(rays[base + i].direction);
+      which[kind][end[kind]++] = i;
+    }
+    for (unsigned kind = 0; kind < kinds; ++kind)
+      test_scattered(tree, rays + base, blocked + base, which[kind], end[kind]);
   }
 }
 

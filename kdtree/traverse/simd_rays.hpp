@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Closest hits of many rays by one CPU thread: bit by bit the hits of closest_hit(), but faster.
+// Closest and any hits of many rays by one CPU thread: bit by bit what closest_hit() and any_hit()
+// give, but faster.
 // Packets of eight rays traverse the tree together in the lanes of vectors (Wald, Slusallek,
 // Benthin, Wagner 2001, "Interactive rendering with coherent ray tracing"). The rays of a packet
 // have the same signs of direction, so they agree on the order of children. Each ray has its own
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kdtree/traverse/traverse.hpp"
 
@@ -21,9 +23,14 @@ namespace heapwood::kdtree {
 // Max rays that are sorted together.
 inline constexpr std::size_t ray_span = 65536;
 
-// Traces any number of rays. Within a span they are also sorted by their signs, in blocks of
+// The hits of any number of rays. Within a span they are also sorted by their signs, in blocks of
 // ray_block.
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
                   std::size_t count);
+
+// Whether each ray hits anything, 1 or 0: what any_hit() says. The rays are not sorted, only
+// grouped by their signs in blocks of 4,096: adjacent rays should start near each other.
+void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
+              std::size_t count);
 
 }  // namespace heapwood::kdtree

@@ -79,6 +79,7 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
     }
     if (is_sequence(text)) return open_sequence(text);
     if (const auto between = parse_between(text)) return open_between(*between);
+    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip);
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
   }
@@ -89,8 +90,9 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
                                "` is not a moving scene: use NAME[:COUNT][:SEED] with a "
                                "name of " +
                                names +
-                               ", numbered files as in frame_###.obj, or two "
-                               "meshes as in a.ply..b.ply:60");
+                               ", numbered files as in frame_###.obj, two "
+                               "meshes as in a.ply..b.ply:60, or an animated glTF file as in "
+                               "fox.glb:Run");
 }
 
 std::vector<std::string> moving_files(const std::string& text) {
@@ -98,6 +100,7 @@ std::vector<std::string> moving_files(const std::string& text) {
     if (parse_name(text, table, limits)) return {};
     if (is_sequence(text)) return sequence_files(text);
     if (const auto between = parse_between(text)) return {between->from, between->to};
+    if (const auto clip = parse_gltf_clip(text)) return {clip->path};
   } catch (const Error&) {
     // open_moving() reports it.
   }
@@ -109,6 +112,7 @@ unsigned moving_frames(const std::string& text) {
     if (parse_name(text, table, limits)) return procedural_frames;
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
     if (const auto between = parse_between(text)) return between->frames;
+    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip)->frames();
   } catch (const Error&) {
     // open_moving() reports it.
   }
@@ -129,6 +133,8 @@ std::string moving_label(const std::string& text) {
   std::string label = stem_of(text);
   if (const auto between = parse_between(text))
     label = stem_of(between->from) + ".." + stem_of(between->to);
+  if (const auto clip = parse_gltf_clip(text))
+    label = stem_of(clip->path) + (clip->animation.empty() ? "" : ":" + clip->animation);
   return printable(label, label.size());
 }
 

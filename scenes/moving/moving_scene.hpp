@@ -6,6 +6,8 @@
 //                                   triangles of one frame may differ from those of the next
 //   a.ply..b.ply, a.ply..b.ply:60   linear interpolation between two meshes with the same
 //                                   triangles, in 60 frames (the default)
+//   fox.glb, fox.glb:Run            one animation of a glTF file, by name or by number from 0; by
+//                                   default the first one. Frames are spread over its duration
 //
 // A further kind of file is a further class (sources.hpp) and a line in open_moving() and
 // moving_files().
@@ -45,13 +47,13 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
 // The files of the scene, in the order of the frames; none for a procedural one or a wrong text.
 std::vector<std::string> moving_files(const std::string& text);
 
-// MovingScene::frames() without opening the scene; 1 for a wrong text.
+// MovingScene::frames(); reads a file only if it is glTF. 1 for a wrong text.
 unsigned moving_frames(const std::string& text);
 
 // Digest of all files (digest() in scene.hpp); "" for a procedural scene.
 std::string moving_digest(const std::string& text);
 
-// `statue~:69k` for a procedural scene, `horse_###` and `a..b` for files.
+// `statue~:69k` for a procedural scene; `horse_###`, `a..b` and `fox:Run` for files.
 std::string moving_label(const std::string& text);
 
 }  // namespace heapwood::scenes

@@ -33,6 +33,14 @@ struct Between {
 std::optional<Between> parse_between(const std::string& text);
 std::unique_ptr<MovingScene> open_between(const Between& between);
 
+// `FILE.gltf[:ANIMATION]` or .glb: the animation's name, or its number in the file from 0.
+struct GltfClip {
+  std::string path, animation;
+};
+// nullopt if the text is of another form.
+std::optional<GltfClip> parse_gltf_clip(const std::string& text);
+std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip);
+
 // Whether load() reads files of this name.
 bool is_mesh_file(const std::string& path);
 

@@ -130,6 +130,57 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   }
 }
 
+// On CPU threads mode shaded has a kernel of its own, which traces packets of rays.
+TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
+  RenderJob job = still_life_job(Mode::shaded);
+  job.width = 61;
+  job.height = 30;
+  Appearance look;
+  look.materials.resize(2);
+  look.materials[0].colour = {0.9f, 0.4f, 0.1f};
+  look.materials[1].emission = {0.2f, 0.5f, 9};
+  for (std::uint32_t i = 0; i < still_life().triangles.size(); ++i)
+    look.triangle_materials.push_back(i % 7 == 0 ? 1 : 0);
+  const Scene scene({}, still_life_tree(), still_life().view(), false, &look);
+  const SceneView<kdtree::FastIntersection> clay = view<kdtree::FastIntersection>(scene.data());
+  const ColouredView<kdtree::FastIntersection> coloured{clay, scene.data().materials};
+  const auto compare_films = [&]<class View>(const View& shown, unsigned samples, unsigned rays) {
+    SCOPED_TRACE(testing::Message() << View::coloured << ' ' << samples << ' ' << rays);
+    Frame frame{};
+    frame.camera = make_frame(job.camera, job.width, job.height);
+    frame.lighting = *job.lighting;
+    frame.width = job.width;
+    frame.height = job.height;
+    frame.samples = frame.total_samples = samples;
+    frame.occlusion_rays = rays;
+    frame.end_tile = 8 * 8 - 5;  // not all tiles
+    const auto film_of = [&](auto kernel) {
+      std::vector<Pixel> film(std::size_t{job.width} * job.height);
+      std::uint32_t ticket = 3;
+      kernel.film = film.data();
+      kernel.ticket = &ticket;
+      simt::Cpu().launch(kernel, 2);
+      return film;
+    };
+    const std::vector<Pixel> one = film_of(RenderKernel<View, Shaded>{shown, frame, {}, {}}),
+                             packets = film_of(SerialShadedKernel<View>{shown, frame, {}, {}});
+    unsigned different = 0;
+    double sum = 0, sum_of_packets = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      ASSERT_EQ(one[i].a, packets[i].a) << i;
+      sum += one[i].g;
+      sum_of_packets += packets[i].g;
+      different += std::fabs(one[i].b - packets[i].b) > 1e-4f * (1 + one[i].b) ? 1 : 0;
+    }
+    // Rays differ by rounding: one that passes an edge on the other side changes a pixel.
+    EXPECT_LE(different, one.size() / 50);
+    EXPECT_NEAR(sum_of_packets, sum, 1e-3 * sum);
+  };
+  for (const unsigned rays : {0u, 1u, 11u}) compare_films(clay, 3, rays);
+  compare_films(coloured, 1, 16);
+  compare_films(coloured, 130, 1);
+}
+
 // As in an animation: a camera ray and a shadow ray per pixel.
 TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
   RenderJob job = still_life_job(Mode::shaded);

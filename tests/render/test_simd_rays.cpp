@@ -52,8 +52,12 @@ void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, un
     hits.back().t = -5;
     kdtree::closest_hits(view, all.data(), hits.data(), n);
     EXPECT_EQ(hits.back().t, -5) << "written behind the end";
+    std::vector<std::uint8_t> blocked(n + 1, 7);
+    kdtree::any_hits(view, all.data(), blocked.data(), n);
+    EXPECT_EQ(blocked.back(), 7) << "written behind the end";
     unsigned found = 0;
     for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(blocked[i], kdtree::any_hit(view, all[i]) ? 1 : 0) << i;
       const Hit alone = kdtree::closest_hit(view, all[i]);
       ASSERT_EQ(hits[i].triangle, alone.triangle) << i;
       ASSERT_EQ(simt::bits(hits[i].t), simt::bits(alone.t)) << i;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "scenes/moving/moving_scene.hpp"
+#include "tests/scenes/gltf_files.hpp"
 #include "tests/scenes/support.hpp"
 
 namespace heapwood::scenes {
@@ -176,6 +177,74 @@ TEST(Moving, Interpolates) {
   expect_error(Exit::scene, {"interpolation", "1 triangles", "2 triangles"},
                [&] { open_moving(a + ".." + d); });
   expect_error(Exit::scene, {"none.obj"}, [&] { open_moving(a + ".." + folder / "none.obj"); });
+}
+
+// A triangle whose second corner moves by a morph target, and which two animations move as a whole:
+// "turn" along x in one second, the second one, without a name, along y in half a second.
+std::string animated_gltf() {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.floats({0, 0, 0, 0, 0, 4, 0, 0, 0}, "VEC3", 3);
+  b.floats({0, 1}, "SCALAR", 1);
+  b.floats({0, 0, 0, 3, 0, 0}, "VEC3", 3);
+  b.floats({0, 1}, "SCALAR", 1);
+  b.floats({0, 0.5f}, "SCALAR", 1);
+  b.floats({0, 0, 0, 0, 6, 0}, "VEC3", 3);
+  return b.file(
+      R"("meshes":[{"primitives":[{"attributes":{"POSITION":0},"targets":[{"POSITION":1}]}]}],
+      "nodes":[{"mesh":0}],"animations":[{"name":"turn","samplers":[{"input":2,"output":3},
+      {"input":2,"output":4}],"channels":[{"sampler":0,"target":{"node":0,"path":"translation"}},
+      {"sampler":1,"target":{"node":0,"path":"weights"}}]},{"samplers":[{"input":5,"output":6}],
+      "channels":[{"sampler":0,"target":{"node":0,"path":"translation"}}]}])");
+}
+
+TEST(Moving, AnimationsOfGltfFiles) {
+  const Folder folder;
+  folder.write("a.glb", animated_gltf());
+  const std::string path = folder / "a.glb";
+  const auto first = open_moving(path);
+  // One second; the frame that would repeat the first one is left out.
+  ASSERT_EQ(first->frames(), frames_per_second);
+  EXPECT_EQ(moving_frames(path), frames_per_second);
+  const Mesh rest = first->mesh(0), late = first->mesh(20);
+  EXPECT_EQ(rest.triangles, late.triangles);
+  EXPECT_EQ(rest.origin, late.origin);
+  EXPECT_NEAR(late.vertices[0].x - rest.vertices[0].x, 2, 1e-5);
+  EXPECT_NEAR(late.vertices[1].z - rest.vertices[1].z, 4 * 20 / 30.0, 1e-5);
+  EXPECT_EQ(late.vertices, open_moving(path + ":turn")->mesh(20).vertices);
+  EXPECT_EQ(late.vertices, open_moving(path + ":0")->mesh(20).vertices);
+  const auto second = open_moving(path + ":1");
+  ASSERT_EQ(second->frames(), frames_per_second / 2);
+  EXPECT_NEAR(second->mesh(5).vertices[0].y - second->mesh(0).vertices[0].y, 2, 1e-5);
+
+  EXPECT_EQ(moving_label(path + ":turn"), "a:turn");
+  EXPECT_EQ(moving_label("x/Fox.GLTF"), "Fox");
+  EXPECT_EQ(moving_files(path + ":turn"), std::vector{path});
+  EXPECT_EQ(moving_digest(path).size(), 16u);
+  for (const char* wrong : {":walk", ":2", ":-1", ":0x", ":turn "}) {
+    expect_error(Exit::scene, {"a.glb: no animation `", "it has: 0 turn, 1"},
+                 [&] { open_moving(path + wrong); });
+  }
+}
+
+TEST(Moving, GltfFilesInWhichNothingMoves) {
+  const Folder folder;
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.floats({0}, "SCALAR", 1);
+  b.floats({0, 0, 7}, "VEC3", 3);
+  const std::string scene =
+      R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}])";
+  folder.write("still.glb", b.file(scene));
+  expect_error(Exit::scene, {"still.glb: nothing moves", "no animation"},
+               [&] { open_moving(folder / "still.glb"); });
+  folder.write("pose.glb", b.file(scene + R"(,"animations":[{"name":"pose","samplers":[{"input":1,
+      "output":2}],"channels":[{"sampler":0,"target":{"node":0,"path":"translation"}}]}])"));
+  expect_error(Exit::scene, {"pose.glb: nothing moves", "0 pose"},
+               [&] { open_moving(folder / "pose.glb"); });
+  folder.write("broken.gltf", "{");
+  expect_error(Exit::scene, {"broken.gltf"}, [&] { open_moving(folder / "broken.gltf"); });
+  EXPECT_EQ(moving_frames(folder / "broken.gltf"), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// A moving scene of one animation of a glTF file: node transforms, skins and morph targets.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "scenes/file.hpp"
+#include "scenes/gltf.hpp"
+#include "scenes/gltf_animation.hpp"
+#include "scenes/moving/sources.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+constexpr double max_frames = 100'000;
+
+std::string title(const GltfAnimation& file, std::size_t i) {
+  const std::string& name = file.name(i);
+  return std::to_string(i) + (name.empty() ? "" : " " + printable(name));
+}
+
+std::string all_titles(const GltfAnimation& file) {
+  constexpr std::size_t max_listed = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(file.count(), max_listed); ++i)
+    list += (i == 0 ? "" : ", ") + title(file, i);
+  return list + (file.count() > max_listed ? ", ..." : "");
+}
+
+// The animation of this name, else of this number; without either the first one that takes time.
+std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
+  const std::string shown = printable(clip.path, clip.path.size());
+  if (file.count() == 0)
+    throw Error(Exit::scene, shown + ": nothing moves: the file has no animation");
+  if (clip.animation.empty()) {
+    for (std::size_t i = 0; i < file.count(); ++i) {
+      if (file.duration(i) > 0) return i;
+    }
+    return 0;
+  }
+  for (std::size_t i = 0; i < file.count(); ++i) {
+    if (file.name(i) == clip.animation) return i;
+  }
+  std::size_t number = 0;
+  const char* const end = clip.animation.data() + clip.animation.size();
+  const auto [stop, error] = std::from_chars(clip.animation.data(), end, number);
+  if (error == std::errc() && stop == end && number < file.count()) return number;
+  throw Error(Exit::scene, shown + ": no animation `" + printable(clip.animation) +
+                               "`; it has: " + all_titles(file));
+}
+
+class Animated : public MovingScene {
+ public:
+  explicit Animated(const GltfClip& clip) : file_(clip.path), index_(choose(file_, clip)) {
+    const double duration = file_.duration(index_);
+    if (!(duration > 0)) {
+      throw Error(Exit::scene, printable(clip.path, clip.path.size()) +
+                                   ": nothing moves: animation " + title(file_, index_) +
+                                   " takes no time");
+    }
+    frames_ = static_cast<unsigned>(
+        std::clamp(std::round(duration * frames_per_second), 1.0, max_frames));
+  }
+  unsigned frames() const override { return frames_; }
+  Mesh mesh(unsigned frame) const override {
+    // The end is not shown: where an animation is made to be repeated, it is the first frame again.
+    Mesh mesh = file_.mesh_at(index_, file_.duration(index_) * frame / frames_);
+    check(mesh, mesh.name);
+    return mesh;
+  }
+
+ private:
+  GltfAnimation file_;
+  std::size_t index_;
+  unsigned frames_ = 1;
+};
+
+}  // namespace
+
+std::optional<GltfClip> parse_gltf_clip(const std::string& text) {
+  if (is_gltf(extension_of(text))) return GltfClip{text, ""};
+  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
+    if (is_gltf(extension_of(text.substr(0, at))))
+      return GltfClip{text.substr(0, at), text.substr(at + 1)};
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip) {
+  return std::make_unique<Animated>(clip);
+}
+
+}  // namespace heapwood::scenes
