@@ -130,6 +130,9 @@ class Scene {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = vertices_of(corners), index_array = triangles_of(indices);
     const nb::gil_scoped_release released;
+    // Looking for devices changes the current one.
+    const simt::CallerDevice restored(
+        {device == "cpu" ? simt::DeviceKind::cpu : simt::DeviceKind::cuda, 0, 0});
     MeshOptions options;
     // Without a wish the scene goes to the GPU that has the arrays.
     const bool follow = device == "auto" && corners.on_gpu;
@@ -143,7 +146,6 @@ class Scene {
     options.allocator = &find_allocator(allocator, options.device);
     options.costs = find_costs(prefer);
     options.batch_bytes = batch_bytes;
-    const simt::CallerDevice restored(options.device.id);
     wait(options.device, corners.on_gpu || indices.on_gpu, stream);
     mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options);
   }

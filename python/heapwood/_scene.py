@@ -113,8 +113,10 @@ class Scene:
         """
         if batch_bytes < 1 or threads < 0:
             raise ValueError("batch_bytes must be at least 1, threads at least 0")
-        corners = import_array("vertices", vertices, stream)
-        indices = import_array("triangles", triangles, stream)
+        number = device.removeprefix("cuda:")
+        gpu = int(number) if number.isdigit() else 0
+        corners = import_array("vertices", vertices, stream, gpu)
+        indices = import_array("triangles", triangles, stream, gpu)
         self._core = _core.Scene(
             corners.core,
             indices.core,

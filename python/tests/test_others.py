@@ -12,6 +12,8 @@ from meshes import random_rays
 import heapwood as hw
 from heapwood.trimesh import RayMeshIntersector
 
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered")  # inf - inf: misses
+
 NAMES = ["atrium:20k", "statue:20k", "stadium:20k", "pipes:20k", "statue:2k", "pipes:2k"]
 RAYS = 20000
 
