@@ -68,7 +68,8 @@ std::string lesson_caption(const State& state, std::size_t step) {
       return fmt::format(
           "Any plane could cut the box. The surface area heuristic estimates what rays will cost "
           "for each candidate: the larger a part and the more triangles in it, the dearer. The "
-          "curves show all candidates of the three axes; the lowest point wins, at {} = {}, with a "
+          "curves show all candidates of the three axes; the cheapest one tried wins, at {} = {}, "
+          "with a "
           "cost of {} instead of {} without a cut.",
           "xyz"[node->axis], number(static_cast<double>(node->plane)), number(node->split_cost),
           number(node->leaf_cost));

@@ -11,6 +11,7 @@ namespace heapwood::viewer {
 
 namespace {
 
+constexpr gl::Rgba8 leaf_triangles{248, 206, 104, 255};
 // Drawn by OpenGL in every frame, perhaps without a GPU.
 constexpr std::size_t max_drawn = 40000;
 
@@ -19,7 +20,7 @@ std::vector<gl::Vertex> triangle_vertices(const BuiltScene& scene, const NodeExp
   const std::size_t count = node.triangles.size();
   const std::size_t step = (count + max_drawn - 1) / max_drawn;
   for (std::size_t i = 0; i < count; i += std::max<std::size_t>(step, 1)) {
-    const gl::Rgba8 shade = node.leaf                      ? colour::both_sides
+    const gl::Rgba8 shade = node.leaf                      ? leaf_triangles
                             : node.sides[i] == Side::left  ? colour::left_side
                             : node.sides[i] == Side::right ? colour::right_side
                                                            : colour::both_sides;

@@ -227,7 +227,7 @@ void save_summary(State& state, const std::string& path) {
   Screenshots::Panel panel;
   panel.path = path.empty() ? free_name(state.compared.front().scene + "-compared") : path;
   panel.width = static_cast<int>(em * 58);
-  panel.height = static_cast<int>(em * (14 + 1.75f * rows));
+  panel.height = static_cast<int>(em * (11 + 1.45f * rows));
   panel.summary = true;
   state.shots.panel = panel;
 }

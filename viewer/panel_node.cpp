@@ -77,6 +77,15 @@ void draw_figures(State& state, const NodeExplanation& node) {
                      bench::count_text(node.left + node.right - node.refs).c_str());
 }
 
+// Text on a dark ground, so that it can be read over curves.
+void label(ImVec2 at, const ImVec4& shade, const std::string& text) {
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str());
+  draw.AddRectFilled({at.x - 3, at.y - 1}, {at.x + size.x + 3, at.y + size.y + 1},
+                     IM_COL32(20, 22, 25, 210), 3);
+  draw.AddText(at, ImGui::GetColorU32(shade), text.c_str());
+}
+
 // Cost over the position of the plane, one curve per axis, from the node's low to its high side.
 void draw_curve(State& state, const NodeExplanation& node) {
   const float em = ImGui::GetFontSize(), width = ImGui::GetContentRegionAvail().x, height = em * 8;
@@ -89,7 +98,8 @@ void draw_curve(State& state, const NodeExplanation& node) {
   const Box& box = node.place().box;
   // Planes near the sides cost as much as a leaf, or more: the scale ends a little above.
   const double low = std::min(node.lowest, node.leaf ? node.lowest : node.split_cost);
-  const double high = std::max(node.leaf_cost * 1.08, low * 1.01 + 1e-9),
+  // The cuts of a leaf cost more than the leaf: some of that is shown, too.
+  const double high = std::max(node.leaf_cost * (node.leaf ? 2 : 1.08), low * 1.01 + 1e-9),
                base = low - 0.12 * (high - low);
   const auto y = [&](double cost) {
     return at.y +
@@ -101,10 +111,6 @@ void draw_curve(State& state, const NodeExplanation& node) {
   draw.PushClipRect(at, {at.x + width, at.y + height}, true);
   draw.AddLine({at.x, y(node.leaf_cost)}, {at.x + width, y(node.leaf_cost)},
                IM_COL32(255, 255, 255, 110));
-  const std::string leaf = "as a leaf: " + bench::figure_text(node.leaf_cost);
-  draw.AddText(
-      {at.x + width - ImGui::CalcTextSize(leaf.c_str()).x - em * 0.4f, y(node.leaf_cost) + 2},
-      ImGui::GetColorU32(ImGuiCol_TextDisabled), leaf.c_str());
   for (unsigned axis = 0; axis < 3; ++axis) {
     std::optional<ImVec2> last;
     for (const NodeExplanation::Candidate& candidate : node.curve[axis]) {
@@ -123,10 +129,15 @@ void draw_curve(State& state, const NodeExplanation& node) {
     const std::string text = bench::figure_text(node.split_cost);
     const float wide = ImGui::CalcTextSize(text.c_str()).x;
     const bool left = chosen.x + wide + em > at.x + width;
-    draw.AddText({left ? chosen.x - wide - em * 0.5f : chosen.x + em * 0.5f,
-                  std::max(chosen.y - em * 1.3f, at.y)},
-                 packed({250, 230, 140, 255}), text.c_str());
+    label({left ? chosen.x - wide - em * 0.6f : chosen.x + em * 0.6f,
+           std::max(chosen.y - em * 1.5f, at.y)},
+          {0.98f, 0.9f, 0.55f, 1}, text);
   }
+  const std::string leaf = "as a leaf: " + bench::figure_text(node.leaf_cost);
+  const float over = y(node.leaf_cost) - em * 1.4f;
+  label({at.x + width - ImGui::CalcTextSize(leaf.c_str()).x - em * 0.4f,
+         over > at.y ? over : y(node.leaf_cost) + em * 0.2f},
+        colour::dim, leaf);
   draw.PopClipRect();
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (axis) ImGui::SameLine();

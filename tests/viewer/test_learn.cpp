@@ -107,7 +107,9 @@ TEST_F(NodeExplain, ABlockLeadsToItsNode) {
   for (const workloads::Block& block : recording.blocks()) {
     const Recording::NodeEvent* node = recording.node_of(block);
     known += node != nullptr;
-    if (node) EXPECT_EQ(std::uint64_t{node->refs} * bytes, block.bytes);
+    if (node) {
+      EXPECT_EQ(std::uint64_t{node->refs} * bytes, block.bytes);
+    }
   }
   EXPECT_GT(known, recording.blocks().size() * 9 / 10);
   const auto largest =

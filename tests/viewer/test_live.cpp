@@ -4,6 +4,7 @@
 
 #include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
+#include "viewer/frame_source.hpp"
 #include "viewer/graph_recording.hpp"
 #include "viewer/live.hpp"
 
@@ -201,7 +202,8 @@ TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
 
 // Outside Live a moving scene stands, or is refused with a message.
 TEST(FrameSource, MovingScenesHaveStillOnes) {
-  using namespace viewer;
+  using viewer::is_moving;
+  using viewer::still_source;
   EXPECT_TRUE(is_moving("statue~:5k"));
   EXPECT_FALSE(is_moving("statue:5k"));
   EXPECT_EQ(still_source("statue~:5k"), "statue:5k");

@@ -2,6 +2,7 @@
 // Materials, the camera's path, and what is kept between runs: recent scenes, sizes of the parts.
 #include <algorithm>
 
+#include "simt/error.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/camera_path.hpp"
 #include "viewer/settings.hpp"
