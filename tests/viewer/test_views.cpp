@@ -59,12 +59,12 @@ class Views : public Program {};
 TEST_F(Views, ColoursAndClay) {
   write_file(path("red.mtl"), "newmtl red\nKd 0.9 0.1 0.1\n");
   write_file(path("fan.obj"), "mtllib red.mtl\nusemtl red\n" + obj_text(60));
-  const std::string size = "160x120";
-  const Outcome outcome =
-      view({path("fan.obj")}, "wait built\nreport " + path("scene") + "\nscreenshot " +
-                                  path("scene.png") + " " + size + " 4\nkey M\nwait 0.1\nreport " +
-                                  path("clay") + "\nscreenshot " + path("clay.png") + " " + size +
-                                  " 4\nkey 8\nwait 0.1\nreport " + path("albedo") + "\n");
+  const std::string size = "160x120", camera = "8,6,35,8,6,5,40";
+  const Outcome outcome = view({path("fan.obj"), "--camera", camera},
+                               "wait built\nreport " + path("scene") + "\nscreenshot " +
+                                   path("scene.png") + " " + size + " 4\nkey M\nwait 0.1\nreport " +
+                                   path("clay") + "\nscreenshot " + path("clay.png") + " " + size +
+                                   " 4\nkey 8\nwait 0.1\nreport " + path("albedo") + "\n");
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(json("scene")["material"], "scene");
   EXPECT_EQ(json("clay")["material"], "clay");
@@ -72,7 +72,7 @@ TEST_F(Views, ColoursAndClay) {
   for (const std::string material : {"scene", "clay"}) {
     const Outcome rendered =
         heapwood({"render", path("fan.obj"), "-o", path("render.png"), "--size", size, "--spp", "4",
-                  "--material", material, "--device", "cpu"});
+                  "--camera", camera, "--material", material, "--device", "cpu"});
     ASSERT_EQ(rendered.exit, 0) << rendered.err;
     EXPECT_EQ(render::read_png(path(material + ".png")), render::read_png(path("render.png")))
         << material;
