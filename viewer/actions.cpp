@@ -17,11 +17,16 @@ namespace {
 JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   JobSpec spec;
   spec.kind = kind;
-  spec.source = state.choice.source;
+  spec.source =
+      kind == JobSpec::Kind::live ? state.choice.source : still_source(state.choice.source);
   if (!state.options.up.empty()) spec.up = bench::parse_axis(state.options.up);
   spec.settings = state.choice.settings;
   spec.device = state.choice.device;
   return spec;
+}
+
+LiveSetup live_setup(const State& state) {
+  return {{state.choice.allocator, state.choice.other}, state.choice.keep_pools};
 }
 
 constexpr const char* busy_text = "Another job is running. Wait for it, or press Esc to cancel it.";
@@ -30,6 +35,12 @@ constexpr const char* busy_text = "Another job is running. Wait for it, or press
 bool start(State& state, const JobSpec& spec) {
   if (!state.choice.pool_problem.empty()) {
     state.add_message(Message::Kind::error, state.choice.pool_problem + "; nothing was started");
+    return false;
+  }
+  if (spec.source.empty() && !spec.graph && spec.trace.empty()) {
+    state.add_message(Message::Kind::error, state.choice.source +
+                                                ": moves; only Live builds it. Choose a scene that "
+                                                "stands for this.");
     return false;
   }
   if (!state.jobs.start(spec)) {
@@ -65,8 +76,10 @@ void take_camera(State& state, const std::string& name, const std::string& text,
 
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
+  if (other) note_recent(state.settings, scene->source);
   state.scene = scene;
   state.tree.clear();
+  state.node.clear();
   state.probe.clear();
   if (other) {
     reset_view(state);
@@ -79,7 +92,9 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   state.fit_pending = false;
   if (!other) return;
+  for (const std::string& text : scene->mesh.notes) state.add_message(Message::Kind::warning, text);
   state.compared.clear();
+  state.heap.marked.clear();
   state.heap.watched.reset();
   state.heap.recordings.clear();
 }
@@ -141,6 +156,8 @@ void FrameTimes::add(double work_ms, double thread_ms, double now) {
 }
 
 void open_scene(State& state, const std::string& source) {
+  if (is_program_trace(source)) return open_trace(state, source);
+  if (source.ends_with(".path")) return open_path(state, source);
   if (state.jobs.progress().running) return state.add_message(Message::Kind::warning, busy_text);
   state.choice.source = source;
   state.tab == Tab::live ? start_live(state) : start_build(state);
@@ -193,7 +210,7 @@ void start_live(State& state) {
     });
     state.choice.other = found == choices.end() ? state.choice.allocator : *found;
   }
-  state.jobs.live().choose({state.choice.allocator, state.choice.other});
+  state.jobs.live().choose(live_setup(state));
   JobSpec spec = spec_of(state, JobSpec::Kind::live);
   spec.allocators = {state.choice.allocator, state.choice.other};
   start(state, spec);
@@ -217,7 +234,12 @@ void choose_live(State& state, unsigned side, const registry::RegisteredAllocato
   if (!can_build(state, entry)) return;
   (side == 0 ? state.choice.allocator : state.choice.other) = &entry;
   if (!state.jobs.is_live()) return start_live(state);
-  state.jobs.live().choose({state.choice.allocator, state.choice.other});
+  state.jobs.live().choose(live_setup(state));
+}
+
+void keep_live_pools(State& state, bool keep) {
+  state.choice.keep_pools = keep;
+  if (state.jobs.is_live()) state.jobs.live().choose(live_setup(state));
 }
 
 void start_compare(State& state) {
@@ -245,6 +267,23 @@ void start_graph_recording(State& state) {
   spec.allocators = {state.choice.allocator};
   if (state.choice.other) spec.allocators.push_back(state.choice.other);
   if (start(state, spec)) show_tab(state, Tab::heap);
+}
+
+void open_trace(State& state, const std::string& path) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::record);
+  spec.trace = path;
+  spec.allocators = {state.choice.allocator};
+  if (state.choice.other) spec.allocators.push_back(state.choice.other);
+  if (!start(state, spec)) return;
+  state.choice.trace = path;
+  show_tab(state, Tab::heap);
+}
+
+void record_again(State& state) {
+  const auto& recordings = state.heap.recordings;
+  if (!recordings.empty() && recordings.front()->in_rounds()) return start_graph_recording(state);
+  const bool trace = !recordings.empty() && recordings.front()->is_trace;
+  trace ? open_trace(state, state.choice.trace) : start_recording(state);
 }
 
 void reset_view(State& state) {
@@ -294,6 +333,7 @@ void take_screenshot(State& state, const std::string& path) {
   }
   render::RenderJob job;
   job.mode = state.mode;
+  job.clay = state.clay;
   job.width = static_cast<unsigned>(s.shot_width);
   job.height = static_cast<unsigned>(s.shot_height);
   job.spp = static_cast<unsigned>(s.shot_spp);

@@ -6,6 +6,7 @@
 
 #include "render/auto_camera.hpp"
 #include "render/auto_light.hpp"
+#include "scenes/scene.hpp"
 
 namespace heapwood::viewer {
 
@@ -30,11 +31,21 @@ bool surrounds(const render::Scene& scene, Vec3 eye) {
 
 }  // namespace
 
+void add_appearance(scenes::Mesh& mesh, const std::string& source) {
+  scenes::Mesh coloured = scenes::load(source, scenes::Content::materials);
+  // A build may have dropped the triangles of zero area.
+  if (coloured.triangles.size() != mesh.triangles.size()) scenes::drop_degenerate(coloured);
+  if (coloured.triangles != mesh.triangles) return;  // the file has changed since
+  mesh.appearance = std::move(coloured.appearance);
+  mesh.notes = std::move(coloured.notes);
+}
+
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name,
                                                    scenes::Mesh mesh, kdtree::Tree tree,
                                                    const simt::DeviceInfo& device,
                                                    const std::string& allocator,
-                                                   std::optional<unsigned> up) {
+                                                   std::optional<unsigned> up,
+                                                   const BuiltScene* earlier) {
   auto scene = std::make_shared<BuiltScene>();
   scene->source = std::move(source);
   scene->name = std::move(name);
@@ -42,7 +53,14 @@ std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::stri
   scene->tree = std::move(tree);
   scene->device = device;
   scene->allocator = allocator;
-  scene->traced = std::make_unique<render::Scene>(device.id, scene->tree, scene->view());
+  scene->traced = std::make_unique<render::Scene>(device.id, scene->tree, scene->view(), false,
+                                                  &scene->mesh.appearance);
+  if (earlier) {
+    scene->home = earlier->home;
+    scene->interior = earlier->interior;
+    scene->lighting = earlier->lighting;
+    return scene;
+  }
   const scenes::Mesh& shown = scene->mesh;
   const bool as_made = shown.camera && up.value_or(shown.up) == shown.up;
   scene->home =

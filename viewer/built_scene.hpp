@@ -31,12 +31,18 @@ struct BuiltScene {
   kdtree::MeshView view() const { return {mesh.vertices, mesh.triangles}; }
 };
 
+// Gives a mesh, as builds use it, the colours of its source, if it has any, and its notes. Reads
+// the source again: throws what scenes::load() throws.
+void add_appearance(scenes::Mesh& mesh, const std::string& source);
+
 // Takes the mesh and the tree; chooses camera and light. Costs a few hundred thousand rays if the
-// scene has no camera, or if `up` is not the scene's axis.
+// scene has no camera, or if `up` is not the scene's axis; nothing with `earlier`, another frame of
+// the same scene, whose camera and light it gets.
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name,
                                                    scenes::Mesh mesh, kdtree::Tree tree,
                                                    const simt::DeviceInfo& device,
                                                    const std::string& allocator,
-                                                   std::optional<unsigned> up = {});
+                                                   std::optional<unsigned> up = {},
+                                                   const BuiltScene* earlier = nullptr);
 
 }  // namespace heapwood::viewer

@@ -72,6 +72,7 @@ void delete_program(unsigned name) { glDeleteProgram(name); }
 void delete_buffer(unsigned name) { glDeleteBuffers(1, &name); }
 void delete_vertex_array(unsigned name) { glDeleteVertexArrays(1, &name); }
 void delete_framebuffer(unsigned name) { glDeleteFramebuffers(1, &name); }
+void delete_renderbuffer(unsigned name) { glDeleteRenderbuffers(1, &name); }
 
 std::string vendor() { return text(GL_VENDOR); }
 std::string renderer() { return text(GL_RENDERER); }
@@ -134,6 +135,12 @@ Canvas::Canvas(unsigned width, unsigned height)
   glGenFramebuffers(1, &name);
   framebuffer_ = Name<delete_framebuffer>(name);
   bind();
+  glGenRenderbuffers(1, &name);
+  depth_ = Name<delete_renderbuffer>(name);
+  glBindRenderbuffer(GL_RENDERBUFFER, name);
+  glRenderbufferStorage(GL_RENDERBUFFER, GL_DEPTH_COMPONENT24, static_cast<int>(width),
+                        static_cast<int>(height));
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, name);
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_.get(), 0);
   if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
     bind_window();
@@ -190,16 +197,25 @@ void Present::draw(const Texture& texture, const Rectangle& area) const {
   glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-Lines::Lines()
-    : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
-  glBindVertexArray(array_.get());
-  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
+namespace {
+
+// The vertex array reads the buffer's Vertex elements.
+void describe_vertices(unsigned array, unsigned buffer) {
+  glBindVertexArray(array);
+  glBindBuffer(GL_ARRAY_BUFFER, buffer);
   glEnableVertexAttribArray(0);
   glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, sizeof(Vertex), nullptr);
   glEnableVertexAttribArray(1);
   glVertexAttribPointer(1, 4, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(Vertex),
                         reinterpret_cast<const void*>(offsetof(Vertex, colour)));
   glBindVertexArray(0);
+}
+
+}  // namespace
+
+Lines::Lines()
+    : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
+  describe_vertices(array_.get(), buffer_.get());
 }
 
 void Lines::upload(const std::vector<Vertex>& vertices) {
@@ -226,6 +242,46 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const 
   }
   glDisable(GL_SCISSOR_TEST);
   glBindVertexArray(0);
+}
+
+Surfaces::Surfaces()
+    : program_(link(shaders::surfaces)), array_(make_vertex_array()), buffer_(make_buffer()) {
+  describe_vertices(array_.get(), buffer_.get());
+}
+
+void Surfaces::upload(const std::vector<Vertex>& vertices) {
+  count_ = vertices.size();
+  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
+  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(),
+               GL_DYNAMIC_DRAW);
+}
+
+void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity,
+                    bool writes_depth) const {
+  if (count_ == 0) return;
+  viewport(area);
+  glEnable(GL_BLEND);
+  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+  glEnable(GL_DEPTH_TEST);
+  glDepthFunc(GL_LEQUAL);
+  glDepthMask(writes_depth ? GL_TRUE : GL_FALSE);
+  glUseProgram(program_.get());
+  glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
+  glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
+  glBindVertexArray(array_.get());
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(area.x, area.y, area.width, area.height);
+  glDrawArrays(GL_TRIANGLES, 0, static_cast<int>(count_));
+  glDisable(GL_SCISSOR_TEST);
+  glDepthMask(GL_TRUE);
+  glDisable(GL_DEPTH_TEST);
+  glBindVertexArray(0);
+}
+
+void clear_depth() {
+  glDepthMask(GL_TRUE);
+  glClearDepth(1);
+  glClear(GL_DEPTH_BUFFER_BIT);
 }
 
 }  // namespace heapwood::viewer::gl

@@ -52,6 +52,7 @@ void delete_program(unsigned);
 void delete_buffer(unsigned);
 void delete_vertex_array(unsigned);
 void delete_framebuffer(unsigned);
+void delete_renderbuffer(unsigned);
 
 // A pixel unpack buffer in OpenGL's memory.
 class PixelBuffer {
@@ -94,6 +95,7 @@ class Canvas {
  private:
   unsigned width_, height_;
   Name<delete_texture> colour_;
+  Name<delete_renderbuffer> depth_;
   Name<delete_framebuffer> framebuffer_;
 };
 void bind_window();
@@ -136,5 +138,22 @@ class Lines {
   Name<delete_buffer> buffer_;
   std::size_t count_ = 0;
 };
+
+// Triangles in space over the picture, shaded by their normals and hidden by each other.
+class Surfaces {
+ public:
+  Surfaces();
+  void upload(const std::vector<Vertex>& vertices);  // three per triangle
+  // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
+  // others.
+  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth) const;
+
+ private:
+  Name<delete_program> program_;
+  Name<delete_vertex_array> array_;
+  Name<delete_buffer> buffer_;
+  std::size_t count_ = 0;
+};
+void clear_depth();
 
 }  // namespace heapwood::viewer::gl

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds max_time_per_frame(4);
 }  // namespace
 
 HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high,
-                 bool whole)
+                 bool whole, std::span<const std::uint64_t> marked)
     : columns(std::max(wide, 1u)), rows(std::max(high, 1u)), time(at) {
   bytes = std::max<std::uint64_t>(
       whole ? recording.pool_bytes : std::min(recording.reach, recording.pool_bytes), 1);
@@ -37,6 +37,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
     if (block.born >= time) break;
     const std::uint64_t end = std::min(block.offset + block.bytes, bytes);
     if (block.offset >= end) continue;
+    const bool is_marked = std::find(marked.begin(), marked.end(), block.bytes) != marked.end();
     const bool used = block.in_use(time), abandoned = !used && block.occupies(time);
     if (used)
       ++by_size[std::min<std::size_t>(
@@ -46,6 +47,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
       HeapCell& cell = cells[c];
       cell.touched = true;
       if (!used && !abandoned) continue;
+      cell.marked = cell.marked || is_marked;
       const std::uint64_t part =
           std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
       (used ? cell.used_bytes : cell.abandoned_bytes) += part;
@@ -81,6 +83,10 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
       const double age = static_cast<double>(time - cell.youngest);
       const double all = std::max(2.0, static_cast<double>(recording.events));
       mark = ramp_colour(1 - 0.8 * std::log2(1 + age) / std::log2(1 + all));
+    }
+    if (cell.marked) {
+      result[i] = colour::marked;
+      continue;
     }
     // Even the smallest part of a block must be visible.
     result[i] = mix(ground, mark, std::min(1.0, 0.25 + 0.75 * taken));

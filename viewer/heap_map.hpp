@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct HeapCell {
   std::uint64_t used_bytes = 0,
                 abandoned_bytes =
                     0;   // of live blocks; of blocks freed to an allocator that never reuses memory
+  bool marked = false;   // by its size
   bool touched = false;  // a block has been allocated here up to the time
   std::uint64_t largest = 0;   // size of the largest block in the cell
   std::uint32_t youngest = 0;  // birth of the youngest live block
@@ -37,8 +39,9 @@ struct HeapMap {
   std::array<std::uint32_t, 40> by_size{};
 
   // About this many columns and rows. `whole`: the whole pool, otherwise up to the highest block.
+  // `marked`: sizes of blocks whose cells are drawn in white.
   HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
-          bool whole);
+          bool whole, std::span<const std::uint64_t> marked = {});
   std::vector<gl::Rgba8> colours(const Recording& recording, HeapColours by) const;
   struct Run {
     std::uint64_t first = 0, count = 0;  // cells
@@ -67,6 +70,7 @@ struct HeapView {
   double place = 1;    // time in the build, 0 to 1
   double speed = 0.1;  // fraction of the build per second
   HeapColours colours = HeapColours::state;
+  std::vector<std::uint64_t> marked;  // sizes of blocks
 
   struct Drawn {  // the latest map
     std::optional<HeapMap> map;
@@ -74,6 +78,7 @@ struct HeapView {
     const Recording* of = nullptr;
     HeapColours colours = HeapColours::state;
     bool whole = false;
+    std::vector<std::uint64_t> marked;
     float x = 0, y = 0, width = 0, height = 0;  // where it was drawn
     double drawn_at = 0, took = 0;              // seconds
   };

@@ -20,7 +20,7 @@ namespace {
 
 constexpr render::Mode modes[] = {render::Mode::shaded,  render::Mode::path,  render::Mode::ao,
                                   render::Mode::normals, render::Mode::depth, render::Mode::heatmap,
-                                  render::Mode::leaves};
+                                  render::Mode::leaves,  render::Mode::albedo};
 
 bool inside(const Area& area, ImVec2 at) {
   return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y &&
@@ -68,7 +68,7 @@ void Viewer::key(const KeyPress& press) {
       choose_live(s, press.mods & GLFW_MOD_SHIFT ? 0 : 1, *choices[number]);
     return;
   }
-  if (press.key >= GLFW_KEY_1 && press.key <= GLFW_KEY_7) {
+  if (press.key >= GLFW_KEY_1 && press.key <= GLFW_KEY_8) {
     s.mode = modes[press.key - GLFW_KEY_1];
     return;
   }
@@ -119,6 +119,12 @@ void Viewer::key(const KeyPress& press) {
     case GLFW_KEY_HOME:
       reset_view(s);
       break;
+    case GLFW_KEY_R:
+      record_path(s);
+      break;
+    case GLFW_KEY_M:
+      s.clay = !s.clay;
+      break;
     case GLFW_KEY_L:
       light_view(s);
       break;
@@ -147,6 +153,15 @@ void Viewer::key(const KeyPress& press) {
     case GLFW_KEY_P:
       s.probe.active = !s.probe.active;
       s.probe.clear();
+      break;
+    case GLFW_KEY_N:
+      s.node.visible = !s.node.visible;
+      break;
+    case GLFW_KEY_PAGE_DOWN:
+      page_lesson(s, 1);
+      break;
+    case GLFW_KEY_PAGE_UP:
+      page_lesson(s, -1);
       break;
     case GLFW_KEY_SPACE:
       s.tab == Tab::live ? s.live.toggle_frozen() : s.heap.toggle_play();
@@ -242,6 +257,27 @@ void Viewer::probe(const Area& area) {
   probe.x = io.MousePos.x;
   probe.y = io.MousePos.y;
   probe.path = follow(*state_.scene, ray_at(state_, area, io.MousePos));
+}
+
+// A click goes from the node shown one level towards the leaf under the mouse, with Shift to the
+// leaf; from a node that does not contain it, to the child of the smallest one that contains both.
+void Viewer::choose_node(const Area& area) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (state_.tab != Tab::learn || !state_.node.visible || !state_.node.shown || !state_.scene ||
+      state_.probe.active)
+    return;
+  if (io.WantCaptureMouse || !inside(area, io.MousePos) || !ImGui::IsMouseReleased(0) ||
+      io.MouseDragMaxDistanceSqr[0] >= 9)
+    return;
+  const RayPath ray = follow(*state_.scene, ray_at(state_, area, io.MousePos));
+  if (!ray.hit.found()) return;
+  RootPath leaf = path_to(state_.scene->tree, (ray.hit_box.lo + ray.hit_box.hi) * 0.5f);
+  const RootPath& now = state_.node.shown->path;
+  std::size_t common = 0;
+  while (common < std::min(leaf.size(), now.size()) && leaf[common].node == now[common].node)
+    ++common;
+  if (!io.KeyShift) leaf.resize(std::min(leaf.size(), common + 1));
+  state_.node.choose(state_.scene, leaf, state_.choice.settings.costs);
 }
 
 }  // namespace heapwood::viewer

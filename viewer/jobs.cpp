@@ -49,7 +49,10 @@ bool Jobs::start(const JobSpec& spec) {
     live_.stop();
     progress_ = {.running = true,
                  .kind = spec.kind,
-                 .what = (spec.graph ? spec.graph->graph : spec.source) + ": loading"};
+                 .what = (spec.graph           ? spec.graph->graph
+                          : spec.trace.empty() ? spec.source
+                                               : spec.trace) +
+                         ": loading"};
     started_ = now();
   }
   changed_.notify_all();
@@ -109,12 +112,14 @@ void Jobs::work() {
 void Jobs::run(const JobSpec& spec) {
   JobOutcome outcome;
   outcome.kind = spec.kind;
-  outcome.of_graph = spec.graph.has_value();
+  outcome.of_graph = spec.graph || !spec.trace.empty();
   try {
     if (spec.kind == JobSpec::Kind::live) {
       run_live(spec);
     } else if (spec.graph) {
       record_graph(spec, outcome);
+    } else if (!spec.trace.empty()) {
+      record_trace(spec, outcome);
     } else if (spec.kind == JobSpec::Kind::record) {
       record(spec, outcome);
     } else {
@@ -160,8 +165,10 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
     shown = true;  // all allocators build the same tree
     JobOutcome first;
     first.kind = spec.kind;
+    scenes::Mesh mesh = prepared.mesh();
+    add_appearance(mesh, spec.source);
     first.scene =
-        make_built_scene(spec.source, prepared.name(), prepared.mesh(),
+        make_built_scene(spec.source, prepared.name(), std::move(mesh),
                          prepared.workspace().download(), spec.device, result.allocator, spec.up);
     publish(std::move(first));
   };
@@ -172,17 +179,20 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::run_live(const JobSpec& spec) {
-  const LiveHooks hooks{[this](bool held) {
-                          if (hold_picture_) hold_picture_(held);
-                        },
-                        [&](bench::PreparedScene& prepared, const std::string& allocator) {
-                          JobOutcome first;
-                          first.kind = spec.kind;
-                          first.scene = make_built_scene(
-                              spec.source, prepared.name(), prepared.mesh(),
-                              prepared.workspace().download(), spec.device, allocator, spec.up);
-                          publish(std::move(first));
-                        }};
+  std::shared_ptr<const BuiltScene> last;
+  const LiveHooks hooks{
+      [this](bool held) {
+        if (hold_picture_) hold_picture_(held);
+      },
+      [&](const FrameSource& frames, kdtree::Tree tree, const std::string& allocator) {
+        JobOutcome one;
+        one.kind = spec.kind;
+        one.scene = make_built_scene(spec.source, frames.name(), frames.mesh(), std::move(tree),
+                                     spec.device, allocator, spec.up,
+                                     frames.moves() ? last.get() : nullptr);
+        last = one.scene;
+        publish(std::move(one));
+      }};
   viewer::run_live({spec.source, spec.settings, spec.device}, live_, hooks);
 }
 
@@ -211,7 +221,8 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
     }
     const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());
     outcome.recordings.push_back(std::make_shared<const Recording>(
-        make_recording(prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run)));
+        make_recording(prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run,
+                       static_cast<std::uint32_t>(kdtree::ref_bytes(spec.settings.refs)))));
     JobOutcome ended;
     ended.kind = spec.kind;
     ended.recordings = {outcome.recordings.back()};
@@ -243,6 +254,26 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
     if (hash && *hash != graph.edge_hash)
       throw Error(Exit::failed, label + ": its edges differ from the other allocator's");
     hash = graph.edge_hash;
+  }
+}
+
+void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
+  report_progress(0, spec.allocators.size(), spec.trace + ": reading");
+  const bool frees = bench::pool_needs(spec.allocators).frees;
+  const TraceRecorder recorder(spec.trace, spec.settings.pool, frees, spec.device,
+                               spec.settings.timeout);
+  outcome.warning = recorder.warning();
+  std::size_t done = 0;
+  for (const registry::RegisteredAllocator* entry : spec.allocators) {
+    const std::string label = entry->traits->label;
+    report_progress(done++, spec.allocators.size(), recorder.name() + ": " + label);
+    outcome.recordings.push_back(recorder.record(*entry));
+    const Recording& recording = *outcome.recordings.back();
+    if (recording.requests.failures == 0) continue;
+    outcome.warning += fmt::format("{}{}: pool of {} exhausted: {} requests refused",
+                                   outcome.warning.empty() ? "" : "; ", label,
+                                   bench::size_text(recording.pool_bytes),
+                                   bench::count_text(recording.requests.failures));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "viewer/graph_recording.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/live_loop.hpp"
+#include "viewer/trace_recording.hpp"
 
 namespace heapwood::viewer {
 
@@ -30,6 +31,7 @@ struct JobSpec {
   bench::BuildSettings settings;
   simt::DeviceInfo device;
   std::optional<GraphSettings> graph;  // a recording of this workload instead of a build
+  std::string trace;                   // or of this program trace
   bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
 };
 
@@ -46,7 +48,7 @@ struct JobOutcome {
   Exit exit = Exit::failed;  // the exit code of a command that fails so
   bool cancelled = false;
   bool ended = false;
-  bool of_graph = false;
+  bool of_graph = false;  // or of a program trace: no scene is involved
 };
 
 struct JobProgress {
@@ -82,6 +84,7 @@ class Jobs {
   void record(const JobSpec& spec, JobOutcome& outcome);
   void run_live(const JobSpec& spec);
   void record_graph(const JobSpec& spec, JobOutcome& outcome);
+  void record_trace(const JobSpec& spec, JobOutcome& outcome);
   void report_progress(std::size_t done, std::size_t total, const std::string& what);
   void publish(JobOutcome outcome);
 

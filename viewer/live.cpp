@@ -88,7 +88,9 @@ void LiveView::take(const LiveEvent& event) {
     case LiveEvent::Kind::restarted:
       side = {};
       side.allocator = event.allocator;
+      side.keeps_pool = event.keeps_pool;
       pool_bytes = event.pool_bytes;
+      moves = event.moves;
       compared = different = 0;
       show_recordings();
       break;
@@ -98,6 +100,7 @@ void LiveView::take(const LiveEvent& event) {
       break;
     case LiveEvent::Kind::sample: {
       side.times.add(event.sample);
+      if (event.sample.fragmentation) side.fragmentation = event.sample.fragmentation;
       frames = std::max(frames, event.sample.frame + 1);
       const auto& others = sides[1 - event.side].times.samples();
       if (!event.sample.complete || others.empty() || !others.back().complete ||
@@ -108,6 +111,20 @@ void LiveView::take(const LiveEvent& event) {
       break;
     }
   }
+}
+
+double LiveView::frames_per_second() const {
+  double rate = 0;
+  for (const LiveSide& side : sides) {
+    const auto& samples = side.times.samples();
+    if (samples.size() < 2) continue;
+    // Over the last 30 frames: longer ago the window may have been frozen.
+    const LiveSample& first = samples[samples.size() > 30 ? samples.size() - 30 : 0];
+    const double seconds = samples.back().seconds - first.seconds;
+    if (seconds > 0)
+      rate = std::max(rate, static_cast<double>(samples.back().frame - first.frame) / seconds);
+  }
+  return rate;
 }
 
 void LiveView::toggle_frozen() {

@@ -21,6 +21,9 @@ struct LiveSample {
   std::uint64_t hash = 0;  // of the tree
   bool complete = true;
   std::uint64_t refused_bytes = 0;  // the first refused request, if it is incomplete
+  // Of a kept pool after the build: 1 - largest free region / all free bytes.
+  std::optional<double> fragmentation{};
+  double seconds = 0;  // when it was made
 };
 
 struct LiveEvent {
@@ -31,6 +34,8 @@ struct LiveEvent {
   std::shared_ptr<const Recording> recording;                // of a frame of this side
   const registry::RegisteredAllocator* allocator = nullptr;  // restarted: its first sample follows
   std::uint64_t pool_bytes = 0;
+  bool moves = false;       // the scene
+  bool keeps_pool = false;  // from frame to frame
 };
 
 // Times of one side over the latest frames.
@@ -58,6 +63,8 @@ struct LiveSide {
   const registry::RegisteredAllocator* allocator = nullptr;
   LiveTimes times;
   std::shared_ptr<const Recording> recording;
+  bool keeps_pool = false;
+  std::optional<double> fragmentation;  // of the kept pool, the last one known
   const char* label() const { return allocator ? allocator->traits->label : ""; }
 };
 
@@ -85,6 +92,10 @@ struct LiveView {
   bool frozen = false;
   std::optional<std::uint64_t> selected;  // frame
   std::string problem;                    // why no frames are built
+  bool moves = false;                     // the scene
+
+  // Of both builds and the time left to the picture; 0: unknown.
+  double frames_per_second() const;
 
   void take(const LiveEvent& event);
   void toggle_frozen();

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <utility>
 
+#include "bench/program/options.hpp"
 #include "kdtree/check/quality.hpp"
 
 namespace heapwood::viewer {
 
-void LiveLink::choose(const Pair& allocators) {
+void LiveLink::choose(const LiveSetup& setup) {
   const std::lock_guard lock(mutex_);
-  pair_ = allocators;
+  setup_ = setup;
 }
 
 void LiveLink::freeze(bool frozen) {
@@ -42,11 +43,11 @@ void LiveLink::begin() {
   events_.clear();
 }
 
-std::optional<LiveLink::Pair> LiveLink::next_frame() {
+std::optional<LiveSetup> LiveLink::next_frame() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stop_ || !frozen_; });
   if (stop_) return std::nullopt;
-  return pair_;
+  return setup_;
 }
 
 void LiveLink::publish(LiveEvent event) {
@@ -54,26 +55,17 @@ void LiveLink::publish(LiveEvent event) {
   events_.push_back(std::move(event));
 }
 
-void LiveLink::leave_to_picture(double seconds) {
+void LiveLink::leave_to_picture(double seconds, bool until_done) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   std::unique_lock lock(mutex_);
-  while (!stop_ && !picture_done_ && Clock::now() < end)
+  while (!stop_ && !(until_done && picture_done_) && Clock::now() < end)
     changed_.wait_for(lock, std::chrono::milliseconds(4));
 }
 
 namespace {
 
-class StillScene final : public FrameSource {
- public:
-  StillScene(const LiveSpec& spec, const bench::PoolNeeds& needs)
-      : scene_(spec.source, spec.device, spec.settings, needs) {}
-  bench::PreparedScene& frame(std::uint64_t) override { return scene_; }
-  bool moves() const override { return false; }
-
- private:
-  bench::PreparedScene scene_;
-};
+using Clock = std::chrono::steady_clock;
 
 class LiveLoop {
  public:
@@ -81,23 +73,22 @@ class LiveLoop {
       : spec_(spec), link_(link), hooks_(hooks) {}
 
   void run() {
-    std::optional<LiveLink::Pair> pair = link_.next_frame();
-    if (!pair) return;
-    source_ = std::make_unique<StillScene>(spec_, bench::pool_needs({(*pair)[0], (*pair)[1]}));
-    for (std::uint64_t frame = 0; pair; ++frame, pair = link_.next_frame()) {
+    std::optional<LiveSetup> setup = link_.next_frame();
+    if (!setup) return;
+    source_ = open_frames(spec_.source, spec_.device, spec_.settings,
+                          bench::pool_needs({setup->allocators[0], setup->allocators[1]}));
+    for (std::uint64_t frame = 0; setup; ++frame, setup = link_.next_frame()) {
       hooks_.hold_picture(true);
-      bench::PreparedScene& scene = source_->frame(frame);
-      for (unsigned side = 0; side < 2; ++side) {
-        if (sides_[side].allocator == (*pair)[side]) continue;
-        sides_[side] = {};
-        sides_[side].allocator = (*pair)[side];
-        warm_up(scene, side);
-      }
+      if (source_->moves() && frame > 0) source_->advance(frame);
+      take_setup(*setup);
       double seconds = 0;
       for (const unsigned side : {unsigned(frame % 2), unsigned(1 - frame % 2)})
-        seconds += build(scene, side, frame);
+        seconds += build(side, frame);
+      if (source_->moves() && !tree_.nodes.empty()) show();
       hooks_.hold_picture(false);
-      link_.leave_to_picture(std::clamp(seconds, 0.015, 0.3));
+      // The picture of a moving scene is never complete.
+      source_->moves() ? link_.leave_to_picture(std::clamp(seconds, 0.015, 0.1), false)
+                       : link_.leave_to_picture(std::clamp(seconds, 0.015, 0.3), true);
     }
   }
 
@@ -106,62 +97,156 @@ class LiveLoop {
     const registry::RegisteredAllocator* allocator = nullptr;
     unsigned frames = 0;
     bool exhausted = false;
+    kdtree::KeptAllocator kept;
+    simt::Memory pool;  // its own, while pools are kept
   };
 
-  // Not timed: the first build touches new memory, and may have to enlarge the pool.
-  void warm_up(bench::PreparedScene& scene, unsigned side) {
-    const std::size_t pool = scene.pool_bytes();
-    const kdtree::BuildRun run = scene.build_growing(*sides_[side].allocator);
-    if (!shown_ || (!shown_complete_ && !run.incomplete)) {
-      hooks_.tree_built(scene, sides_[side].allocator->traits->id);
-      shown_ = true;
-      shown_complete_ = !run.incomplete;
+  // The side's pool takes the place of the workspace's, also if a build throws.
+  class OwnPool {
+   public:
+    OwnPool(kdtree::Workspace& workspace, simt::Memory& pool) : workspace_(workspace), pool_(pool) {
+      workspace_.swap_pool(pool_);
     }
-    restart(scene, side);
-    // Times with another pool are not comparable.
-    const unsigned other = 1 - side;
-    if (scene.pool_bytes() != pool && sides_[other].allocator) restart(scene, other);
+    ~OwnPool() { workspace_.swap_pool(pool_); }
+    OwnPool(const OwnPool&) = delete;
+    OwnPool& operator=(const OwnPool&) = delete;
+
+   private:
+    kdtree::Workspace& workspace_;
+    simt::Memory& pool_;
+  };
+
+  void take_setup(const LiveSetup& setup) {
+    if (std::exchange(keep_pools_, setup.keep_pools) != setup.keep_pools) {
+      for (Side& side : sides_) side = {};
+    }
+    for (unsigned side = 0; side < 2; ++side) {
+      if (sides_[side].allocator == setup.allocators[side]) continue;
+      sides_[side] = {};
+      sides_[side].allocator = setup.allocators[side];
+      warm_up(side);
+    }
   }
 
-  void restart(const bench::PreparedScene& scene, unsigned side) {
-    sides_[side].frames = 0;
+  // A pool that is never freed into, or whose blocks may overlap, cannot be kept.
+  bool keeps(const Side& side) const {
+    const alloc::AllocatorTraits& traits = *side.allocator->traits;
+    return keep_pools_ && !traits.lower_bound && traits.keeps_live_memory && traits.in_pool;
+  }
+
+  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry,
+                              kdtree::KeptAllocator* kept = nullptr) {
+    kdtree::BuildOptions options;
+    options.costs = spec_.settings.costs;
+    options.seconds = spec_.settings.timeout;
+    options.kept = kept;
+    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options);
+  }
+  kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry) {
+    kdtree::BuildRun run = build_once(entry);
+    while (run.incomplete && source_->enlarge_pool()) run = build_once(entry);
+    return run;
+  }
+
+  // Not timed: the first build touches new memory, and may have to enlarge the pool.
+  void warm_up(unsigned side) {
+    const std::size_t pool = pool_bytes();
+    const kdtree::BuildRun run = build_growing(*sides_[side].allocator);
+    if (!source_->moves() && (!shown_ || (!shown_complete_ && !run.incomplete))) {
+      tree_ = source_->workspace().download();
+      tree_of_ = sides_[side].allocator->traits->id;
+      show();
+      shown_complete_ = !run.incomplete;
+    }
+    restart(side);
+    // Times with another pool are not comparable.
+    if (pool_bytes() != pool && sides_[1 - side].allocator) restart(1 - side);
+  }
+
+  std::size_t pool_bytes() { return source_->workspace().pool().bytes; }
+
+  void show() {
+    hooks_.tree_built(*source_, std::move(tree_), tree_of_);
+    shown_ = true;
+  }
+
+  void restart(unsigned number) {
+    Side& side = sides_[number];
+    side.frames = 0;
+    side.exhausted = false;
+    side.kept = {};
+    side.pool = {};
     LiveEvent event;
     event.kind = LiveEvent::Kind::restarted;
-    event.side = side;
-    event.allocator = sides_[side].allocator;
-    event.pool_bytes = scene.pool_bytes();
+    event.side = number;
+    event.allocator = side.allocator;
+    event.pool_bytes = pool_bytes();
+    event.moves = source_->moves();
+    event.keeps_pool = keeps(side);
     link_.publish(std::move(event));
+  }
+
+  kdtree::BuildRun build_kept(Side& side) {
+    if (!keeps(side)) return build_once(*side.allocator);
+    if (side.pool.bytes() != pool_bytes()) {
+      side.kept = {};
+      side.pool = simt::Memory(spec_.device.id, pool_bytes());
+    }
+    const OwnPool own(source_->workspace(), side.pool);
+    return build_once(*side.allocator, &side.kept);
   }
 
   // Returns seconds. An exhausted side stays as it is.
-  double build(bench::PreparedScene& scene, unsigned side, std::uint64_t number) {
-    Side& own = sides_[side];
-    if (own.exhausted) return 0;
-    const kdtree::BuildRun run = scene.build(*own.allocator);
+  double build(unsigned number, std::uint64_t frame) {
+    Side& side = sides_[number];
+    if (side.exhausted) return 0;
+    kdtree::BuildRun run = build_kept(side);
+    // A later frame of a moving scene may need more memory than the first one.
+    if (run.incomplete && source_->moves() && source_->enlarge_pool()) {
+      run = build_growing(*side.allocator);
+      for (const unsigned each : {0u, 1u}) restart(each);
+    }
     LiveEvent event;
-    event.side = side;
-    event.sample = {number, run.ms, 0, !run.incomplete, run.failed_bytes};
-    if (!run.incomplete) event.sample.hash = scene.tree_stats().hash;
+    event.side = number;
+    event.sample = {frame, run.ms, 0, !run.incomplete, run.failed_bytes, {}, 0};
+    if (!run.incomplete || tree_.nodes.empty()) {
+      tree_ = source_->workspace().download();
+      tree_of_ = side.allocator->traits->id;
+    }
+    if (!run.incomplete) event.sample.hash = kdtree::measure(tree_, spec_.settings.costs).hash;
+    if (side.kept.regions && frame % frames_per_walk == 0) {
+      const std::vector<alloc::Region> regions = side.kept.regions();
+      const std::vector<std::uint64_t> unknown(regions.size());
+      const alloc::Fragmentation state = alloc::fragmentation_by_region(regions, unknown);
+      if (state.measured) event.sample.fragmentation = state.external_merged;
+    }
+    event.sample.seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
     link_.publish(std::move(event));
-    own.exhausted = run.incomplete;
+    side.exhausted = run.incomplete;
     // One recording per side, after the first times can be seen.
-    if (++own.frames == first_frames || own.exhausted) record(scene, side);
+    if (++side.frames == first_frames || side.exhausted) record(number);
     return run.ms * 1e-3;
   }
 
-  void record(bench::PreparedScene& scene, unsigned side) {
-    const registry::RegisteredAllocator& entry = *sides_[side].allocator;
-    const std::size_t capacity = std::min(max_events, scene.triangles() * 32 + 65536);
-    const kdtree::RecordedRun run = scene.build_recorded(entry, capacity);
+  void record(unsigned number) {
+    const registry::RegisteredAllocator& entry = *sides_[number].allocator;
+    const std::size_t capacity =
+        std::min(max_events, source_->mesh().triangles.size() * 32 + 65536);
+    kdtree::BuildOptions options;
+    options.costs = spec_.settings.costs;
+    options.seconds = spec_.settings.timeout;
+    const kdtree::RecordedRun run = bench::compiled_for(entry, spec_.device)
+                                        .build_recorded(source_->workspace(), options, capacity);
     LiveEvent event;
     event.kind = LiveEvent::Kind::recording;
-    event.side = side;
+    event.side = number;
     event.recording = std::make_shared<const Recording>(
-        make_recording(scene.name(), entry, spec_.device.key, scene.pool_bytes(), run));
+        make_recording(source_->name(), entry, spec_.device.key, pool_bytes(), run,
+                       static_cast<std::uint32_t>(kdtree::ref_bytes(spec_.settings.refs))));
     link_.publish(std::move(event));
   }
 
-  static constexpr unsigned first_frames = 4;
+  static constexpr unsigned first_frames = 4, frames_per_walk = 8;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
 
   const LiveSpec& spec_;
@@ -169,6 +254,9 @@ class LiveLoop {
   const LiveHooks& hooks_;
   std::unique_ptr<FrameSource> source_;
   Side sides_[2];
+  bool keep_pools_ = false;
+  kdtree::Tree tree_;  // of the last build that was downloaded, and its allocator
+  std::string tree_of_;
   bool shown_ = false, shown_complete_ = false;
 };
 

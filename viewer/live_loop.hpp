@@ -3,6 +3,7 @@
 // and B first in odd ones, so that drift affects both alike.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -12,19 +13,24 @@
 #include <string>
 #include <vector>
 
-#include "bench/prepared_scene.hpp"
 #include "viewer/built_scene.hpp"
+#include "viewer/frame_source.hpp"
 #include "viewer/live.hpp"
 
 namespace heapwood::viewer {
 
+// What the user chooses while frames are built.
+struct LiveSetup {
+  std::array<const registry::RegisteredAllocator*, 2> allocators{};
+  // Each side has a pool of its own, which is not emptied between frames.
+  bool keep_pools = false;
+};
+
 // Exchange between the window and the job. Every function may be called from any thread.
 class LiveLink {
  public:
-  using Pair = std::array<const registry::RegisteredAllocator*, 2>;
-
   // The window's side.
-  void choose(const Pair& allocators);
+  void choose(const LiveSetup& setup);
   void freeze(bool frozen);
   void stop();
   void set_picture_done(bool done) { picture_done_ = done; }
@@ -32,28 +38,19 @@ class LiveLink {
 
   // The job's side.
   void begin();
-  // The allocators of the next frame, after waiting while frozen; nullopt: the job ends.
-  std::optional<Pair> next_frame();
+  // The setup of the next frame, after waiting while frozen; nullopt: the job ends.
+  std::optional<LiveSetup> next_frame();
   void publish(LiveEvent event);
-  // Gives the ray tracer time until its picture is complete, at most this long.
-  void leave_to_picture(double seconds);
+  // Gives the ray tracer so much time, or until its picture is complete.
+  void leave_to_picture(double seconds, bool until_done);
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  Pair pair_{};
+  LiveSetup setup_;
   bool frozen_ = false, stop_ = false;
   std::vector<LiveEvent> events_;
   std::atomic<bool> picture_done_{false};
-};
-
-// The scene of each frame. Only still scenes yet: a moving one gives another mesh for each frame,
-// which is then published like the first one.
-class FrameSource {
- public:
-  virtual ~FrameSource() = default;
-  virtual bench::PreparedScene& frame(std::uint64_t number) = 0;
-  virtual bool moves() const = 0;
 };
 
 struct LiveSpec {
@@ -64,7 +61,8 @@ struct LiveSpec {
 
 struct LiveHooks {
   std::function<void(bool)> hold_picture;  // while builds are timed
-  std::function<void(bench::PreparedScene&, const std::string& allocator)> tree_built;
+  // The tree of a still scene, once, or that of each frame of a moving one.
+  std::function<void(const FrameSource&, kdtree::Tree, const std::string& allocator)> tree_built;
 };
 
 // Runs until the link is stopped; throws what builds throw.

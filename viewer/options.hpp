@@ -13,7 +13,7 @@ struct Options {
   std::string allocator = bench::default_allocator;
   std::string beside;  // a second allocator in the heap map
   std::string tab;     // the first one; empty: live, or learn for a screenshot
-  std::string mode = "shaded";
+  std::string mode = "shaded", material = "scene";
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
   bench::BuildSettings settings;
   bench::DeviceOptions device;

@@ -257,12 +257,16 @@ void draw_help(State& state) {
                {"K   [   ]", "save this view; previous and next saved view"},
                {"F5 F6 F7 F8", "Live, Learn, Compare, Heap"},
                {"1 ... 9", "in Live: allocator B (Shift: A)"},
-               {"1 ... 7", "shaded, path, ao, normals, depth, heatmap, leaves"},
+               {"1 ... 8", "shaded, path, ao, normals, depth, heatmap, leaves, albedo"},
+               {"R", "record the camera's path; end and save it"},
+               {"M", "the scene's colours, or clay"},
                {"B   C   H", "build; compare all allocators; record a heap map"},
                {"Esc", "close a list; cancel the job or the screenshot"},
                {"Space   ,   .", "play, pause, freeze; one event back or forward (Shift: 1000)"},
                {"T   +   -", "node boxes; deeper and shallower"},
                {"P, click", "ray under the mouse; pin it"},
+               {"N, click", "explain a node; go one level down (Shift: to the leaf)"},
+               {"Page Down   Page Up", "lesson: next and previous step"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
                {"F12   Ctrl C", "screenshot; copy the picture"}};
   ImGui::SetNextWindowFocus();
@@ -281,7 +285,7 @@ void draw_help(State& state) {
       }
       ImGui::EndTable();
     }
-    ImGui::TextDisabled("Drop an OBJ, PLY or .hwmesh file onto the window to open it.");
+    ImGui::TextDisabled("Drop an OBJ, PLY, glTF or .hwmesh file onto the window to open it.");
   }
   end_card();
 }

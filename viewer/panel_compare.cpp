@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
+#include "bench/program/version.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/compare_rows.hpp"
@@ -86,16 +88,32 @@ void draw_bar(const CompareRow& row, double slowest) {
 // A click chooses the allocator as A, with Shift as B.
 void draw_name(State& state, const CompareRow& row, const ImVec4& shade) {
   ImGui::PushStyleColor(ImGuiCol_Text, shade);
-  if (ImGui::Selectable(row.allocator.c_str(), false, ImGuiSelectableFlags_SpanAllColumns)) {
-    const registry::RegisteredAllocator* entry = registry::find(row.result->allocator);
+  const registry::RegisteredAllocator* entry = registry::find(row.result->allocator);
+  const bool a = entry == state.choice.allocator, b = entry == state.choice.other;
+  if (ImGui::Selectable(row.allocator.c_str(), a || b, ImGuiSelectableFlags_SpanAllColumns)) {
     if (entry && !why_not_buildable(state, *entry))
       (ImGui::GetIO().KeyShift ? state.choice.other : state.choice.allocator) = entry;
   }
   ImGui::PopStyleColor();
+  state.places.note("row " + row.result->allocator);
+  for (const auto& [chosen, letter, tint] :
+       {std::tuple{a, "A", colour::accent}, std::tuple{b, "B", colour::second}}) {
+    if (!chosen) continue;
+    ImGui::SameLine(0, ImGui::GetFontSize() * 0.5f);
+    ImGui::TextColored(tint, "%s", letter);
+  }
   ui::hint((row.result->reason + (row.result->reason.empty() ? "" : "\n") +
             "Click: allocator A. Shift-click: B.")
                .c_str());
 }
+
+constexpr const char* explanation =
+    "* lower bound: cannot free, never marked fastest. An allocator is marked fastest only if its "
+    "quartiles overlap no other's and its spread is at most 25%. slower: time / AtomicMalloc's "
+    "time. spread: interquartile range / median. time: median and middle half. ext. frag: 1 - "
+    "largest free region / all free bytes.";
+
+void draw_compare_table(State& state);
 
 void draw_row(State& state, const CompareRow& row, double slowest) {
   ImGui::TableNextRow();
@@ -141,7 +159,17 @@ void draw_compare_section(State& state) {
   if (ui::button(state, "Copy markdown")) {
     ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
   }
+  ImGui::SameLine();
+  if (ui::button(state, "Save PNG")) save_summary(state, "");
+  ui::hint("Saves this table as a picture");
   ui::cpu_notice(state);
+  draw_compare_table(state);
+  ui::dim_text(explanation);
+}
+
+namespace {
+
+void draw_compare_table(State& state) {
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
                                     ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;
@@ -163,13 +191,45 @@ void draw_compare_section(State& state) {
     for (const CompareRow& row : rows) draw_row(state, row, slowest);
     ImGui::EndTable();
   }
-  ui::dim_text(
-      "* lower bound: cannot free, never marked fastest. An allocator is marked fastest only if "
-      "its quartiles overlap no other's and its spread is at most 25%. slower: time / "
-      "AtomicMalloc's time. spread: interquartile "
-      "range "
-      "/ median. time: median and middle half. ext. frag: 1 - largest free region / all free "
-      "bytes.");
+}
+
+}  // namespace
+
+void draw_summary(State& state, const Area& area) {
+  ImGui::SetNextWindowPos({area.x, area.y});
+  ImGui::SetNextWindowSize({area.width, area.height});
+  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoInputs;
+  if (ImGui::Begin("summary", nullptr, flags) && !state.compared.empty()) {
+    const bench::Result& first = state.compared.front();
+    ImGui::PushFont(fonts().large);
+    ImGui::TextUnformatted(
+        fmt::format("{}: time to build a k-d tree, by allocator", first.scene).c_str());
+    ImGui::PopFont();
+    ui::dim_text(fmt::format("{} triangles, {} refs, pool {}, median of {} runs; {} ({}); {}",
+                             bench::count_text(first.triangles), kdtree::name(first.settings.refs),
+                             first.settings.pool.text, first.settings.runs,
+                             state.choice.device.name, state.choice.device.key,
+                             bench::version_line()));
+    ui::cpu_notice(state);
+    draw_compare_table(state);
+    ui::dim_text(explanation);
+  }
+  ImGui::End();
+}
+
+void save_summary(State& state, const std::string& path) {
+  if (state.compared.empty())
+    return state.add_message(Message::Kind::warning,
+                             "Nothing has been compared yet: press Compare all (C) first.");
+  const float em = ImGui::GetFontSize();
+  const auto rows = static_cast<float>(state.compared.size());
+  Screenshots::Panel panel;
+  panel.path = path.empty() ? free_name(state.compared.front().scene + "-compared") : path;
+  panel.width = static_cast<int>(em * 58);
+  panel.height = static_cast<int>(em * (11 + 1.45f * rows));
+  panel.summary = true;
+  state.shots.panel = panel;
 }
 
 }  // namespace heapwood::viewer

@@ -135,4 +135,21 @@ void draw_graph_section(State& state) {
                      colour::warning);
 }
 
+void draw_trace_section(State& state) {
+  if (!ui::section("Open a program trace")) return;
+  ui::field("file");
+  ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
+  std::string& path = state.choice.trace_text;
+  const bool entered = ImGui::InputTextWithHint("##trace", "program.trace", &path,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  state.places.note("trace path");
+  ImGui::SameLine();
+  const bool pressed =
+      ui::button(state, "Open##trace", false, !path.empty(), ImGui::GetContentRegionAvail().x);
+  ui::hint(
+      "Requests that a program made, recorded by heapwood::recording_heap or --record-trace. The "
+      "chosen allocators serve them once more, one at a time.");
+  if ((entered || pressed) && !path.empty()) open_trace(state, path);
+}
+
 }  // namespace heapwood::viewer

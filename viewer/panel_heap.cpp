@@ -23,20 +23,28 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
   const std::uint32_t time = view.time(recording);
   const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
                           drawn.map->rows == rows && drawn.whole == view.whole_pool &&
-                          drawn.colours == view.colours;
+                          drawn.colours == view.colours && drawn.marked == view.marked;
   if (same_frame && drawn.map->time == time) return;
   // A running build changes in every frame: a map of many blocks is updated less often, so that the
   // window stays smooth.
   const double now = ImGui::GetTime();
   if (same_frame && view.watched && now - drawn.drawn_at < 8 * drawn.took) return;
   const auto start = std::chrono::steady_clock::now();
-  drawn.map.emplace(recording, time, columns, rows, view.whole_pool);
+  drawn.map.emplace(recording, time, columns, rows, view.whole_pool, view.marked);
+  drawn.marked = view.marked;
   drawn.of = &recording;
   drawn.whole = view.whole_pool;
   drawn.colours = view.colours;
   drawn.texture.upload(columns, rows, drawn.map->colours(recording, view.colours).data(), false);
   drawn.drawn_at = now;
   drawn.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+const workloads::Block* block_at(const Recording& recording, const HeapMap& map, ImVec2 at) {
+  const auto column = static_cast<std::uint64_t>(at.x * static_cast<float>(map.columns)),
+             row = static_cast<std::uint64_t>(at.y * static_cast<float>(map.rows));
+  const std::uint64_t offset = (row * map.columns + column) * map.cell_bytes;
+  return first_block(recording, map.time, offset, offset + map.cell_bytes);
 }
 
 void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
@@ -62,6 +70,10 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
       ImGui::TextDisabled("%s by warp %u at event %s", what, block->warp,
                           bench::count_text(block->born).c_str());
     }
+    if (const Recording::NodeEvent* node = recording.node_of(*block))
+      ImGui::TextDisabled("array of a %s of %s refs at depth %u; click to show it",
+                          node->leaf ? "leaf" : "node", bench::count_text(node->refs).c_str(),
+                          node->depth);
     if (block->released != workloads::never)
       ImGui::TextDisabled("freed: %s", recording.time_text(block->released).c_str());
   } else {
@@ -169,8 +181,12 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
   outline(drawn.map->largest_hole(), *drawn.map, at, {width, map_height});
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    tell_cell(recording, *view.drawn[which].map,
-              {(mouse.x - at.x) / width, (mouse.y - at.y) / map_height});
+    const ImVec2 place{(mouse.x - at.x) / width, (mouse.y - at.y) / map_height};
+    tell_cell(recording, *view.drawn[which].map, place);
+    if (ImGui::IsItemClicked()) {
+      const workloads::Block* block = block_at(recording, *view.drawn[which].map, place);
+      if (block) show_node_of(state, recording, *block);
+    }
   }
   ImGui::EndGroup();
 }
@@ -212,7 +228,7 @@ void draw_controls(State& state) {
     view.toggle_play();
   ImGui::SameLine();
   // Width of the following widgets; if too little is left, the slider has its own line.
-  const float em = ImGui::GetFontSize(), others = em * 45, rest = ImGui::GetContentRegionAvail().x;
+  const float em = ImGui::GetFontSize(), others = em * 50, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
   const std::string time =
@@ -252,7 +268,7 @@ void draw_controls(State& state) {
       if (!entry.traits->in_pool || why_not_buildable(state, entry)) continue;
       if (ImGui::Selectable(entry.traits->label, state.choice.other == &entry)) {
         state.choice.other = &entry;
-        first.in_rounds() ? start_graph_recording(state) : start_recording(state);
+        record_again(state);
       }
     }
     ImGui::EndCombo();
@@ -260,8 +276,10 @@ void draw_controls(State& state) {
   state.places.note("other");
   ui::hint("Records a second allocator on the same scene and pool, and shows both maps");
   ui::flow(em * 7);
-  if (ui::button(state, "Record again"))
-    first.in_rounds() ? start_graph_recording(state) : start_recording(state);
+  if (ui::button(state, "Record again")) record_again(state);
+  ui::flow(em * 4);
+  if (ui::button(state, "Export")) export_recordings(state, "");
+  ui::hint("Saves the curves and the largest blocks as JSON for Perfetto and chrome://tracing");
   ui::flow(em * 4);
   if (ui::button(state, "Close")) show_tab(state, state.tab_before_heap);
 }
@@ -310,6 +328,7 @@ void draw_map_legend(State& state, const HeapView& view, const char* words) {
   const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
                                 [](const auto& recording) { return recording->in_pool; });
   if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
+  if (!view.marked.empty()) swatch(colour::marked, "arrays of the node");
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();

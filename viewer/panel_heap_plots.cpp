@@ -229,9 +229,10 @@ void draw_heap_plots(State& state, float width, float height) {
               [](double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); });
   draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines,
               share_hint, [](double v) { return fmt::format("{:.3f}", v); });
-  const bool rounds = recordings.front()->in_rounds();
-  ImGui::TextDisabled(rounds ? "blocks by size" : "nodes by depth");
-  if (rounds) return draw_sizes(state.heap, {width, room * 0.38f});
+  // Only builds have nodes.
+  const bool blocks = recordings.front()->in_rounds() || recordings.front()->is_trace;
+  ImGui::TextDisabled(blocks ? "blocks by size" : "nodes by depth");
+  if (blocks) return draw_sizes(state.heap, {width, room * 0.38f});
   draw_levels(state, *recordings.front(), {width, room * 0.38f});
 }
 

@@ -175,12 +175,37 @@ void draw_costs(State& state) {
   }
 }
 
+// Whether pools are emptied or kept, and what keeping them does.
+void draw_pool_use(State& state) {
+  const LiveView& live = state.live;
+  const float width = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) / 2;
+  const bool keep = state.choice.keep_pools;
+  if (ui::button(state, "reset pool", !keep, true, width) && keep) keep_live_pools(state, false);
+  ui::hint("The pool is emptied before each build.");
+  ImGui::SameLine();
+  if (ui::button(state, "keep pool", keep, true, width) && !keep) keep_live_pools(state, true);
+  ui::hint(
+      "Each side keeps its pool from frame to frame, with the fragmentation that the builds "
+      "leave. Pools of allocators that never free are emptied.");
+  if (!live.pool_bytes) return;
+  std::string text = fmt::format("pool of {}", bench::bytes_text(live.pool_bytes));
+  for (std::size_t side = 0; side < 2; ++side) {
+    const LiveSide& own = live.sides[side];
+    text += fmt::format("; {} {}", names[side], own.keeps_pool ? "kept" : "emptied");
+    if (own.fragmentation)
+      text += fmt::format(", fragmentation {}", bench::figure_text(*own.fragmentation));
+  }
+  state.places.texts["pool use"] = text;
+  ui::dim_text(text);
+}
+
 std::string check_text(const LiveView& live) {
   if (live.different > 0)
     return fmt::format("{} of {} frames have different trees", live.different, live.compared);
-  return live.compared
-             ? fmt::format("Identical trees in all {} frames", bench::count_text(live.compared))
-             : "";
+  if (!live.compared) return "";
+  const double rate = live.frames_per_second();
+  return fmt::format("Identical trees in all {} frames{}", bench::count_text(live.compared),
+                     live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
 }
 
 // Times of the latest frames. A click freezes and selects a frame.
@@ -282,7 +307,11 @@ void draw_live_panel(State& state, const Area& area) {
   ImGui::SetNextWindowSize({area.width, area.height});
   if (ImGui::Begin("live", nullptr, fixed & ~ImGuiWindowFlags_NoScrollbar)) {
     ImGui::PushFont(fonts().bold);
-    ImGui::TextWrapped("Every frame, this tree is rebuilt twice. Only the allocator changes.");
+    ImGui::TextWrapped("%s", live.moves
+                                 ? "The scene moves: every frame, its tree is rebuilt twice. Only "
+                                   "the allocator changes."
+                                 : "Every frame, this tree is rebuilt twice. Only the allocator "
+                                   "changes.");
     ImGui::PopFont();
     ImGui::Dummy({0, 2});
     if (!live.problem.empty()) {
@@ -303,9 +332,7 @@ void draw_live_panel(State& state, const Area& area) {
     state.places.texts["trees"] = check;
     ui::wrapped_text(check, live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
-    if (live.pool_bytes)
-      ui::dim_text(
-          fmt::format("pool of {}, emptied before each build", bench::bytes_text(live.pool_bytes)));
+    draw_pool_use(state);
     const float width = ImGui::GetContentRegionAvail().x;
     if (ui::button(state, live.frozen ? "Continue (Space)" : "Freeze (Space)", live.frozen, true,
                    width))
@@ -346,6 +373,47 @@ void draw_live_below(State& state, const Area& area) {
   ImGui::End();
 }
 
+namespace {
+
+// Over the picture of an exhausted side: the refused request beside the largest hole, to scale.
+void draw_refusal(State& state, const LiveSide& side, const Area& area) {
+  const std::uint64_t refused = side.times.samples().back().refused_bytes;
+  struct Bar {
+    const char* label;
+    double bytes;
+    ImU32 shade;
+  };
+  std::vector<Bar> bars{
+      {"refused request", static_cast<double>(refused), ImGui::GetColorU32(colour::error)}};
+  if (side.recording && side.recording->in_pool)
+    bars.push_back({"largest hole", static_cast<double>(tightest_hole(*side.recording)),
+                    ImGui::GetColorU32(colour::hole)});
+  double maximum = 1;
+  for (const Bar& bar : bars) maximum = std::max(maximum, bar.bytes);
+  const float em = ImGui::GetFontSize(), width = std::min(em * 20, area.width - em * 2);
+  if (width < em * 8) return;
+  const float height = em * 2.6f * static_cast<float>(bars.size()) + em;
+  const ImVec2 low{area.x + (area.width - width) / 2, area.y + area.height * 0.3f};
+  ImDrawList& draw = *ImGui::GetBackgroundDrawList();
+  draw.AddRectFilled(low, {low.x + width, low.y + height}, IM_COL32(16, 18, 21, 225), em * 0.5f);
+  float y = low.y + em * 0.6f;
+  std::string all;
+  for (const Bar& bar : bars) {
+    const std::string value = bench::bytes_text(static_cast<std::uint64_t>(bar.bytes));
+    all += fmt::format("{} {}; ", bar.label, value);
+    const float left = low.x + em * 0.75f, right = low.x + width - em * 0.75f;
+    draw.AddText({left, y}, ImGui::GetColorU32(ImGuiCol_Text), bar.label);
+    draw.AddText({right - ImGui::CalcTextSize(value.c_str()).x, y}, bar.shade, value.c_str());
+    const float end =
+        left + std::max(2.0f, (right - left) * static_cast<float>(bar.bytes / maximum));
+    draw.AddRectFilled({left, y + em * 1.3f}, {end, y + em * 1.8f}, bar.shade, 3);
+    y += em * 2.6f;
+  }
+  state.places.texts["refusal"] = all;
+}
+
+}  // namespace
+
 void draw_live_overlay(State& state, const Area& area) {
   const LiveView& live = state.live;
   ImDrawList& draw = *ImGui::GetBackgroundDrawList();
@@ -355,9 +423,11 @@ void draw_live_overlay(State& state, const Area& area) {
   for (std::size_t side = 0; side < 2; ++side) {
     const LiveTimes& times = live.sides[side].times;
     const float left = side == 0 ? area.x : middle;
-    if (times.exhausted())
+    if (times.exhausted()) {
       draw.AddRectFilled({left, area.y}, {left + area.width / 2, area.y + area.height},
                          IM_COL32(30, 8, 8, 170));
+      draw_refusal(state, live.sides[side], {left, area.y, area.width / 2, area.height});
+    }
     const std::string text = fmt::format("{}  {}", names[side], live.sides[side].label());
     const std::string ms = times.exhausted()    ? "pool exhausted"
                            : times.median() > 0 ? bench::figure_text(times.median()) + " ms"

@@ -5,6 +5,7 @@
 #include <imgui_stdlib.h>
 
 #include "bench/results/format.hpp"
+#include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
@@ -16,12 +17,27 @@ void scene_combo(State& state) {
     // On a CPU a frame of a scene's usual size takes too long for Live.
     const bool small =
         state.tab == Tab::live && state.choice.device.id.kind == simt::DeviceKind::cpu;
+    std::string recent;
+    for (const std::string& source : state.settings.recent) {
+      if (ImGui::Selectable(source.c_str(), state.choice.source == source)) recent = source;
+      state.places.note("recent " + source);
+    }
+    if (!recent.empty()) open_scene(state, recent);  // changes the list
+    if (!state.settings.recent.empty()) ImGui::Separator();
     for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
       if (ImGui::Selectable(scene.name, state.choice.source == scene.name))
         open_scene(state,
                    std::string(scene.name) + (small && scene.default_triangles > live_triangles
                                                   ? fmt::format(":{}k", live_triangles / 1000)
                                                   : ""));
+      state.places.note(std::string("scene ") + scene.name);
+      ui::hint(scene.description);
+    }
+    for (const scenes::Procedural& scene : scenes::moving_scenes()) {
+      if (state.tab != Tab::live) break;  // builds elsewhere need a scene that stands
+      if (ImGui::Selectable(scene.name, state.choice.source == scene.name))
+        open_scene(state, std::string(scene.name) +
+                              (small ? fmt::format(":{}k", moving_triangles / 1000) : ""));
       state.places.note(std::string("scene ") + scene.name);
       ui::hint(scene.description);
     }

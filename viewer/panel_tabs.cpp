@@ -45,6 +45,58 @@ void draw_tabs(State& state, const Area& area) {
 
 }  // namespace
 
+namespace {
+
+// Drags one edge; returns the movement in pixels.
+float drag_edge(State& state, const char* name, ImVec2 low, ImVec2 size, bool vertical) {
+  ImGui::SetNextWindowPos(low);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
+  constexpr ImGuiWindowFlags flags =
+      ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+      ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoFocusOnAppearing;
+  float moved = 0;
+  if (ImGui::Begin(name, nullptr, flags)) {
+    ImGui::InvisibleButton("edge", size);
+    state.places.note(name);
+    if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
+      ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+      ImGui::GetWindowDrawList()->AddRectFilled(low, {low.x + size.x, low.y + size.y},
+                                                IM_COL32(255, 255, 255, 40));
+    }
+    if (ImGui::IsItemActive())
+      moved = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
+  }
+  ImGui::End();
+  ImGui::PopStyleVar(2);
+  return moved;
+}
+
+}  // namespace
+
+void draw_splitters(State& state, const Area& panel, const Area& below) {
+  // Not in pictures of the window, whose size is another one.
+  if (!state.settings.panel || state.shots.panel) return;
+  const float em = ImGui::GetFontSize(), scale = em / 15, thick = em * 0.4f;
+  const auto tab = static_cast<std::size_t>(state.tab);
+  Settings& s = state.settings;
+  if (panel.width > 0) {
+    const float by = drag_edge(state, "panel edge", {panel.x - thick / 2, panel.y},
+                               {thick, std::max(panel.height, 1.0f)}, true);
+    if (by != 0)
+      s.panel_widths[tab] = std::clamp((panel.width - by) / scale, Settings::min_panel_width,
+                                       Settings::max_panel_width);
+  }
+  if (below.height > 0) {
+    const float by = drag_edge(state, "lower edge", {below.x, below.y - thick / 2},
+                               {std::max(below.width, 1.0f), thick}, false);
+    if (by != 0)
+      s.below_heights[tab] = std::clamp((below.height - by) / scale, Settings::min_below_height,
+                                        Settings::max_below_height);
+  }
+}
+
 void draw_tab_bar(State& state, const Area& area) {
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});

@@ -17,13 +17,14 @@ namespace {
 constexpr struct {
   render::Mode mode;
   const char* hint;
-} modes[] = {{render::Mode::shaded, "clay in daylight (1)"},
+} modes[] = {{render::Mode::shaded, "daylight (1)"},
              {render::Mode::path, "path tracing, diffuse bounces (2)"},
              {render::Mode::ao, "ambient occlusion (3)"},
              {render::Mode::normals, "surface normals (4)"},
              {render::Mode::depth, "distance from the eye (5)"},
              {render::Mode::heatmap, "steps of each ray through the tree (6)"},
-             {render::Mode::leaves, "triangles in the leaf of the hit (7)"}};
+             {render::Mode::leaves, "triangles in the leaf of the hit (7)"},
+             {render::Mode::albedo, "the surfaces' own colours, without light (8)"}};
 
 void choose_mode(State& state) {
   const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / 4;
@@ -34,6 +35,18 @@ void choose_mode(State& state) {
       state.mode = one.mode;
     ui::hint(one.hint);
   }
+}
+
+void choose_material(State& state) {
+  const bool coloured = state.scene && !state.scene->mesh.appearance.empty();
+  ui::field("material");
+  const float width = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) / 2;
+  if (ui::button(state, "colours", coloured && !state.clay, coloured, width)) state.clay = false;
+  ui::hint(coloured ? "Colours and textures of the scene, in shaded, path and albedo (M)"
+                    : "This scene has no colours of its own.");
+  ImGui::SameLine();
+  if (ui::button(state, "clay", coloured && state.clay, coloured, width)) state.clay = true;
+  ui::hint("One colour, so that only shapes are seen (M)");
 }
 
 void list_bookmarks(State& state) {
@@ -53,11 +66,35 @@ void list_bookmarks(State& state) {
   }
 }
 
+void draw_path(State& state) {
+  PathView& path = state.path;
+  if (ui::button(state, path.recording ? "Stop and save path" : "Record path", path.recording,
+                 state.scene && !path.playing))
+    record_path(state);
+  ui::hint(
+      "Records how the camera moves, for 'heapwood render --path': a text file with one key per "
+      "line, time, eye, target, field of view (R)");
+  ImGui::SameLine();
+  const bool has_keys = !path.path.keys().empty();
+  if (ui::button(state, path.playing ? "Stop##path" : "Play path", false,
+                 has_keys && !path.recording))
+    play_path(state);
+  ui::hint("Moves the camera as recorded");
+  if (!has_keys) return;
+  ImGui::SameLine();
+  const std::string text =
+      fmt::format("{:.1f} s, {} keys", path.path.seconds(), path.path.keys().size());
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextDisabled("%s", text.c_str());
+  state.places.texts["path"] = text;
+}
+
 }  // namespace
 
 void draw_view_section(State& state) {
   if (!ui::section("View")) return;
   choose_mode(state);
+  choose_material(state);
   ImGui::Dummy({0, 2});
   if (ui::button(state, state.settings.fly ? "Fly" : "Orbit"))
     state.settings.fly = !state.settings.fly;
@@ -80,6 +117,7 @@ void draw_view_section(State& state) {
                        ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   }
   if (state.scene) list_bookmarks(state);
+  draw_path(state);
   const std::string camera =
       render::to_arguments(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   if (ui::button(state, "Copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
@@ -92,11 +130,15 @@ void draw_tree_section(State& state) {
   state.places.note("boxes");
   ui::hint("Draws node boxes over the picture (T); + and - change the depth");
   ImGui::SameLine();
-  ImGui::Checkbox("ray under the mouse", &state.probe.active);
+  ImGui::Checkbox("ray", &state.probe.active);
   state.places.note("ray");
   ui::hint(
       "Shows the leaves that the ray under the mouse visits, and their triangles (P); click to pin "
       "it");
+  ImGui::SameLine();
+  ImGui::Checkbox("node", &state.node.visible);
+  state.places.note("node");
+  ui::hint("Explains why a node was split where it is (N); click in the picture to choose one");
   if (state.tree.visible) {
     const int deepest =
         state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
@@ -153,6 +195,8 @@ void draw_panel(State& state, const Area& area) {
       case Tab::live:
         break;
       case Tab::learn:
+        draw_lesson_button(state);
+        if (state.node.visible) draw_node_section(state);
         draw_scene_section(state);
         draw_build_section(state);
         draw_view_section(state);
@@ -168,6 +212,7 @@ void draw_panel(State& state, const Area& area) {
       case Tab::heap:
         draw_record_section(state);
         draw_graph_section(state);
+        draw_trace_section(state);
         if (draw_round_section(state)) break;
         draw_memory_section(state);
         draw_allocations_section(state);

@@ -17,13 +17,21 @@ void draw_scene_section(State& state);
 void draw_build_section(State& state);
 std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 void draw_compare_section(State& state);
+void draw_summary(State& state, const Area& area);  // the slowdown table alone, as a picture
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);
 void draw_view_section(State& state);
 void draw_tree_section(State& state);
 void draw_screenshot_section(State& state);
+void draw_lesson_button(State& state);
+void draw_node_section(State& state);
+// The arrays that a node requests, and where the recorded build put them.
+void draw_node_blocks(State& state, const NodeExplanation& node);
+// The caption over the picture; returns the height that it covers, from the lower edge.
+float draw_lesson(State& state, const Area& area);
 
 void draw_graph_section(State& state);
+void draw_trace_section(State& state);
 // Figures of the graph at the round shown; false if there is no graph.
 bool draw_round_section(State& state);
 void draw_record_section(State& state);  // of a build, in the Heap tab
@@ -43,6 +51,8 @@ void draw_heap(State& state, const Area& area);  // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
 void draw_overlay(State& state,
                   const Area& area);  // over the picture: name, numbers, progress, messages, legend
-void draw_help(State& state);         // over everything
+// The lines between the parts of the window, which can be dragged.
+void draw_splitters(State& state, const Area& panel, const Area& below);
+void draw_help(State& state);  // over everything
 
 }  // namespace heapwood::viewer

@@ -26,6 +26,7 @@ constexpr double coarse_seconds = 0.05;
 render::RenderJob job_of(const View& view) {
   render::RenderJob job;
   job.mode = view.mode;
+  job.clay = view.clay;
   job.width = view.width;
   job.height = view.height;
   job.spp = view.spp;
@@ -96,7 +97,7 @@ bool View::operator==(const View& other) const {
     return a.eye == b.eye && a.target == b.target && a.fov == b.fov && a.up == b.up;
   };
   return scene == other.scene && same_camera(camera, other.camera) && mode == other.mode &&
-         width == other.width && height == other.height && spp == other.spp &&
+         clay == other.clay && width == other.width && height == other.height && spp == other.spp &&
          lighting.key == other.lighting.key && lighting.lamp == other.lighting.lamp;
 }
 

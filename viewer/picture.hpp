@@ -25,6 +25,7 @@ struct View {
   render::Camera camera;
   render::Lighting lighting;
   render::Mode mode = render::Mode::shaded;
+  bool clay = false;  // without the scene's colours
   unsigned width = 0, height = 0;
   unsigned spp = 64;  // samples per pixel; then the picture is complete
 

@@ -46,6 +46,8 @@ void Recording::add(std::span<const alloc::RecordedEvent> lines) {
       Level& level = levels_[line.depth()];
       (line.kind() == Kind::inner ? level.inner : level.leaves) += 1;
       depth = std::max(depth, line.depth());
+      nodes_.push_back({events, static_cast<std::uint32_t>(line.bytes),
+                        static_cast<std::uint8_t>(line.depth()), line.kind() == Kind::leaf});
     }
     if (++events % stride_ == 0) note_point();
   }
@@ -75,6 +77,14 @@ void Recording::finish_rounds(std::uint64_t refused_requests) {
   find_internal();
 }
 
+void Recording::finish_trace(std::uint64_t all_requests, std::uint64_t refused_requests) {
+  is_trace = true;
+  requests.allocations = all_requests - refused_requests;
+  requests.high_water_bytes = high_water_bytes;
+  if (points.back().time != events) note_point();
+  finish_rounds(refused_requests);
+}
+
 std::uint32_t Recording::time_at(double place) const {
   if (!in_rounds()) return static_cast<std::uint32_t>(std::llround(place * events));
   const auto last = static_cast<double>(rounds.size() - 1);
@@ -99,6 +109,18 @@ unsigned Recording::round_of(std::uint32_t time) const {
 std::string Recording::time_text(std::uint32_t time) const {
   if (in_rounds()) return fmt::format("round {} of {}", round_of(time), rounds.size() - 1);
   return fmt::format("event {} of {}", bench::count_text(time), bench::count_text(events));
+}
+
+const Recording::NodeEvent* Recording::node_of(const workloads::Block& block) const {
+  if (bytes_per_ref == 0 || block.bytes % bytes_per_ref != 0) return nullptr;
+  const std::uint64_t refs = block.bytes / bytes_per_ref;
+  auto node = std::lower_bound(
+      nodes_.begin(), nodes_.end(), block.born,
+      [](const NodeEvent& event, std::uint32_t time) { return event.time < time; });
+  for (; node != nodes_.end() && node->time <= block.released; ++node) {
+    if (node->refs == refs) return &*node;
+  }
+  return nullptr;
 }
 
 void Recording::finish(const kdtree::RecordedRun& run) {
@@ -146,8 +168,9 @@ void Recording::find_internal() {
 
 Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry,
                          const std::string& device, std::uint64_t pool_bytes,
-                         const kdtree::RecordedRun& run) {
+                         const kdtree::RecordedRun& run, std::uint32_t bytes_per_ref) {
   Recording recording(scene, entry, device, pool_bytes);
+  recording.bytes_per_ref = bytes_per_ref;
   recording.add(run.events);
   recording.finish(run);
   return recording;

@@ -26,12 +26,15 @@ class Recording {
   // Adds the events of a round of updates; the first one fills an empty pool.
   void add_round(std::span<const alloc::RecordedEvent> lines);
   void finish_rounds(std::uint64_t refused_requests);
+  // Of a program trace, whose events have been added.
+  void finish_trace(std::uint64_t all_requests, std::uint64_t refused_requests);
   // Adds what is known only at the end of the build. All recorded events have been added.
   void finish(const kdtree::RecordedRun& run);
 
   std::string scene, allocator, label, device;
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
+  bool is_trace = false;  // of a program trace
   std::uint64_t pool_bytes = 0;
   std::uint32_t events = 0;           // time is counted in events, from 0 to this
   std::vector<std::uint32_t> rounds;  // their last times; empty for a build
@@ -40,9 +43,20 @@ class Recording {
   bool incomplete = false;  // the pool was exhausted
   std::uint64_t reach = 0;  // end of the highest block
   std::uint64_t largest_block = 0;
+  std::uint32_t bytes_per_ref = 0;     // of a build's arrays; 0: no build
   std::vector<alloc::Region> regions;  // the allocator's walk after the build
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;
+
+  // A node that was split or became a leaf.
+  struct NodeEvent {
+    std::uint32_t time = 0, refs = 0;
+    std::uint8_t depth = 0;
+    bool leaf = false;
+  };
+  // The node whose refs a block holds: the first one of that many refs that was finished while the
+  // block was in use. nullptr if the recording has none.
+  const NodeEvent* node_of(const workloads::Block& block) const;
 
   const std::vector<workloads::Block>& blocks() const { return replayer_.replay().blocks; }
   const workloads::Replay& replay() const { return replayer_.replay(); }
@@ -88,10 +102,11 @@ class Recording {
   std::uint32_t stride_ = 1;  // events between points
   std::uint64_t used_ = 0;
   std::array<Level, 64> levels_{};
+  std::vector<NodeEvent> nodes_;  // by time
 };
 
 Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry,
                          const std::string& device, std::uint64_t pool_bytes,
-                         const kdtree::RecordedRun& run);
+                         const kdtree::RecordedRun& run, std::uint32_t bytes_per_ref = 0);
 
 }  // namespace heapwood::viewer

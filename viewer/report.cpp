@@ -99,6 +99,7 @@ void write_report(const State& state, const std::string& path) {
   json["camera"] =
       render::to_string(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   json["mode"] = render::name(state.mode);
+  json["material"] = state.clay ? "clay" : "scene";
   json["panel"] = state.settings.panel;
   json["help"] = state.help;
   const PictureStatus picture = state.picture.status();
@@ -119,6 +120,8 @@ void write_report(const State& state, const std::string& path) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
   }
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
+  json["chosen"] = {state.choice.allocator->traits->id,
+                    state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
   json["fly"] = state.settings.fly;
   json["live"] = {{"frames", state.live.frames},
@@ -127,6 +130,8 @@ void write_report(const State& state, const std::string& path) {
                   {"frozen", state.live.frozen},
                   {"problem", state.live.problem},
                   {"pool_bytes", state.live.pool_bytes},
+                  {"moves", state.live.moves},
+                  {"frames_per_second", state.live.frames_per_second()},
                   {"sides", Json::array()}};
   for (const LiveSide& side : state.live.sides) {
     json["live"]["sides"].push_back(
@@ -134,6 +139,8 @@ void write_report(const State& state, const std::string& path) {
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
          {"exhausted", side.times.exhausted()},
+         {"keeps_pool", side.keeps_pool},
+         {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()},
          {"recorded", side.recording != nullptr}});
   }
   json["texts"] = state.places.texts;
@@ -144,6 +151,24 @@ void write_report(const State& state, const std::string& path) {
                   {"boxes", state.tree.total},
                   {"visible", state.tree.visible},
                   {"depth", state.tree.depth}};
+  if (state.node.shown) {
+    const NodeExplanation& node = *state.node.shown;
+    json["node"] = {{"visible", state.node.visible},
+                    {"node", node.place().node},
+                    {"depth", node.depth()},
+                    {"leaf", node.leaf},
+                    {"refs", node.refs},
+                    {"left", node.left},
+                    {"right", node.right},
+                    {"leaf_cost", node.leaf_cost},
+                    {"split_cost", node.split_cost},
+                    {"lowest", node.lowest},
+                    {"marked", state.heap.marked}};
+  }
+  json["path_keys"] = state.path.path.keys().size();
+  json["recent"] = state.settings.recent;
+  json["panel_widths"] = state.settings.panel_widths;
+  json["lesson"] = state.lesson.step ? Json(*state.lesson.step + 1) : Json();
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
     json["ray"] = {{"x", state.probe.x},

@@ -10,6 +10,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/host_memory.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/process.hpp"
@@ -30,7 +31,7 @@ constexpr const char* examples = R"(Examples:
   heapwood-view model.obj --mode heatmap
   heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
   heapwood-view --screenshot window.png --panel
-F1 shows the keys. Drop an OBJ, PLY or .hwmesh file onto the window to open it.
+F1 shows the keys. Drop an OBJ, PLY, glTF or .hwmesh file onto the window to open it.
 Exit codes are those of 'heapwood --help'.)";
 
 void on_signal(int) {
@@ -55,9 +56,14 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--beside", options.beside, "the second allocator, B")->type_name("ID");
   app.add_option("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live")
       ->type_name("TAB");
-  app.add_option("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
+  app.add_option("--mode", options.mode,
+                 "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo")
       ->capture_default_str()
       ->type_name("MODE");
+  app.add_option("--material", options.material,
+                 "scene: the scene's own colours, if it has any;\nclay: one colour")
+      ->capture_default_str()
+      ->type_name("MATERIAL");
   app.add_option("--camera", options.camera,
                  "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates;\ndefault: the scene's own")
       ->type_name("CAMERA");
@@ -119,6 +125,10 @@ int parse_and_run(int argc, char** argv) {
   // Errors in these are reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
+  if (options.material != "scene" && options.material != "clay") {
+    throw Error(Exit::usage,
+                "material '" + bench::one_line(options.material) + "': expected scene or clay");
+  }
   if (!options.tab.empty()) parse_tab(options.tab);
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;

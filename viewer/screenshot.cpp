@@ -79,13 +79,13 @@ std::optional<Screenshots::Finished> Screenshots::take() {
   return finished_;
 }
 
-std::string free_name(const std::string& scene) {
+std::string free_name(const std::string& scene, const std::string& extension) {
   std::string stem = scene;
   for (char& c : stem) {
     if (c == ':' || c == '/' || c == '\\') c = '-';
   }
   for (unsigned i = 1;; ++i) {
-    std::string name = fmt::format("{}-{:03}.png", stem, i);
+    std::string name = fmt::format("{}-{:03}{}", stem, i, extension);
     std::error_code ignored;
     if (i >= 999 || !std::filesystem::exists(name, ignored)) return name;
   }

@@ -38,6 +38,7 @@ class Screenshots {
     std::string path;
     int width = 0, height = 0;
     unsigned samples = 0;
+    bool summary = false;  // the slowdown table instead of the window
   };
   std::optional<Panel> panel;
 
@@ -52,6 +53,6 @@ class Screenshots {
 };
 
 // "atrium-001.png": the first number without a file in the current folder.
-std::string free_name(const std::string& scene);
+std::string free_name(const std::string& scene, const std::string& extension = ".png");
 
 }  // namespace heapwood::viewer

@@ -28,7 +28,8 @@ int key_of(const std::string& name) {
       {"-", GLFW_KEY_MINUS},         {",", GLFW_KEY_COMMA},
       {".", GLFW_KEY_PERIOD},        {"/", GLFW_KEY_SLASH},
       {"Delete", GLFW_KEY_DELETE},   {"Backspace", GLFW_KEY_BACKSPACE},
-      {"End", GLFW_KEY_END}};
+      {"End", GLFW_KEY_END},         {"PageDown", GLFW_KEY_PAGE_DOWN},
+      {"PageUp", GLFW_KEY_PAGE_UP},  {"Shift", GLFW_KEY_LEFT_SHIFT}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   if (name.size() == 1 &&
       ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9')))
@@ -184,6 +185,11 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       write_report(c.state, path);
       return true;
     });
+  } else if (w[0] == "export" && w.size() > 1) {
+    add(text, [path = w[1]](const Context& c) {
+      export_recordings(c.state, path);
+      return true;
+    });
   } else if (w[0] == "close") {
     // Later steps are not run: the viewer ends as it does for a user.
     add(text, [this](const Context& c) {
@@ -253,6 +259,12 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
         return true;
       });
     }
+  } else if ((w[0] == "down" || w[0] == "up") && w.size() > 1) {
+    add(text, [key = key_of(w[1]),
+               action = w[0] == "down" ? GLFW_PRESS : GLFW_RELEASE](const Context& c) {
+      c.window.on_key(key, action, 0);
+      return true;
+    });
   } else if (w[0] == "hold" && w.size() > 2) {
     add(text, [key = key_of(w[1]), seconds = std::stod(w[2])](const Context& c) {
       if (c.waited == 0) c.window.on_key(key, GLFW_PRESS, 0);

@@ -10,12 +10,14 @@
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ... of a US keyboard
 //   key NAME as C                        the same place on a keyboard where it types this character
 //   hold NAME SECONDS                    holds the key down
+//   down NAME | up NAME                  presses or releases a key alone, as Shift for a click
 //   move X Y | press [right] | release [right] | scroll N
 //   click X Y | click NAME | drag X Y X Y [right]
 //   type TEXT
 //   drop PATH | resize W H | minimise | restore
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
 //   window PATH [WxH] [SAMPLES]          of the whole window
+//   export PATH                          the recordings as Chrome trace JSON
 //   report PATH                          the window's content as JSON (report.hpp)
 //   close                                as the window's close button
 //   quit

@@ -55,7 +55,14 @@ Settings load_settings(const std::string& path, std::string& problem) {
     get(json, "numbers", settings.numbers);
     get(json, "fly", settings.fly);
     get(json, "fly_speed", settings.fly_speed, 0.001f, 10.0f);
-    get(json, "panel_width", settings.panel_width, 280.0f, 900.0f);
+    get(json, "panel_widths", settings.panel_widths);
+    for (float& width : settings.panel_widths)
+      width = std::clamp(width, Settings::min_panel_width, Settings::max_panel_width);
+    get(json, "below_heights", settings.below_heights);
+    for (float& height : settings.below_heights)
+      height = std::clamp(height, Settings::min_below_height, Settings::max_below_height);
+    get(json, "recent", settings.recent);
+    if (settings.recent.size() > Settings::max_recent) settings.recent.resize(Settings::max_recent);
     get(json, "shot_width", settings.shot_width, 1, 16384);
     get(json, "shot_height", settings.shot_height, 1, 16384);
     get(json, "shot_spp", settings.shot_spp, 1, 65536);
@@ -79,6 +86,12 @@ Settings load_settings(const std::string& path, std::string& problem) {
   }
 }
 
+void note_recent(Settings& settings, const std::string& source) {
+  std::erase(settings.recent, source);
+  settings.recent.insert(settings.recent.begin(), source);
+  if (settings.recent.size() > Settings::max_recent) settings.recent.resize(Settings::max_recent);
+}
+
 void save_settings(const Settings& settings, const std::string& path) {
   if (path.empty()) return;
   std::error_code ignored;  // writing the file reports the error
@@ -89,7 +102,9 @@ void save_settings(const Settings& settings, const std::string& path) {
                {"numbers", settings.numbers},
                {"fly", settings.fly},
                {"fly_speed", settings.fly_speed},
-               {"panel_width", settings.panel_width},
+               {"panel_widths", settings.panel_widths},
+               {"below_heights", settings.below_heights},
+               {"recent", settings.recent},
                {"shot_width", settings.shot_width},
                {"shot_height", settings.shot_height},
                {"shot_spp", settings.shot_spp},

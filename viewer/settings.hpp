@@ -2,6 +2,7 @@
 // Settings kept between runs, in ~/.config/heapwood/view.json or the file of --settings.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,7 +19,12 @@ struct Settings {
   int width = 1280, height = 720;
   bool panel = true, numbers = true, fly = false;
   float fly_speed = 0.15f;  // diagonals per second
-  float panel_width = 400;  // at scale 1
+  // At scale 1, by tab: the width of the panel, and the height of the part below the picture.
+  std::array<float, 4> panel_widths{340, 400, 560, 400}, below_heights{340, 0, 0, 440};
+  static constexpr float min_panel_width = 280, max_panel_width = 900, min_below_height = 160,
+                         max_below_height = 1200;
+  std::vector<std::string> recent;  // files and scenes opened, the latest first
+  static constexpr std::size_t max_recent = 8;
   int shot_width = 1920, shot_height = 1080, shot_spp = 64;
   bool shot_panel = false;
   std::map<std::string, std::vector<Bookmark>> bookmarks;  // by source of the scene
@@ -28,6 +34,8 @@ struct Settings {
 std::string default_settings_path();
 // A missing or broken file gives the defaults; `problem` describes a broken one.
 Settings load_settings(const std::string& path, std::string& problem);
+// Puts a source at the front of the recent ones.
+void note_recent(Settings& settings, const std::string& source);
 void save_settings(const Settings& settings, const std::string& path);
 
 }  // namespace heapwood::viewer

@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "viewer/camera_path.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/jobs.hpp"
+#include "viewer/lesson.hpp"
 #include "viewer/live.hpp"
+#include "viewer/node_view.hpp"
 #include "viewer/options.hpp"
 #include "viewer/picture.hpp"
 #include "viewer/ray_probe.hpp"
@@ -37,7 +40,7 @@ const char* name(Tab tab);
 Tab parse_tab(const std::string& text);
 
 // Triangles of a frame in Live on a CPU, unless a size is given.
-inline constexpr std::uint64_t live_triangles = 10000;
+inline constexpr std::uint64_t live_triangles = 10000, moving_triangles = 5000;
 
 // The panel's fields, for the next job.
 struct Choice {
@@ -48,8 +51,10 @@ struct Choice {
   simt::DeviceInfo device;
   bench::BuildSettings settings;
   GraphSettings graph;
+  std::string trace;        // the program trace recorded last; empty: none
+  bool keep_pools = false;  // in Live, from frame to frame
   // Text fields as typed. A pool that cannot be parsed has a problem, and no job starts with it.
-  std::string path_text, pool_text = settings.pool.text, pool_problem;
+  std::string path_text, trace_text, pool_text = settings.pool.text, pool_problem;
 };
 
 // What was drawn last, by name, for scripts: where to click, and what it says.
@@ -88,12 +93,16 @@ struct State {
   LiveView live;
   HeapView heap;
   TreeView tree;
+  NodeView node;
+  Lesson lesson;
   RayProbe probe;
   Screenshots shots;
+  PathView path;
 
   render::Camera camera;
   render::Lighting lighting;
   render::Mode mode = render::Mode::shaded;
+  bool clay = false;         // pictures without the scene's colours
   std::size_t bookmark = 0;  // the last one shown
   bool fit_pending = true;   // the camera has not been set for a scene
 
@@ -126,13 +135,31 @@ void start_live(State& state);
 // The number keys: the allocators of the live tab, at most nine.
 std::vector<const registry::RegisteredAllocator*> live_choices(const State& state);
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry);
+void keep_live_pools(State& state, bool keep);
 void start_compare(State& state);
 void start_recording(State& state);
 void start_graph_recording(State& state);
+// Serves the requests of a program trace for the heap map.
+void open_trace(State& state, const std::string& path);
+// Repeats the recording shown, with the allocators chosen now.
+void record_again(State& state);
+// Writes the recordings shown as Chrome trace JSON; an empty path: an unused name.
+void export_recordings(State& state, const std::string& path);
+// Saves the slowdown table as a picture; an empty path: an unused name.
+void save_summary(State& state, const std::string& path);
+// Shows the node whose array a block of the heap map is, if the recording tells.
+void show_node_of(State& state, const Recording& recording, const workloads::Block& block);
 void reset_view(State& state);
 void light_view(State& state);
 void add_bookmark(State& state);
 void go_to_bookmark(State& state, std::size_t index);
+// Starts to record the camera's movement, or ends that and saves it.
+void record_path(State& state);
+void play_path(State& state);
+// Once per frame: records or plays.
+void advance_path(State& state);
+// Loads a recorded movement and plays it.
+void open_path(State& state, const std::string& file);
 // An empty path: an unused name in the current folder.
 void take_screenshot(State& state, const std::string& path);
 // Sets the pool of the next job from the field's text.

@@ -15,7 +15,11 @@ inline const ImVec4 text{0.90f, 0.91f, 0.92f, 1}, dim{0.58f, 0.61f, 0.64f, 1},
 inline const ImVec4 hole{0.98f, 0.85f, 0.40f, 0.9f};  // frame of the largest free region
 // Heap map.
 inline constexpr gl::Rgba8 untouched{24, 27, 31, 255}, freed{52, 66, 74, 255},
-    used{104, 196, 134, 255}, abandoned{196, 132, 72, 255}, outside{16, 18, 21, 255};
+    used{104, 196, 134, 255}, abandoned{196, 132, 72, 255}, outside{16, 18, 21, 255},
+    marked{255, 255, 255, 255};
+// A node of the tree: the triangles on each side of its plane, and the plane.
+inline constexpr gl::Rgba8 left_side{92, 160, 236, 255}, right_side{240, 150, 72, 255},
+    both_sides{214, 208, 196, 255}, split_plane{250, 230, 140, 90};
 }  // namespace colour
 
 struct Fonts {

@@ -80,14 +80,21 @@ Viewer::Viewer(const Options& options)
   // On a CPU a frame of the whole atrium would take half a second.
   const bool small = options.scene.empty() && state_.tab == Tab::live &&
                      state_.choice.device.id.kind == simt::DeviceKind::cpu;
-  state_.choice.source = !options.scene.empty() ? options.scene
-                         : small                ? fmt::format("atrium:{}k", live_triangles / 1000)
-                                                : "atrium";
+  const bool trace = is_program_trace(options.scene);
+  state_.choice.source = trace                    ? "atrium:10k"
+                         : !options.scene.empty() ? options.scene
+                         : small                  ? fmt::format("atrium:{}k", live_triangles / 1000)
+                                                  : "atrium";
   state_.choice.settings = options.settings;
   state_.choice.pool_text = options.settings.pool.text;
   state_.mode = render::parse_mode(options.mode);
+  state_.clay = options.material == "clay";
   present_.emplace();
-  state_.tab == Tab::live ? start_live(state_) : start_build(state_);
+  if (trace) {
+    open_trace(state_, options.scene);
+  } else {
+    state_.tab == Tab::live ? start_live(state_) : start_build(state_);
+  }
 }
 
 Viewer::~Viewer() = default;
@@ -127,7 +134,8 @@ bool Viewer::may_close() {
 
 bool Viewer::busy() const {
   return script_ || state_.shots.panel || state_.jobs.progress().running ||
-         (state_.tab == Tab::heap && state_.heap.playing) || state_.now - last_activity_ < 0.6;
+         (state_.tab == Tab::heap && state_.heap.playing) || state_.path.playing ||
+         state_.path.recording || state_.now - last_activity_ < 0.6;
 }
 
 void Viewer::step() {
@@ -174,6 +182,8 @@ void Viewer::step() {
                         state_.jobs.progress().kind != JobSpec::Kind::record &&
                         state_.scene != nullptr);
   state_.heap.follow(since);
+  state_.node.take(state_.scene, state_.choice.settings.costs);
+  advance_lesson(state_);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // a minimised window has no framebuffer
   if (state_.shots.panel) return capture();
@@ -185,7 +195,9 @@ void Viewer::step() {
     keys();
     mouse(at.picture);
     fly(since);
+    advance_path(state_);
     probe(at.picture);
+    choose_node(at.picture);
   } catch (const simt::Stopped&) {
     // A build is being cancelled, and with it the few rays of this frame's input.
   }
@@ -217,13 +229,12 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   const bool live = state_.tab == Tab::live, heap = state_.tab == Tab::heap;
   // Without the panel the picture fills the window.
   const float bar = state_.settings.panel ? std::min(46 * scale, h * 0.2f) : 0;
-  const float wanted = state_.tab == Tab::compare ? std::max(state_.settings.panel_width, 560.0f)
-                       : live                     ? 340.0f
-                                                  : state_.settings.panel_width;
+  const auto tab = static_cast<std::size_t>(state_.tab);
+  const float wanted = state_.settings.panel_widths[tab], high = state_.settings.below_heights[tab];
   // In a small window the panel leaves nearly half of the width to the picture.
   const float panel = state_.settings.panel ? std::min(wanted * scale, w * 0.55f) : 0;
-  const float below = heap                            ? std::min(440 * scale, (h - bar) * 0.62f)
-                      : live && state_.settings.panel ? std::min(340 * scale, (h - bar) * 0.5f)
+  const float below = heap                            ? std::min(high * scale, (h - bar) * 0.62f)
+                      : live && state_.settings.panel ? std::min(high * scale, (h - bar) * 0.62f)
                                                       : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
@@ -243,6 +254,7 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
   view.camera = state_.camera;
   view.lighting = state_.lighting;
   view.mode = state_.mode;
+  view.clay = state_.clay;
   view.width = static_cast<unsigned>(area.width);
   view.height = static_cast<unsigned>(area.height);
   view.spp = spp;
@@ -251,6 +263,13 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
 
 void Viewer::draw(const Layout& at) {
   state_.places.texts.clear();
+  if (state_.shots.panel && state_.shots.panel->summary) {
+    gl::viewport({0, 0, at.width, at.height});
+    gl::clear(0.055f, 0.06f, 0.07f);
+    draw_summary(state_, {0, 0, static_cast<float>(at.width), static_cast<float>(at.height)});
+    ImGui::Render();
+    return ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  }
   fresh_ = state_.picture.upload(picture_) || fresh_;
   gl::viewport({0, 0, at.width, at.height});
   gl::clear(0.055f, 0.06f, 0.07f);
@@ -270,7 +289,10 @@ void Viewer::draw(const Layout& at) {
   }
   if (state_.tab == Tab::heap) draw_heap(state_, at.below);
   if (live) draw_live_overlay(state_, at.picture);
-  draw_overlay(state_, at.picture);
+  draw_splitters(state_, at.panel, at.below);
+  Area free = at.picture;
+  if (state_.tab == Tab::learn) free.height -= draw_lesson(state_, at.picture);
+  draw_overlay(state_, free);
   draw_help(state_);
   state_.close_popups = false;
   ImGui::Render();
@@ -279,7 +301,8 @@ void Viewer::draw(const Layout& at) {
 }
 
 void Viewer::draw_lines(const Layout& at) {
-  if (!state_.scene || (!state_.tree.visible && !state_.probe.path)) return;
+  const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
+  if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node)) return;
   const gl::Rectangle area{
       static_cast<int>(at.picture.x),
       at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
@@ -287,6 +310,13 @@ void Viewer::draw_lines(const Layout& at) {
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
+  if (node) {
+    state_.node.update(*state_.scene, node_);
+    gl::clear_depth();
+    if (state_.node.triangles) node_.surfaces->draw(matrix, area, 0.9f, true);
+    node_.box->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
+    if (state_.node.plane) node_.plane->draw(matrix, area, 1, false);
+  }
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
     boxes_->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
@@ -316,16 +346,17 @@ void Viewer::capture() {
       ImGui::EndFrame();
       return end_capture();
     }
-    request_picture(at.picture, shot.samples);
+    if (!shot.summary) request_picture(at.picture, shot.samples);
     canvas_->bind();
     draw(at);
     canvas_->show(window_.width(), window_.height());
     window_.swap();
     const PictureStatus picture = state_.picture.status();
     if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
-    const bool there = picture.done && picture.samples >= shot.samples &&
-                       picture_.width() == static_cast<unsigned>(at.picture.width) &&
-                       picture_.height() == static_cast<unsigned>(at.picture.height);
+    const bool there =
+        shot.summary || (picture.done && picture.samples >= shot.samples &&
+                         picture_.width() == static_cast<unsigned>(at.picture.width) &&
+                         picture_.height() == static_cast<unsigned>(at.picture.height));
     // Dear ImGui needs two frames to determine its sizes.
     if (!there || ++canvas_frames_ < 4) return state_.frames.exclude(1e3 * thread_seconds());
     const std::vector<gl::Rgba8> pixels = canvas_->read();

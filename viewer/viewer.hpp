@@ -33,6 +33,7 @@ class Viewer {
   void mouse(const Area& area);
   void fly(double seconds);
   void probe(const Area& area);
+  void choose_node(const Area& area);
   void request_picture(const Area& area, unsigned spp);
   void draw(const Layout& at);
   void draw_lines(const Layout& at);
@@ -50,6 +51,7 @@ class Viewer {
   gl::Texture picture_;
   std::optional<gl::Present> present_;
   std::optional<gl::Lines> boxes_, ray_;
+  NodeView::Drawn node_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
   int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;

@@ -4,6 +4,7 @@
 
 #include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
+#include "viewer/frame_source.hpp"
 #include "viewer/graph_recording.hpp"
 #include "viewer/live.hpp"
 
@@ -171,6 +172,43 @@ TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
   const std::string detail = report["texts"]["verdict detail"];
   EXPECT_NE(detail.find("was refused"), std::string::npos) << detail;
   EXPECT_NE(detail.find("largest hole"), std::string::npos) << detail;
+  const std::string drawn = report["texts"]["refusal"];
+  EXPECT_NE(drawn.find("refused request"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("largest hole"), std::string::npos) << drawn;
+}
+
+// A moving scene has another tree in each frame, the same on both sides. Pools that are kept stay
+// fragmented.
+TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
+  const Json kept = after(
+      {"statue~:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc", "--size",
+       "1280x800"},
+      "wait live 6\nreport " + path("moving") + "\nclick keep pool\nwait 0.2\nwait live 10\n");
+  const Json moving = json("moving");
+  EXPECT_TRUE(moving["live"]["moves"].get<bool>());
+  EXPECT_GE(moving["live"]["compared"], 5);
+  EXPECT_EQ(moving["live"]["different"], 0);
+  EXPECT_GT(moving["live"]["frames_per_second"], 0);
+  EXPECT_FALSE(moving["live"]["sides"][0]["keeps_pool"].get<bool>());
+  EXPECT_EQ(moving["scene"], "statue~:1k");
+  for (const Json& side : kept["live"]["sides"]) {
+    EXPECT_TRUE(side["keeps_pool"].get<bool>());
+    EXPECT_TRUE(side["fragmentation"].is_number()) << side;
+    EXPECT_FALSE(side["exhausted"].get<bool>());
+  }
+  EXPECT_EQ(kept["live"]["different"], 0);
+  EXPECT_NE(kept["texts"]["pool use"].get<std::string>().find("A kept"), std::string::npos);
+}
+
+// Outside Live a moving scene stands, or is refused with a message.
+TEST(FrameSource, MovingScenesHaveStillOnes) {
+  using viewer::is_moving;
+  using viewer::still_source;
+  EXPECT_TRUE(is_moving("statue~:5k"));
+  EXPECT_FALSE(is_moving("statue:5k"));
+  EXPECT_EQ(still_source("statue~:5k"), "statue:5k");
+  EXPECT_EQ(still_source("atrium"), "atrium");
+  EXPECT_EQ(still_source("explode:5k"), "");
 }
 
 TEST_F(LiveTab, AGraphIsShownOverItsRounds) {

@@ -50,8 +50,8 @@ bool has_message(const Json& report, const std::string& word) {
 }
 
 TEST_F(Window, AScreenshotIsThePictureOfRender) {
-  expect_fine(
-      view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
+  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames",
+                    "4", "--material", "clay"}));
   expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x120",
                         "--spp", "4", "--material", "clay", "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
@@ -79,7 +79,7 @@ TEST_F(Window, TheWindowShowsThePictureOfRender) {
   expect_fine(view({"atrium:3k"},
                    "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
   expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240",
-                        "--spp", "4", "--material", "clay", "--device", "cpu"}));
+                        "--spp", "4", "--device", "cpu"}));
   render::Image shown = picture("window.png"), rendered = picture("render.png");
   ASSERT_EQ(shown.width, rendered.width);
   ASSERT_EQ(shown.height, rendered.height);
@@ -133,13 +133,23 @@ TEST_F(Window, ARealKeyThatIsHeldFlies) {
 }
 
 TEST_F(Window, TheTableShowsWhatWasMeasured) {
-  expect_fine(
-      view({"pipes:2k", "--runs", "3", "--size", "1280x1000", "--mode", "normals"},
-           "wait built\nclick Compare all\nwait compared\nwait 0.3\nclick Copy CSV\nreport " +
-               path("report") + "\nclick Copy markdown\nreport " + path("markdown") + "\nwindow " +
-               path("window.png") + " 1000x900 1\n"));
+  std::filesystem::remove("pipes-2k-compared-001.png");
+  expect_fine(view({"pipes:2k", "--runs", "3", "--size", "1280x1000", "--mode", "normals"},
+                   "wait built\nclick Compare all\nwait compared\nwait 0.3\nclick row cmalloc\n"
+                   "down Shift\nclick row cfmmalloc\nup Shift\nclick Save PNG\nwait idle\n"
+                   "click Copy CSV\nreport " +
+                       path("report") + "\nclick Copy markdown\nreport " + path("markdown") +
+                       "\nwindow " + path("window.png") + " 1000x900 1\n"));
   const Json report = json("report");
   ASSERT_GE(report["table"].size(), 6u);
+  EXPECT_EQ(report["chosen"], Json({"cmalloc", "cfmmalloc"}));
+  // The table alone, as a picture.
+  const render::Image summary = render::read_png("pipes-2k-compared-001.png");
+  std::filesystem::remove("pipes-2k-compared-001.png");
+  EXPECT_GT(summary.width, 600u);
+  EXPECT_GT(std::count_if(summary.pixels.begin(), summary.pixels.end(),
+                          [](render::Rgb8 c) { return c.g > 150; }),
+            2000);
   std::vector<std::vector<double>> times;
   std::vector<std::string> names;
   std::string marked;
@@ -453,6 +463,7 @@ TEST_F(Window, SaysWhyThereIsNone) {
 
 TEST_F(Window, UsageIsSaidBeforeAWindowOpens) {
   expect_error(Running(view_, {"--mode", "sepia"}).wait(), 2, {"sepia", "heatmap"});
+  expect_error(Running(view_, {"--material", "steel"}).wait(), 2, {"steel", "clay"});
   expect_error(Running(view_, {"--allocator", "best"}).wait(), 2, {"best", "cfmmalloc"});
   expect_error(Running(view_, {"--allocator", "fdg"}).wait(), 2, {"fdg", "at once"});
   expect_error(Running(view_, {"--panel"}).wait(), 2, {"--panel", "--screenshot"});

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Program traces in the heap map, and recordings as Chrome trace JSON.
+#include <algorithm>
+
+#include "alloc/recording/trace_file.hpp"
+#include "bench/prepared_scene.hpp"
+#include "tests/viewer/program.hpp"
+#include "viewer/trace_export.hpp"
+#include "viewer/trace_recording.hpp"
+#include "workloads/program_trace/trace_summary.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+using nlohmann::json;
+using tests::Folder;
+
+// The trace of a build, which leaves no block in use.
+alloc::ProgramTrace trace_of_build() {
+  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  prepared.build_growing(entry);
+  const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
+  const std::vector<std::uint64_t> ends{run.events.size()};
+  return alloc::make_program_trace(run.events, ends, run.events_in_all, 0);
+}
+
+TEST(TraceRecording, IsTheTraceWithAddresses) {
+  const Folder folder;
+  const alloc::ProgramTrace trace = trace_of_build();
+  const std::string file = folder / "pipes.trace";
+  tests::write_file(file, alloc::program_trace_file(trace));
+  EXPECT_TRUE(is_program_trace(file));
+  EXPECT_FALSE(is_program_trace(folder / "missing.trace"));
+  const workloads::TraceSummary summary = workloads::summarize(trace);
+  const TraceRecorder recorder(file, {}, false, simt::find_device("cpu", 2), 60);
+  EXPECT_EQ(recorder.name(), "pipes");
+  EXPECT_EQ(recorder.warning(), "");
+  std::vector<std::shared_ptr<const Recording>> recordings;
+  for (const char* id : {"cfmmalloc", "cmalloc", "atomic"}) {
+    recordings.push_back(recorder.record(*registry::find(id)));
+    const Recording& recording = *recordings.back();
+    EXPECT_EQ(recording.events, trace.events.size()) << id;
+    EXPECT_EQ(recording.high_water_bytes, summary.peak_bytes) << id;
+    EXPECT_EQ(recording.replay().unmatched_frees, 0u) << id;
+    EXPECT_EQ(recording.replay().overlaps, 0u) << id;
+    EXPECT_EQ(recording.requests.failures, 0u) << id;
+    EXPECT_TRUE(recording.finished && recording.is_trace);
+    EXPECT_EQ(recording.at(recording.events).used_bytes, 0u);
+  }
+  // A pool that is too small refuses requests.
+  bench::PoolSize small;
+  small.kind = bench::PoolSize::Kind::bytes;
+  small.bytes = summary.peak_bytes / 2;
+  const TraceRecorder tight(file, small, true, simt::find_device("cpu", 2), 60);
+  EXPECT_GT(tight.record(*registry::find("cmalloc"))->requests.failures, 0u);
+  tests::write_file(file, "HWTRACE\nbroken");
+  EXPECT_THROW(TraceRecorder(file, {}, true, simt::find_device("cpu", 2), 60), Error);
+
+  // Every slice of a track ends before the next one begins; counters have the curves' values.
+  const json exported = json::parse(chrome_trace({recordings[0], recordings[1]}));
+  std::map<std::pair<int, int>, std::uint64_t> busy_until;
+  std::uint64_t slices = 0, peak = 0;
+  std::vector<std::string> processes;
+  for (const json& event : exported["traceEvents"]) {
+    const std::pair track{event["pid"].get<int>(), event["tid"].get<int>()};
+    if (event["ph"] == "X") {
+      EXPECT_GE(event["ts"], busy_until[track]);
+      busy_until[track] = event["ts"].get<std::uint64_t>() + event["dur"].get<std::uint64_t>();
+      EXPECT_GT(event["dur"], 0);
+      ++slices;
+    } else if (event["ph"] == "C" && event["name"] == "bytes") {
+      peak = std::max(peak, event["args"]["peak"].get<std::uint64_t>());
+    } else if (event["ph"] == "M" && event["name"] == "process_name") {
+      processes.push_back(event["args"]["name"]);
+    }
+  }
+  EXPECT_GT(slices, 200u);
+  EXPECT_EQ(peak, summary.peak_bytes);
+  EXPECT_EQ(processes, (std::vector<std::string>{"CFMMalloc, pipes", "CMalloc, pipes"}));
+}
+
+}  // namespace
+
+}  // namespace heapwood::viewer
+
+namespace heapwood::tests {
+
+namespace {
+
+using Json = nlohmann::json;
+
+class Traces : public Program {};
+
+TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
+  write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
+  const std::string exported = "program-001.json";
+  std::filesystem::remove(exported);
+  const Outcome outcome =
+      view({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "cmalloc", "--mode", "normals",
+            "--spp", "1", "--size", "1280x800"},
+           "wait built\ndrop " + path("program.trace") + "\nwait recorded\nkey Space\nexport " +
+               path("step.json") +
+               "\nwait 0.2\nclick Export\nwait 0.1\nclick Record again\n"
+               "wait recorded 2\nwait 0.2\nreport " +
+               path("report") + "\nwindow " + path("window.png") + " 1280x800 1\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const Json report = json("report");
+  EXPECT_EQ(report["tab"], "heap");
+  ASSERT_EQ(report["heap"].size(), 2u);
+  for (const Json& heap : report["heap"]) {
+    EXPECT_EQ(heap["scene"], "program");
+    EXPECT_EQ(heap["refused"], 0);
+    EXPECT_EQ(heap["overlaps"], 0);
+    EXPECT_TRUE(heap["finished"].get<bool>());
+  }
+  EXPECT_EQ(report["heap"][0]["events"], report["heap"][1]["events"]);
+  EXPECT_EQ(report["scene"], "atrium:1k");
+  EXPECT_EQ(read_file(exported), read_file(path("step.json")));
+  EXPECT_GT(Json::parse(read_file(exported))["traceEvents"].size(), 1000u);
+  std::filesystem::remove(exported);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

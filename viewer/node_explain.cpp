@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/node_explain.hpp"
+
+#include <algorithm>
+
+#include "kdtree/build/node_task.hpp"
+#include "kdtree/sah.hpp"
+#include "kdtree/split/clip.hpp"
+#include "kdtree/split/clip_exact.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+// The triangles of all leaves below a node, each once, in ascending order.
+std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32_t root) {
+  std::vector<std::uint32_t> ids, stack{root};
+  while (!stack.empty()) {
+    const kdtree::Node node = tree.nodes[stack.back()];
+    stack.pop_back();
+    if (node.leaf()) {
+      const auto first = tree.refs.begin() + node.first;
+      ids.insert(ids.end(), first, first + node.count());
+    } else {
+      for (const unsigned side : {0u, 1u}) stack.push_back(node.child(side));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+double cost_of(const kdtree::SplitCost& cost, unsigned axis, float plane, std::uint32_t left,
+               std::uint32_t right, bool flats_right) {
+  kdtree::Split split;
+  cost.consider(split, axis, plane, left, right, flats_right);
+  return split.found() ? static_cast<double>(simt::from_bits(split.cost)) : 0;
+}
+
+// Sweeps over the bounds on one axis; the cheaper side for triangles in the plane counts.
+void sweep(const std::vector<Box>& bounds, const Box& node, unsigned axis,
+           const kdtree::SplitCost& cost, std::vector<NodeExplanation::Candidate>& curve) {
+  std::vector<float> low, high, flat, planes;
+  for (const Box& box : bounds) {
+    low.push_back(box.lo[axis]);
+    high.push_back(box.hi[axis]);
+    if (box.lo[axis] == box.hi[axis]) flat.push_back(box.lo[axis]);
+  }
+  for (std::vector<float>* all : {&low, &high, &flat}) std::sort(all->begin(), all->end());
+  std::merge(low.begin(), low.end(), high.begin(), high.end(), std::back_inserter(planes));
+  planes.erase(std::unique(planes.begin(), planes.end()), planes.end());
+  const auto below = [](const std::vector<float>& all, float plane) {
+    return std::lower_bound(all.begin(), all.end(), plane) - all.begin();
+  };
+  const auto up_to = [](const std::vector<float>& all, float plane) {
+    return std::upper_bound(all.begin(), all.end(), plane) - all.begin();
+  };
+  for (const float plane : planes) {
+    if (plane <= node.lo[axis] || plane >= node.hi[axis]) continue;
+    const auto flats = up_to(flat, plane) - below(flat, plane);
+    const auto left = static_cast<std::uint32_t>(below(low, plane)),
+               right = static_cast<std::uint32_t>(static_cast<std::ptrdiff_t>(high.size()) -
+                                                  up_to(high, plane));
+    const auto in_plane = static_cast<std::uint32_t>(flats);
+    double best = cost_of(cost, axis, plane, left + in_plane, right, false);
+    if (in_plane > 0)
+      best = std::min(best, cost_of(cost, axis, plane, left, right + in_plane, true));
+    curve.push_back({plane, best});
+  }
+}
+
+// Keeps the cheapest of equally many neighbours, so that minima stay.
+void thin_out(std::vector<NodeExplanation::Candidate>& curve) {
+  const std::size_t step =
+      (curve.size() + NodeExplanation::max_points - 1) / NodeExplanation::max_points;
+  if (step <= 1) return;
+  std::vector<NodeExplanation::Candidate> kept;
+  for (std::size_t i = 0; i < curve.size(); i += step) {
+    const auto begin = curve.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto end = curve.begin() + static_cast<std::ptrdiff_t>(std::min(i + step, curve.size()));
+    kept.push_back(*std::min_element(begin, end,
+                                     [](const auto& a, const auto& b) { return a.cost < b.cost; }));
+  }
+  curve = std::move(kept);
+}
+
+}  // namespace
+
+RootPath root_of(const kdtree::Tree& tree) {
+  if (tree.nodes.empty() || tree.bounds.empty()) return {};
+  return {{0, tree.bounds}};
+}
+
+RootPath path_to(const kdtree::Tree& tree, Vec3 point) {
+  RootPath path = root_of(tree);
+  while (!path.empty() && !tree.nodes[path.back().node].leaf()) {
+    const kdtree::Node node = tree.nodes[path.back().node];
+    descend(tree, path, point[node.axis()] > node.split ? 1 : 0);
+  }
+  return path;
+}
+
+void descend(const kdtree::Tree& tree, RootPath& path, unsigned side) {
+  if (path.empty() || tree.nodes[path.back().node].leaf()) return;
+  const kdtree::Node node = tree.nodes[path.back().node];
+  NodePlace child{node.child(side), path.back().box};
+  (side == 0 ? child.box.hi : child.box.lo)[node.axis()] = node.split;
+  path.push_back(child);
+}
+
+NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
+                        const kdtree::SahCosts& costs) {
+  NodeExplanation result;
+  result.path = path;
+  const kdtree::Node node = scene.tree.nodes[result.place().node];
+  const Box& box = result.place().box;
+  result.leaf = node.leaf();
+  std::vector<Box> bounds;
+  for (const std::uint32_t id : triangles_below(scene.tree, result.place().node)) {
+    const Box part = kdtree::clipped_bounds(kdtree::corners(scene.view(), id), box);
+    if (part.empty()) continue;
+    result.triangles.push_back(id);
+    bounds.push_back(part);
+  }
+  result.refs = static_cast<std::uint32_t>(bounds.size());
+  const kdtree::SplitCost cost(costs, kdtree::scale_of(scene.tree.bounds), box, result.refs);
+  result.leaf_cost = static_cast<double>(cost.leaf_cost());
+  if (cost.splittable()) {
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      sweep(bounds, box, axis, cost, result.curve[axis]);
+      thin_out(result.curve[axis]);
+    }
+  }
+  result.lowest = result.leaf_cost;
+  for (const auto& curve : result.curve) {
+    for (const auto& candidate : curve) result.lowest = std::min(result.lowest, candidate.cost);
+  }
+  if (result.leaf) return result;
+  result.axis = node.axis();
+  result.plane = node.split;
+  // Triangles in the plane are on one side: the one on which the children have them.
+  const std::vector<std::uint32_t> right_ids = triangles_below(scene.tree, node.child(1));
+  bool flats_right = false;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const Box& part = bounds[i];
+    if (part.lo[result.axis] == result.plane && part.hi[result.axis] == result.plane &&
+        std::binary_search(right_ids.begin(), right_ids.end(), result.triangles[i]))
+      flats_right = true;
+  }
+  for (const Box& part : bounds) {
+    const float lo = part.lo[result.axis], hi = part.hi[result.axis];
+    const bool left = kdtree::goes_left(lo, hi, result.plane, flats_right),
+               right = kdtree::goes_right(lo, hi, result.plane, flats_right);
+    result.left += left;
+    result.right += right;
+    result.sides.push_back(left && right ? Side::both : right ? Side::right : Side::left);
+  }
+  result.split_cost =
+      cost_of(cost, result.axis, result.plane, result.left, result.right, flats_right);
+  return result;
+}
+
+std::vector<RootPath> nodes_with(const kdtree::Tree& tree, unsigned depth, std::uint32_t refs) {
+  std::vector<RootPath> found, stack;
+  if (RootPath root = root_of(tree); !root.empty()) stack.push_back(std::move(root));
+  while (!stack.empty()) {
+    RootPath path = std::move(stack.back());
+    stack.pop_back();
+    const std::uint32_t node = path.back().node;
+    if (path.size() == depth + 1) {
+      if (triangles_below(tree, node).size() == refs) found.push_back(std::move(path));
+    } else if (!tree.nodes[node].leaf()) {
+      for (const unsigned side : {0u, 1u}) {
+        RootPath child = path;
+        descend(tree, child, side);
+        stack.push_back(std::move(child));
+      }
+    }
+  }
+  return found;
+}
+
+LeafHistograms leaf_histograms(const kdtree::Tree& tree) {
+  LeafHistograms histograms;
+  histograms.by_refs.resize(LeafHistograms::max_refs + 1);
+  if (tree.nodes.empty()) return histograms;
+  std::vector<std::pair<std::uint32_t, unsigned>> stack{{0, 0}};
+  while (!stack.empty()) {
+    const auto [at, depth] = stack.back();
+    stack.pop_back();
+    const kdtree::Node node = tree.nodes[at];
+    if (node.leaf()) {
+      ++histograms.by_refs[std::min<std::size_t>(node.count(), LeafHistograms::max_refs)];
+      if (histograms.by_depth.size() <= depth) histograms.by_depth.resize(depth + 1);
+      ++histograms.by_depth[depth];
+    } else {
+      for (const unsigned side : {0u, 1u}) stack.push_back({node.child(side), depth + 1});
+    }
+  }
+  return histograms;
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Why a node of a finished tree was split where it is, or became a leaf: the costs that the surface
+// area heuristic gives to every candidate plane.
+//
+// The refs are found again from the leaves below the node. A builder may have had a few more: those
+// whose part inside the node vanished when it was clipped further down.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "viewer/built_scene.hpp"
+
+namespace heapwood::viewer {
+
+// A node and the way to it from the root.
+struct NodePlace {
+  std::uint32_t node = 0;
+  Box box;
+};
+// From the root to a node; the last entry is the node. Empty if the tree has no such node.
+using RootPath = std::vector<NodePlace>;
+
+// Empty for a tree without triangles.
+RootPath root_of(const kdtree::Tree& tree);
+// The nodes around a point, from the root to its leaf; on a plane, the node below it.
+RootPath path_to(const kdtree::Tree& tree, Vec3 point);
+// Appends a child of the path's last node, unless that is a leaf.
+void descend(const kdtree::Tree& tree, RootPath& path, unsigned side);
+
+// Which side of the chosen plane a triangle is on.
+enum class Side : std::uint8_t { left, right, both };
+
+struct NodeExplanation {
+  RootPath path;
+  bool leaf = false;
+  std::uint32_t refs = 0;
+  double leaf_cost = 0;
+  // Of an inner node:
+  unsigned axis = 0;
+  float plane = 0;
+  double split_cost = 0;
+  std::uint32_t left = 0, right = 0;  // refs of the children
+  // Cost of each candidate plane, in ascending order of the position; at most `max_points` per
+  // axis.
+  struct Candidate {
+    float position = 0;
+    double cost = 0;
+  };
+  std::array<std::vector<Candidate>, 3> curve;
+  double lowest = 0;  // cost of all candidates
+  // The triangles in the node; the side only of an inner node.
+  std::vector<std::uint32_t> triangles;
+  std::vector<Side> sides;
+
+  const NodePlace& place() const { return path.back(); }
+  unsigned depth() const { return static_cast<unsigned>(path.size()) - 1; }
+  static constexpr std::size_t max_points = 300;
+};
+
+// O(n log n) in the triangles of the node: a tenth of a second per 100,000.
+NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
+                        const kdtree::SahCosts& costs);
+
+// The nodes at a depth in whose leaves this many triangles are.
+std::vector<RootPath> nodes_with(const kdtree::Tree& tree, unsigned depth, std::uint32_t refs);
+
+// Numbers of leaves by refs and by depth.
+struct LeafHistograms {
+  std::vector<std::uint32_t> by_refs;  // the last entry: of this and more
+  std::vector<std::uint32_t> by_depth;
+  static constexpr std::size_t max_refs = 24;
+};
+LeafHistograms leaf_histograms(const kdtree::Tree& tree);
+
+}  // namespace heapwood::viewer

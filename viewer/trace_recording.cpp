@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/trace_recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "alloc/recording/trace_file.hpp"
+#include "bench/program/input_file.hpp"
+#include "bench/results/format.hpp"
+#include "simt/memory.hpp"
+#include "workloads/program_trace/replay.hpp"
+#include "workloads/program_trace/trace_summary.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+using alloc::RecordedEvent;
+using alloc::TraceEvent;
+
+// 16 bytes per event on the host, and a block's life.
+constexpr std::size_t max_trace_events = std::size_t{24} << 20;
+
+std::string warning_of(const alloc::ProgramTrace& trace) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", bench::count_text(count), what);
+  };
+  add(trace.dropped, "events at the end were not recorded");
+  add(trace.unmatched, "frees of blocks from before the recording are left out");
+  add(trace.refused, "refused requests are left out");
+  return text;
+}
+
+// The pool that `heapwood replay` would give, or that of the settings.
+std::uint64_t pool_for(const bench::PoolSize& pool, const alloc::ProgramTrace& trace, bool frees) {
+  const workloads::TraceSummary summary = workloads::summarize(trace);
+  std::uint64_t bytes = pool.bytes;
+  if (pool.kind == bench::PoolSize::Kind::root_multiple) {
+    bytes = static_cast<std::uint64_t>(pool.multiple * static_cast<double>(summary.peak_padded));
+  } else if (pool.kind == bench::PoolSize::Kind::automatic) {
+    bytes = 4 * summary.peak_padded + (std::uint64_t{16} << 20);
+    if (!frees) bytes = std::max(bytes, summary.padded_bytes / 4 * 5);
+  }
+  return std::max<std::uint64_t>(alloc::round_up(bytes, 256), 1 << 16);
+}
+
+}  // namespace
+
+bool is_program_trace(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(alloc::trace_file::magic.size(), 0);
+  file.read(magic.data(), static_cast<std::streamsize>(magic.size()));
+  return file && magic == alloc::trace_file::magic;
+}
+
+TraceRecorder::TraceRecorder(const std::string& path, const bench::PoolSize& pool, bool frees,
+                             const simt::DeviceInfo& device, double seconds)
+    : name_(std::filesystem::path(path).stem().string()), device_(device), seconds_(seconds) {
+  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
+  if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
+  trace_ = alloc::read_program_trace(*file, path);
+  if (trace_.requests == 0) throw Error(Exit::scene, path + ": the trace has no requests");
+  if (trace_.events.size() > max_trace_events)
+    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map", path,
+                                         bench::count_text(trace_.events.size())));
+  warning_ = warning_of(trace_);
+  pool_bytes_ = pool_for(pool, trace_, frees);
+}
+
+std::shared_ptr<const Recording> TraceRecorder::record(
+    const registry::RegisteredAllocator& entry) const {
+  const alloc::AllocatorTraits& traits = *entry.traits;
+  if (!traits.keeps_live_memory || !traits.in_pool)
+    throw Error(Exit::usage, fmt::format("{}: {}; choose another allocator", traits.label,
+                                         traits.in_pool ? "may hand out memory in use"
+                                                        : "has its blocks outside the pool"));
+  if (pool_bytes_ < traits.smallest_pool)
+    throw Error(Exit::usage, fmt::format("{}: needs a pool of at least {}", traits.label,
+                                         bench::bytes_text(traits.smallest_pool)));
+  // One thread serves all requests, in their order.
+  alloc::ProgramTrace serial = trace_;
+  for (TraceEvent& event : serial.events) {
+    event.warp = 0;
+    event.lane = 0;
+  }
+  const workloads::ReplayPlan plan = workloads::plan_replay(serial, {});
+  workloads::ReplayData data(device_.id, plan);
+  const simt::Memory pool(device_.id, pool_bytes_);
+  workloads::ReplayJob job;
+  job.device = device_.id;
+  job.pool = {pool.data(), pool.bytes()};
+  job.plan = &plan;
+  job.data = &data;
+  job.seconds = seconds_;
+  const workloads::ReplayResult result = bench::compiled_for(entry, device_).replay(job);
+  const std::vector<std::uint64_t> blocks = data.blocks.download();
+
+  const auto base = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pool.data()));
+  std::vector<RecordedEvent> events;
+  events.reserve(trace_.events.size());
+  for (const TraceEvent& event : trace_.events) {
+    const std::uint64_t address = blocks[event.request];
+    if (address == workloads::ReplayBlock::refused || address == workloads::ReplayBlock::unserved)
+      continue;
+    const bool frees = event.kind == TraceEvent::Kind::free;
+    events.push_back(RecordedEvent::make(
+        frees ? RecordedEvent::Kind::free : RecordedEvent::Kind::allocate, 0, event.warp,
+        (address - base) / alloc::granule, frees ? 0 : std::uint64_t{event.bytes}));
+  }
+  auto recording = std::make_shared<Recording>(name_, entry, device_.key, pool_bytes_);
+  recording->add(events);
+  recording->finish_trace(trace_.requests, result.refused);
+  return recording;
+}
+
+}  // namespace heapwood::viewer
