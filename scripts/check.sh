@@ -47,7 +47,8 @@ tidy() {
 }
 
 step "format (make format repairs it)" clang-format-14 --dry-run -Werror "${sources[@]}"
-step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMakeLists.txt Makefile
+step "spelling" codespell "${MODULES[@]}" report cmake deploy docs scripts ./*.md \
+  CMakeLists.txt Makefile
 step "conventions" bash tests/structure/conventions.sh .
 step "words" bash tests/structure/words.sh .
 step "links" bash tests/structure/links.sh .

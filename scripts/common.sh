@@ -4,7 +4,7 @@
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
 MODULES=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer
-         include examples tests)
+         include examples python tests)
 
 source scripts/stages.sh
 

@@ -254,10 +254,10 @@ TEST(MergeResults, PartsOfAReproduction) {
   // Other items and parts are of one reproduction, other settings are not.
   const ResultsFile items = with(
       one, {"heapwood", "reproduce", "x", "--allocators", "bulk", "--part", "1/2", "--out", "a"});
-  const ResultsFile more =
+  const ResultsFile others =
       with(two, {"heapwood", "reproduce", "y", "--allocators=bulk", "--out", "b"});
   const ResultsFile other = with(two, {"heapwood", "reproduce", "x", "--allocators", "heapwood"});
-  EXPECT_EQ(merge_results({}, {items, more}, false).json["cases"].size(), 3u);
+  EXPECT_EQ(merge_results({}, {items, others}, false).json["cases"].size(), 3u);
   expect_refusal("2", "--allow-mixed", [&] { merge_results({}, {items, other}, false); });
   EXPECT_EQ(merge_results({}, {items, other}, true).json["cases"].size(), 3u);
 }

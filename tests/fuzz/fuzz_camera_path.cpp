@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A camera path gives finite cameras at all times or Error{Exit::scene} with a one-line text;
 // otherwise the process aborts.
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_camera_path.cpp render/camera_path.cpp -o fuzz_camera_path && \
-//     ./fuzz_camera_path -max_len=2048 -max_total_time=60 -rss_limit_mb=1024
 #include <cmath>
 #include <cstdlib>
 #include <string>

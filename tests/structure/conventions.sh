@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$1"
 
 folders=()
-for folder in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer include examples tests \
-              scripts report shaders; do
+for folder in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer python include examples tests \
+              deploy scripts report shaders; do
   [[ ! -d $folder ]] || folders+=("$folder")
 done
 # shellcheck disable=SC2016  # the program is for awk, not the shell
@@ -32,6 +32,7 @@ find "${folders[@]}" -type f \
     may["bench"] = may["registry"] " host_alloc scenes render bench"
     may["app"] = may["bench"] " app"
     may["viewer"] = may["bench"] " viewer"
+    may["python"] = may["bench"] " python"
     may["tests"] = may["bench"] " app viewer tests"
     # include/heapwood/ includes its own headers as "heapwood/NAME.hpp"; examples have <> only.
     may["include"] = may["heapwood"] = "simt alloc heapwood"

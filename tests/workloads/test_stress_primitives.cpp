@@ -29,8 +29,8 @@ TEST(StressPrimitives, DoWhatTheyMeasure) {
         job.readers = readers;
         job.batch = 8;
         const PrimitiveResult result = run_primitive(job);
-        const bool semaphore = test <= PrimitiveTest::bulk_semaphore ||
-                               test == PrimitiveTest::published_semaphore;
+        const bool semaphore =
+            test <= PrimitiveTest::bulk_semaphore || test == PrimitiveTest::published_semaphore;
         EXPECT_EQ(result.wanted, semaphore ? threads : (threads + readers - 1) / readers);
         EXPECT_EQ(result.done, result.wanted)
             << static_cast<int>(test) << ' ' << threads << ' ' << readers;
