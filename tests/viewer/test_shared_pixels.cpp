@@ -86,7 +86,14 @@ class OnDevice : public testing::Test {
   }
   bool on_gpu() const { return device_.id.kind == simt::DeviceKind::cuda; }
   View view(unsigned width, unsigned height, render::Mode mode, unsigned spp) const {
-    return {scene_, scene_->home, scene_->lighting, mode, width, height, spp};
+    return {.scene = scene_,
+            .camera = scene_->home,
+            .lighting = scene_->lighting,
+            .mode = mode,
+            .clay = false,
+            .width = width,
+            .height = height,
+            .spp = spp};
   }
   static render::RenderJob job_of(const View& view) {
     render::RenderJob job;
