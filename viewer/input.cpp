@@ -277,7 +277,7 @@ void Viewer::choose_node(const Area& area) {
   while (common < std::min(leaf.size(), now.size()) && leaf[common].node == now[common].node)
     ++common;
   if (!io.KeyShift) leaf.resize(std::min(leaf.size(), common + 1));
-  state_.node.choose(state_.scene, leaf, state_.choice.settings.costs);
+  state_.node.choose(state_.scene, leaf, state_.choice.settings);
 }
 
 }  // namespace heapwood::viewer

@@ -117,7 +117,7 @@ void show_lesson(State& state, std::size_t step) {
   state.lesson.step = step;
   state.lesson.since = state.now;
   if (!state.scene) return;
-  const kdtree::SahCosts& costs = state.choice.settings.costs;
+  const bench::BuildSettings& settings = state.choice.settings;
   switch (step) {
     case box:
       draw_only(state, true, false, false, false);
@@ -134,7 +134,7 @@ void show_lesson(State& state, std::size_t step) {
       return;
     case leaf:
       draw_only(state, true, false, true, false);
-      return state.node.choose(state.scene, leaf_in_view(state), costs);
+      return state.node.choose(state.scene, leaf_in_view(state), settings);
     case memory:
     default:
       draw_only(state, false, false, false, true);
@@ -142,7 +142,7 @@ void show_lesson(State& state, std::size_t step) {
       return;
   }
   const bool at_root = state.node.shown && state.node.shown->path.size() == 1;
-  if (!at_root) state.node.choose(state.scene, root_of(state.scene->tree), costs);
+  if (!at_root) state.node.choose(state.scene, root_of(state.scene->tree), settings);
 }
 
 void end_lesson(State& state) {

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "kdtree/build/node_task.hpp"
+#include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
 #include "kdtree/split/clip.hpp"
-#include "kdtree/split/clip_exact.hpp"
 
 namespace heapwood::viewer {
 
@@ -30,6 +29,55 @@ std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32
   return ids;
 }
 
+// Whether the builder sent the refs that lie in the node's plane to the right. A tree does not say
+// so, but they are in the leaves there.
+bool flats_go_right(const kdtree::Tree& tree, kdtree::Node node,
+                    const std::vector<kdtree::Ref>& refs) {
+  std::vector<std::uint32_t> flats;
+  for (const kdtree::Ref& ref : refs) {
+    if (ref.box.lo[node.axis()] == node.split && ref.box.hi[node.axis()] == node.split)
+      flats.push_back(ref.id);
+  }
+  if (flats.empty()) return false;
+  const std::vector<std::uint32_t> right = triangles_below(tree, node.child(1));
+  return std::any_of(flats.begin(), flats.end(), [&](std::uint32_t id) {
+    return std::binary_search(right.begin(), right.end(), id);
+  });
+}
+
+// The refs of the path's last node as the builder had them: the splits above it are repeated.
+std::vector<kdtree::Ref> refs_of(const BuiltScene& scene, const RootPath& path,
+                                 kdtree::RefKind kind) {
+  std::vector<kdtree::Ref> refs;
+  for (std::uint32_t id = 0; id < scene.mesh.triangles.size(); ++id)
+    refs.push_back({id, bounds(kdtree::corners(scene.view(), id))});
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    const kdtree::Node node = scene.tree.nodes[path[i].node];
+    const unsigned axis = node.axis();
+    const bool is_right = path[i + 1].node == node.child(1);
+    const bool flats_right = flats_go_right(scene.tree, node, refs);
+    std::vector<kdtree::Ref> kept;
+    for (kdtree::Ref ref : refs) {
+      const float lo = ref.box.lo[axis], hi = ref.box.hi[axis];
+      const bool left = kdtree::goes_left(lo, hi, node.split, flats_right),
+                 right = kdtree::goes_right(lo, hi, node.split, flats_right);
+      if (!(is_right ? right : left)) continue;
+      const Corners triangle = kdtree::corners(scene.view(), ref.id);
+      if (kind == kdtree::RefKind::ids) {
+        ref.box = kdtree::clip_bounds(triangle, path[i + 1].box);
+      } else if (kind == kdtree::RefKind::boxes) {
+        ref.box = kdtree::clamp_box(bounds(triangle), path[i + 1].box);
+      } else if (left && right) {
+        const kdtree::Sides sides = kdtree::split_bounds(triangle, ref.box, axis, node.split);
+        ref.box = is_right ? sides.right : sides.left;
+      }
+      kept.push_back(ref);
+    }
+    refs = std::move(kept);
+  }
+  return refs;
+}
+
 double cost_of(const kdtree::SplitCost& cost, unsigned axis, float plane, std::uint32_t left,
                std::uint32_t right, bool flats_right) {
   kdtree::Split split;
@@ -38,13 +86,13 @@ double cost_of(const kdtree::SplitCost& cost, unsigned axis, float plane, std::u
 }
 
 // Sweeps over the bounds on one axis; the cheaper side for triangles in the plane counts.
-void sweep(const std::vector<Box>& bounds, const Box& node, unsigned axis,
+void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
            const kdtree::SplitCost& cost, std::vector<NodeExplanation::Candidate>& curve) {
   std::vector<float> low, high, flat, planes;
-  for (const Box& box : bounds) {
-    low.push_back(box.lo[axis]);
-    high.push_back(box.hi[axis]);
-    if (box.lo[axis] == box.hi[axis]) flat.push_back(box.lo[axis]);
+  for (const kdtree::Ref& ref : refs) {
+    low.push_back(ref.box.lo[axis]);
+    high.push_back(ref.box.hi[axis]);
+    if (low.back() == high.back()) flat.push_back(low.back());
   }
   for (std::vector<float>* all : {&low, &high, &flat}) std::sort(all->begin(), all->end());
   std::merge(low.begin(), low.end(), high.begin(), high.end(), std::back_inserter(planes));
@@ -109,25 +157,21 @@ void descend(const kdtree::Tree& tree, RootPath& path, unsigned side) {
 }
 
 NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
-                        const kdtree::SahCosts& costs) {
+                        const bench::BuildSettings& settings) {
   NodeExplanation result;
   result.path = path;
   const kdtree::Node node = scene.tree.nodes[result.place().node];
   const Box& box = result.place().box;
   result.leaf = node.leaf();
-  std::vector<Box> bounds;
-  for (const std::uint32_t id : triangles_below(scene.tree, result.place().node)) {
-    const Box part = kdtree::clipped_bounds(kdtree::corners(scene.view(), id), box);
-    if (part.empty()) continue;
-    result.triangles.push_back(id);
-    bounds.push_back(part);
-  }
-  result.refs = static_cast<std::uint32_t>(bounds.size());
-  const kdtree::SplitCost cost(costs, kdtree::scale_of(scene.tree.bounds), box, result.refs);
+  const std::vector<kdtree::Ref> refs = refs_of(scene, path, settings.refs);
+  for (const kdtree::Ref& ref : refs) result.triangles.push_back(ref.id);
+  result.refs = static_cast<std::uint32_t>(refs.size());
+  const kdtree::SplitCost cost(settings.costs, kdtree::scale_of(scene.tree.bounds), box,
+                               result.refs);
   result.leaf_cost = static_cast<double>(cost.leaf_cost());
   if (cost.splittable()) {
     for (unsigned axis = 0; axis < 3; ++axis) {
-      sweep(bounds, box, axis, cost, result.curve[axis]);
+      sweep(refs, box, axis, cost, result.curve[axis]);
       thin_out(result.curve[axis]);
     }
   }
@@ -138,17 +182,9 @@ NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
   if (result.leaf) return result;
   result.axis = node.axis();
   result.plane = node.split;
-  // Triangles in the plane are on one side: the one on which the children have them.
-  const std::vector<std::uint32_t> right_ids = triangles_below(scene.tree, node.child(1));
-  bool flats_right = false;
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    const Box& part = bounds[i];
-    if (part.lo[result.axis] == result.plane && part.hi[result.axis] == result.plane &&
-        std::binary_search(right_ids.begin(), right_ids.end(), result.triangles[i]))
-      flats_right = true;
-  }
-  for (const Box& part : bounds) {
-    const float lo = part.lo[result.axis], hi = part.hi[result.axis];
+  const bool flats_right = flats_go_right(scene.tree, node, refs);
+  for (const kdtree::Ref& ref : refs) {
+    const float lo = ref.box.lo[result.axis], hi = ref.box.hi[result.axis];
     const bool left = kdtree::goes_left(lo, hi, result.plane, flats_right),
                right = kdtree::goes_right(lo, hi, result.plane, flats_right);
     result.left += left;

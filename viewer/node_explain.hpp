@@ -2,14 +2,15 @@
 // Why a node of a finished tree was split where it is, or became a leaf: the costs that the surface
 // area heuristic gives to every candidate plane.
 //
-// The refs are found again from the leaves below the node. A builder may have had a few more: those
-// whose part inside the node vanished when it was clipped further down.
+// The refs are those of the builder: the splits from the root to the node are repeated with its
+// arithmetic.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "bench/program/options.hpp"
 #include "viewer/built_scene.hpp"
 
 namespace heapwood::viewer {
@@ -59,9 +60,9 @@ struct NodeExplanation {
   static constexpr std::size_t max_points = 300;
 };
 
-// O(n log n) in the triangles of the node: a tenth of a second per 100,000.
+// For a tree that was built with these settings. O(n log n) in the triangles of the scene.
 NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
-                        const kdtree::SahCosts& costs);
+                        const bench::BuildSettings& settings);
 
 // The nodes at a depth in whose leaves this many triangles are.
 std::vector<RootPath> nodes_with(const kdtree::Tree& tree, unsigned depth, std::uint32_t refs);

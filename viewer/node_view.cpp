@@ -50,18 +50,19 @@ std::vector<gl::Vertex> plane_vertices(const NodeExplanation& node) {
 }  // namespace
 
 void NodeView::choose(std::shared_ptr<const BuiltScene> scene, const RootPath& path,
-                      const kdtree::SahCosts& costs) {
+                      const bench::BuildSettings& settings) {
   if (!scene || path.empty()) return;
   if (next_.valid()) next_.wait();
   next_scene_ = scene;
-  next_ =
-      std::async(std::launch::async, [scene, path, costs] { return explain(*scene, path, costs); });
+  next_ = std::async(std::launch::async,
+                     [scene, path, settings] { return explain(*scene, path, settings); });
 }
 
-void NodeView::take(const std::shared_ptr<const BuiltScene>& scene, const kdtree::SahCosts& costs) {
+void NodeView::take(const std::shared_ptr<const BuiltScene>& scene,
+                    const bench::BuildSettings& settings) {
   if (!scene) return;
   if (visible && histograms.by_refs.empty()) histograms = leaf_histograms(scene->tree);
-  if (visible && !shown && !next_.valid()) choose(scene, root_of(scene->tree), costs);
+  if (visible && !shown && !next_.valid()) choose(scene, root_of(scene->tree), settings);
   if (!next_.valid() || next_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return;
   NodeExplanation ready = next_.get();

@@ -20,9 +20,9 @@ struct NodeView {
 
   // Asks for the explanation of a node, which take() fetches when it is ready.
   void choose(std::shared_ptr<const BuiltScene> scene, const RootPath& path,
-              const kdtree::SahCosts& costs);
+              const bench::BuildSettings& settings);
   // Once per frame. While a node is to be visible and none is chosen, it is the root.
-  void take(const std::shared_ptr<const BuiltScene>& scene, const kdtree::SahCosts& costs);
+  void take(const std::shared_ptr<const BuiltScene>& scene, const bench::BuildSettings& settings);
   // Another tree is shown from now on.
   void clear() {
     shown.reset();

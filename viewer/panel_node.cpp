@@ -24,7 +24,7 @@ ImVec4 as_text(gl::Rgba8 c) {
 }
 
 void go_to(State& state, RootPath path) {
-  state.node.choose(state.scene, path, state.choice.settings.costs);
+  state.node.choose(state.scene, path, state.choice.settings);
 }
 
 void draw_steps(State& state, const NodeExplanation& node) {

@@ -32,12 +32,11 @@ void show_node_of(State& state, const Recording& recording, const workloads::Blo
   const std::string what =
       fmt::format("depth {} with {} refs", event->depth, bench::count_text(event->refs));
   if (nodes.empty()) {
-    state.add_message(Message::Kind::note,
-                      "The finished tree has no node at " + what + ": some of its refs vanished.");
+    state.add_message(Message::Kind::note, "The tree that is shown has no node at " + what + ".");
     return;
   }
   state.node.visible = true;
-  state.node.choose(state.scene, nodes.front(), state.choice.settings.costs);
+  state.node.choose(state.scene, nodes.front(), state.choice.settings);
   state.add_message(Message::Kind::note,
                     nodes.size() == 1 ? "Learn (F6) explains its node, at " + what + "."
                                       : fmt::format("{} nodes are at {}; Learn (F6) explains one.",

@@ -182,7 +182,7 @@ void Viewer::step() {
                         state_.jobs.progress().kind != JobSpec::Kind::record &&
                         state_.scene != nullptr);
   state_.heap.follow(since);
-  state_.node.take(state_.scene, state_.choice.settings.costs);
+  state_.node.take(state_.scene, state_.choice.settings);
   advance_lesson(state_);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // a minimised window has no framebuffer

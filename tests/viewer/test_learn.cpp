@@ -51,17 +51,18 @@ TEST_F(NodeExplain, TheRootIsCutWhereItIsCheap) {
   }
 }
 
-// The builder tries all candidates of small nodes. Its planes are the lowest points of the curves
-// unless it had refs that vanished further down.
-TEST_F(NodeExplain, MostSmallNodesAreCutAtTheLowestPoint) {
+// The builder tries all candidates of small nodes, and the explanation repeats its arithmetic: the
+// chosen plane is the lowest point of the curves, and the leaves have the refs that are explained.
+TEST_F(NodeExplain, SmallNodesAreCutAtTheLowestPoint) {
   std::vector<RootPath> stack{root_of(tree())};
-  unsigned nodes = 0, lowest = 0;
+  unsigned nodes = 0;
   while (!stack.empty()) {
     const RootPath path = std::move(stack.back());
     stack.pop_back();
     const NodeExplanation node = explain(*scene_, path, {});
     if (node.leaf) {
       EXPECT_TRUE(node.sides.empty());
+      EXPECT_EQ(node.refs, tree().nodes[path.back().node].count());
       continue;
     }
     for (const unsigned side : {0u, 1u}) {
@@ -72,10 +73,9 @@ TEST_F(NodeExplain, MostSmallNodesAreCutAtTheLowestPoint) {
     }
     if (node.refs > 32) continue;
     ++nodes;
-    lowest += node.split_cost <= node.lowest * 1.001 + 1e-6;
+    EXPECT_EQ(node.split_cost, node.lowest) << "depth " << node.depth() << ", " << node.refs;
   }
-  ASSERT_GT(nodes, 50u);
-  EXPECT_GT(lowest, nodes * 6 / 10);
+  EXPECT_GT(nodes, 50u);
 }
 
 TEST_F(NodeExplain, PathsAndHistogramsAreThoseOfTheTree) {
