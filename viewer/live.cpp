@@ -84,6 +84,7 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
 
 void LiveView::take(const LiveEvent& event) {
   LiveSide& side = sides[event.side];
+  choice = event.choice;
   switch (event.kind) {
     case LiveEvent::Kind::restarted:
       side = {};

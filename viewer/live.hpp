@@ -34,8 +34,9 @@ struct LiveEvent {
   std::shared_ptr<const Recording> recording;                // of a frame of this side
   const registry::RegisteredAllocator* allocator = nullptr;  // restarted: its first sample follows
   std::uint64_t pool_bytes = 0;
-  bool moves = false;       // the scene
-  bool keeps_pool = false;  // from frame to frame
+  bool moves = false;        // the scene
+  bool keeps_pool = false;   // from frame to frame
+  std::uint64_t choice = 0;  // number of the user's choice that the event follows
 };
 
 // Times of one side over the latest frames.
@@ -93,6 +94,7 @@ struct LiveView {
   std::optional<std::uint64_t> selected;  // frame
   std::string problem;                    // why no frames are built
   bool moves = false;                     // the scene
+  std::uint64_t choice = 0;               // the latest one that has taken effect
 
   // Of both builds and the time left to the picture; 0: unknown.
   double frames_per_second() const;

@@ -13,6 +13,12 @@ namespace heapwood::viewer {
 void LiveLink::choose(const LiveSetup& setup) {
   const std::lock_guard lock(mutex_);
   setup_ = setup;
+  ++choice_;
+}
+
+std::uint64_t LiveLink::choice() const {
+  const std::lock_guard lock(mutex_);
+  return choice_;
 }
 
 void LiveLink::freeze(bool frozen) {
@@ -47,11 +53,13 @@ std::optional<LiveSetup> LiveLink::next_frame() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stop_ || !frozen_; });
   if (stop_) return std::nullopt;
+  taken_choice_ = choice_;
   return setup_;
 }
 
 void LiveLink::publish(LiveEvent event) {
   const std::lock_guard lock(mutex_);
+  event.choice = taken_choice_;
   events_.push_back(std::move(event));
 }
 

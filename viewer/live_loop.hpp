@@ -35,6 +35,8 @@ class LiveLink {
   void stop();
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
+  // Number of the latest choice. Events that follow an earlier one may still come.
+  std::uint64_t choice() const;
 
   // The job's side.
   void begin();
@@ -45,9 +47,10 @@ class LiveLink {
   void leave_to_picture(double seconds, bool until_done);
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   LiveSetup setup_;
+  std::uint64_t choice_ = 0, taken_choice_ = 0;  // the latest; that of the present frame
   bool frozen_ = false, stop_ = false;
   std::vector<LiveEvent> events_;
   std::atomic<bool> picture_done_{false};

@@ -111,7 +111,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       });
     } else if (what == "live") {
       add(text, [count = std::stoul(w.at(2))](const Context& c) {
-        return std::all_of(std::begin(c.state.live.sides), std::end(c.state.live.sides),
+        return c.state.live.choice == c.state.jobs.live().choice() &&
+               std::all_of(std::begin(c.state.live.sides), std::end(c.state.live.sides),
                            [&](const LiveSide& side) {
                              const LiveTimes& times = side.times;
                              return side.recording &&

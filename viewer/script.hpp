@@ -3,7 +3,8 @@
 // same functions as GLFW's callbacks, so that a script does what a user can do.
 //
 //   wait built|compared|recorded [N]     until N jobs of that kind have ended (default 1)
-//   wait live N                          until both sides have N frames and a recording
+//   wait live N                          until both sides, as they are chosen, have N frames and
+//                                        a recording
 //   wait scene                           until a scene is shown
 //   wait events N                        until the live build has made N events
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
