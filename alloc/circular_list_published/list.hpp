@@ -289,24 +289,33 @@ class List {
     return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
 
-  // Splits the locked chunk, moves the offset behind the block and publishes it. Returns its end.
+  // Splits the locked chunk, publishes the block and moves the offset behind it. Returns its end.
+  //
+  // No thread may get the rest while a link still leads past it. The chunk behind it could be
+  // merged with it, and a walker that begins after the grace period would follow that link into
+  // user data.
+  // So the rest is busy until all links lead to it, and the offset comes last. The chunk at `end`
+  // cannot be merged with the block meanwhile, because the block is still the caller's.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
                                  std::uint32_t units) const {
     if (end - at >= units + min_chunk && (end - at) / max_fragmentation >= units) {
       const std::uint32_t rest = at + units;
       if constexpr (in_pool) {
-        headers_.init(rest, State::free, end);
+        headers_.init(rest, State::busy, end);
       } else {  // a walker with an old position may find it at once
-        headers_.publish(rest, State::free, 0, end);
+        headers_.publish(rest, State::busy, 0, end);
       }
       previous_.store(rest, at);
+      headers_.publish(at, State::used, 0, rest);
       previous_.store(end, rest);
+      headers_.publish(rest, State::free, 0, end);
       end = rest;
+    } else {
+      headers_.publish(at, State::used, 0, end);
     }
     // release: publishes the header at `end` to readers of the offset.
     offset(mine(thread)).store(end, simt::release);
-    headers_.publish(at, State::used, 0, end);
     return end;
   }
 
