@@ -67,9 +67,11 @@ struct PublishedSemaphoreKernel : KernelShape {
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
     const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
-    if (semaphore.wait(warp, 1, batch) != alloc::PublishedBulkSemaphore::Wait::grow) return;
-    simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
-    semaphore.signal(batch - 1, batch - 1);
+    // An aborted launch is reported by the launch itself.
+    semaphore.wait(warp, 1, batch, [&] {
+      simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
+      semaphore.signal(batch - 1, batch - 1);
+    });
   }
 };
 

@@ -19,6 +19,7 @@ struct HallocBuiltin : HallocOn<HeapPart> {
 
   template <class Device>
   static HallocBuiltin create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);  // names this allocator in its messages
     return {HallocOn::create(pool, options, device)};
   }
 };

@@ -19,6 +19,7 @@ struct ScatterBuiltin : ScatterOn<HeapPart> {
 
   template <class Device>
   static ScatterBuiltin create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);  // names this allocator in its messages
     return {ScatterOn::create(pool, options, device)};
   }
 };

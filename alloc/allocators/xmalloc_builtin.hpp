@@ -19,6 +19,7 @@ struct XMallocBuiltin : XMallocOn<HeapPart> {
 
   template <class Device>
   static XMallocBuiltin create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);  // names this allocator in its messages
     return {XMallocOn::create(pool, options, device)};
   }
 };

@@ -3,13 +3,15 @@
 // counts in one word, available units C, expected units E and units reserved by waiting threads R,
 // which every operation changes by compare-and-swap. bulk_semaphore.hpp is the redesigned one.
 //
-//   wait(thread, n, batch)  got: n units are the caller's. grow: the caller produces a batch, keeps
-//                           n units of it and calls signal(batch - n, batch - n). fail: the launch
-//                           is aborted.
-//   signal(n, expected)     adds n units, `expected` of which were promised.
+//   wait(thread, n, batch, grow)  takes n units, or calls grow(), which produces a batch, keeps n
+//                                 units of it and calls signal(batch - n, batch - n). Returns false
+//                                 if the launch is aborted.
+//   signal(n, expected)           adds n units, `expected` of which were promised.
 //
-// Differs from the paper in nothing. A thread leaves its wait when all expected units are reserved,
-// and reserves again at once if it finds that they suffice for it.
+// Differs from the paper only in that grow() is called inside the loop of wait(): a lane that has
+// left a loop may have to wait there for the other lanes of its warp, which wait for its units. A
+// thread leaves its wait when all expected units are reserved, and reserves again at once if it
+// finds that they suffice for it.
 //
 // Waits only for threads that grow, which are running. Limits: 2^21 - 1 units expected or reserved,
 // so 2^20 threads that take one unit each in batches of up to 2^20.
@@ -24,13 +26,12 @@ namespace heapwood::alloc {
 
 class PublishedBulkSemaphore {
  public:
-  enum class Wait : std::uint32_t { got, grow, fail };
-
   SIMT_INLINE explicit PublishedBulkSemaphore(std::uint64_t* word) : word_(word) {}
   static SIMT_INLINE std::uint64_t initial(std::uint32_t units) { return units; }
 
-  template <class Thread>
-  SIMT_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch) const {
+  template <class Thread, class Grow>
+  SIMT_INLINE bool wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                        Grow grow) const {
     std::uint64_t seen = word().load(simt::relaxed);
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
@@ -41,7 +42,8 @@ class PublishedBulkSemaphore {
                                          : seen + n * one_reserved;
       // acquire: what the units represent.
       if (!word().compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) continue;
-      if (grows || takes) return grows ? Wait::grow : Wait::got;
+      if (grows) grow();
+      if (grows || takes) return true;
       bool stops = false;
       SIMT_ROLLED
       for (seen = next;
@@ -51,9 +53,9 @@ class PublishedBulkSemaphore {
         seen = word().load(simt::relaxed);
       }
       add(seen, 0 - n * one_reserved, simt::relaxed);
-      if (stops) return Wait::fail;
+      if (stops) return false;
       thread.pause(turn++);
-      if (turn % 64 == 0 && thread.aborted()) return Wait::fail;
+      if (turn % 64 == 0 && thread.aborted()) return false;
     }
   }
 
