@@ -23,11 +23,12 @@ class BlockClass {
   SIMT_INLINE std::uint32_t granules() const {
     return index_ < 4 ? index_ + 1 : ((index_ & 3) + 5) << shift();
   }
-  // Log2 of the arenas in a page, where an arena has 2^arena_shift granules: at most 3 for the
+  // Log2 of the arenas in a page, where an arena has 2^arena_shift granules: at most 2 for the
   // largest class of an arena. Blocks whose size is a power of two fill one arena. A page of
-  // another class has at least 9 blocks, so at most 1/16 of it is unused.
+  // another class has at least 4 blocks, and at most 1/8 of it is unused. Larger pages would waste
+  // less at their end, but more in the slots, which each have a page that is partly used.
   SIMT_INLINE std::uint32_t run_shift(std::uint32_t arena_shift) const {
-    const std::uint32_t wanted = shift() + 6;
+    const std::uint32_t wanted = shift() + 5;
     const bool is_power_of_two = index_ < 4 || (index_ & 3) == 3;
     return is_power_of_two || wanted < arena_shift ? 0 : wanted - arena_shift;
   }

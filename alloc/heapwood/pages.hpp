@@ -49,11 +49,18 @@ struct Pages {
   SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.place(a, (bit << word_shift) + w);
   }
+  // Pages of few blocks belong to the larger blocks, whose slots hold most memory. They are as small
+  // as the class allows, and few slots have one.
+  static constexpr std::uint32_t few_blocks = 64;
+  SIMT_INLINE bool has_few_blocks(BlockClass c) const {
+    return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;
+  }
   // Log2 of the arenas of a new page if `demand` granules of it are wanted soon.
   SIMT_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
     if (!has_runs) return 0;
-    const std::uint32_t wanted = simt::highest_bit(demand >> arena_shift | 1);
     const std::uint32_t min = c.run_shift(arena_shift);
+    if (has_few_blocks(c)) return min;
+    const std::uint32_t wanted = simt::highest_bit(demand >> arena_shift | 1);
     return wanted < min ? min : wanted < PageWord::max_run ? wanted : PageWord::max_run;
   }
   SIMT_INLINE std::uint32_t blocks_in(BlockClass c, std::uint32_t run) const {

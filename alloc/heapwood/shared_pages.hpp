@@ -57,8 +57,6 @@ struct SharedPages : PageSlots {
 
  private:
   static constexpr unsigned max_polls = 24, max_rounds = 8;
-  // Pages of at most so many blocks are not undone when another one has been installed.
-  static constexpr std::uint32_t few_blocks = 64;
   // The position of an exhausted slot is reset above this, long before it can wrap: renew().
   static constexpr std::uint32_t max_position = 1u << 30;
 
@@ -139,7 +137,8 @@ struct SharedPages : PageSlots {
       const bool is_awaited = OpenPage(now).has_page() || OwnedBlocks(spare_seen).is_awaited();
       if (is_awaited && i % slots_per_multiprocessor == 0 && blocks < spread_lanes) {
         // The slot is in demand: from now on this request uses another one.
-        i += 1 + thread.worker() % (slots_per_multiprocessor - 1);
+        const std::uint32_t others = pages.has_few_blocks(c) ? 3 : slots_per_multiprocessor - 1;
+        i += 1 + thread.worker() % others;
         // acquire: as in allocate()
         return open_page(c, i).fetch_add(OpenPage::request(total), simt::acquire);
       }
@@ -175,7 +174,7 @@ struct SharedPages : PageSlots {
         }
       }
       // Another page has been installed.
-      if (is_last_round || pages.blocks_in(c, found.run()) <= few_blocks) {
+      if (is_last_round || pages.blocks_in(c, found.run()) <= Pages::few_blocks) {
         pages.mark_blocks(found.arena(), c, total, limit(OpenPage(found, 0)));
         return OpenPage(found, 0).bits();
       }

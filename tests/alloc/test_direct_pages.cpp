@@ -239,5 +239,24 @@ TEST(Pages, TablesOfAnyPool) {
   }
 }
 
+TEST(Pages, OfLargeBlocksAreSmall) {
+  auto* const base = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 20);
+  const arena::SharedPages shared = arena::PageLayout::plan({base, std::uint64_t{1} << 31});
+  const arena::Pages& pages = shared.pages;
+  const std::uint32_t arena_granules = 1u << pages.arena_shift;
+  for (std::uint32_t k = 0; k < shared.classes; ++k) {
+    const arena::BlockClass c(k);
+    const std::uint32_t run = pages.run_for(c, 0), blocks = pages.blocks_in(c, run);
+    const std::uint32_t unused = (arena_granules << run) - blocks * c.granules();
+    EXPECT_LE(unused * 8, arena_granules << run) << c.granules();
+    // Whatever is wanted soon, a slot that may never use it takes at most 32 KiB, or four blocks.
+    if (pages.has_few_blocks(c)) {
+      EXPECT_LE(arena_granules << pages.run_for(c, 1u << 20),
+                std::max(2 * arena_granules, 8 * c.granules()))
+          << c.granules();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heapwood::alloc
