@@ -125,7 +125,9 @@ TEST_F(SharesCommand, AllocatorsWithoutAProbeHaveTheSavedTime) {
   EXPECT_GT(heapwood.at("levels")[0].at("visits").size(), 0u);
   EXPECT_EQ(without.at("runs_ms").size(), 2u);
   EXPECT_EQ(without.at("allocator_share").at("without_cost_ms").size(), 2u);
-  if (has_fdg) EXPECT_EQ(json["results"][2].at("status"), "skipped");
+  if (has_fdg) {
+    EXPECT_EQ(json["results"][2].at("status"), "skipped");
+  }
   EXPECT_EQ(run({"bench", "atrium:1k", "--profile", file, "--refs", "ids"}).exit, 2);
 }
 
