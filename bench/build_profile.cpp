@@ -240,8 +240,13 @@ std::vector<ProfiledBuild> profile_builds(
   for_each_usable("a warm-up", [&](const auto& entry, ProfiledBuild& built) {
     if (scene.build(entry).incomplete) set_incomplete(built);
   });
-  if (entries.empty()) return all;
-  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options(*entries[0]));
+  const auto usable = std::find_if(all.begin(), all.end(), [](const ProfiledBuild& built) {
+    return built.status == Status::ok;
+  });
+  if (usable == all.end()) return all;
+  kdtree::NoCostBuilder without_cost(
+      scene.workspace().mesh(),
+      scene.build_options(*entries[static_cast<std::size_t>(usable - all.begin())]));
   for (int run = 0; run < settings.runs; ++run) {
     const double ms = without_cost.build().ms;
     for_each_usable("builds without the probe", [&](const auto& entry, ProfiledBuild& built) {
