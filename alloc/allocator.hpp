@@ -83,6 +83,9 @@ struct AllocatorOptions {
   // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = automatic.
   std::size_t smallest_chunk = 0;
   std::size_t page_bytes = 0;  // scatter: 0 = automatic
+  // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
+  // class's queue of pages (published: 2,000,000). 0 = automatic.
+  std::size_t chunk_bytes = 0, queue_slots = 0;
   // Heapwood: most requests come from warps with a context, and most blocks are short-lived. Larger
   // arenas are faster then.
   bool has_persistent_warps = false;

@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "app/output/profile_table.hpp"
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
@@ -34,13 +35,14 @@ constexpr const char* bench_examples = R"(Examples:
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
   heapwood bench atrium statue --json out.json --resume   continues after Ctrl-C
   heapwood bench atrium --pool live:2,live:4,20x,fast    slowdown over the size of the pool
+  heapwood bench atrium --profile shares.json            share of malloc and free
   heapwood bench atrium --format csv > atrium.csv)";
 
 struct BenchOptions {
   std::vector<std::string> scenes;
   std::string allocators = "all";
   std::string format = "table";
-  std::string json, shard;
+  std::string json, profile, shard;
   bool resume = false;
   bench::BuildSettings settings;
   std::vector<bench::PoolSize> pools;
@@ -100,6 +102,7 @@ void print_report(const BenchOptions& options, const bench::BenchJob& job,
       add(std::move(table));
     }
   }
+  add(kernel_table(in_pool(bench.results, job.settings.pool.text)));
   add(builder_table(in_pool(bench.results, job.settings.pool.text)));
   for (std::string& line :
        bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
@@ -142,6 +145,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   std::unique_ptr<bench::OutputFile> file;
   if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json);
   job.device = choose_measured_device(options.device);
+  bench::check_multiprocessors(job.settings, job.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
@@ -216,6 +220,57 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   return Exit::done;
 }
 
+// Builds of all allocators with and without the probe, instead of the benchmark.
+Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
+  check_scenes(options.scenes);
+  if (options.pools.size() > 1)
+    throw Error(Exit::usage, "bench: --profile measures in one pool: give one --pool");
+  bench::refuse_live_pool(options.settings.pool, "bench --profile");
+  options.settings.builder = bench::Builder::single;  // the default is both
+  bench::check_profile(options.settings);
+  const auto allocators = bench::find_allocators(options.allocators);
+  bench::OutputFile file(options.profile);
+  const simt::DeviceInfo device = choose_measured_device(options.device);
+  bench::check_multiprocessors(options.settings, device);
+  auto in_pool = allocators;  // also those that size the pool
+  if (const registry::RegisteredAllocator* probe = registry::find("atomic"))
+    in_pool.push_back(probe);
+  bench::Json json = bench::report_head(bench::profile_schema, argv, device);
+  json["settings"] = bench::to_json(options.settings);
+  std::size_t failed = 0, measured = 0;
+  for (const std::string& source : options.scenes) {
+    std::vector<bench::ProfiledBuild> all;
+    {
+      bench::Progress progress;
+      std::size_t step = 0;
+      const std::size_t steps =
+          allocators.size() * (static_cast<std::size_t>(options.settings.runs) + 2) + 2;
+      const auto announce = [&](const std::string& what) {
+        progress.update(std::min(step++, steps), steps, what);
+      };
+      announce(source + ": loading");
+      bench::PreparedScene scene(source, device, options.settings, bench::pool_needs(in_pool));
+      all = bench::profile_builds(scene, allocators, device, options.settings, announce);
+    }
+    for (const bench::ProfiledBuild& built : all) {
+      json["results"].push_back(bench::to_json(built));
+      failed += built.status == bench::Status::failed;
+      ++measured;
+    }
+    file.write(bench::json_text(json));
+    for (const bench::Table& table : {allocator_share_table(all), level_table(all)}) {
+      if (!table.columns.empty())
+        fmt::print("{}\n", bench::to_text(table, bench::terminal_style()));
+    }
+  }
+  fmt::print("device: {}; {}\n", bench::device_text(device), bench::version_line());
+  if (failed)
+    throw Error(Exit::failed,
+                fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
+                            failed, measured));
+  return Exit::done;
+}
+
 Exit bench_on_all_gpus(const BenchOptions& options, const Invocation& invocation) {
   return measure_on_all_gpus({.name = "bench",
                               .argv = invocation.argv,
@@ -240,14 +295,27 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_report_options(*command, "result", options->format, options->json);
   add_resume_option(*command, options->resume);
   bench::add_shard_option(*command, options->shard);
+  CLI::Option* profile_file =
+      command
+          ->add_option("--profile", options->profile,
+                       "write the share of malloc and free in the build with each\nallocator "
+                       "instead (docs/profile.md); clipped refs,\nsingle kernel")
+          ->type_name("FILE");
   bench::add_builder_option(*command, options->settings, true);
+  for (const char* other : {"--json", "--format", "--resume", "--shard", "--builder"})
+    profile_file->excludes(command->get_option(other));
   bench::add_build_options(*command, options->settings, true, &options->pools);
+  bench::add_multiprocessors_option(*command, options->settings);
   add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads(scene);
-    invocation.files.writes(options->json);
+    for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
+      if (!options->profile.empty()) {
+        if (is_all_gpus(options->device)) refuse_on_all_gpus("bench", "--profile");
+        return profile(*options, invocation.argv);
+      }
       return is_all_gpus(options->device) ? bench_on_all_gpus(*options, invocation)
                                           : bench(*options, invocation.argv);
     };

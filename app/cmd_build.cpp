@@ -49,9 +49,11 @@ void validate_tree(bench::PreparedScene& scene, std::size_t& violations, std::st
 
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
-  bench::check_profile(command.settings, command.allocator);
+  bench::check_profile(command.settings);
   bench::OutputFile file(command.profile);
   const simt::DeviceInfo device = choose_measured_device(command.device);
+  bench::check_profile(command.settings, entry, device);
+  bench::check_multiprocessors(command.settings, device);
   bench::ProfiledBuild built;
   {
     bench::Progress progress;
@@ -60,15 +62,14 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
     announce(command.scene + ": loading");
     bench::PreparedScene scene(command.scene, device, command.settings,
                                bench::pool_needs({&entry}));
-    built = bench::profile_build(scene, entry, command.settings, announce);
+    built = bench::profile_build(scene, entry, device, command.settings, announce);
   }
   bench::Json json = bench::report_head(bench::profile_schema, argv, device);
   json["settings"] = bench::to_json(command.settings);
   json["results"].push_back(bench::to_json(built));
   file.write(bench::json_text(json));
   fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
-  if (built.profile.run.incomplete)
-    bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
+  if (built.status == bench::Status::incomplete) bench::warning(built.reason + "; use --pool auto");
   return Exit::done;
 }
 
@@ -83,6 +84,7 @@ Exit record(const BuildCommand& command) {
   }
   bench::OutputFile file(command.trace);
   const simt::DeviceInfo device = bench::choose_device(command.device);
+  bench::check_multiprocessors(command.settings, device);
   alloc::ProgramTrace trace;
   {
     bench::Progress progress;
@@ -107,6 +109,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   job.device = choose_measured_device(command.device);
+  bench::check_multiprocessors(job.settings, job.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
@@ -174,6 +177,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
       ->type_name("ID");
   bench::add_builder_option(*command, options->settings, false);
   bench::add_build_options(*command, options->settings, true);
+  bench::add_multiprocessors_option(*command, options->settings);
   add_measured_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
@@ -184,7 +188,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
           ->add_option("--profile", options->profile,
                        "write the time of each phase and of the allocator\ninstead "
                        "(docs/profile.md); for heapwood and "
-                       "atomic,\nclipped refs, single kernel")
+                       "atomic,\nclipped refs, single kernel; see also bench --profile")
           ->type_name("FILE");
   CLI::Option* trace_file =
       command

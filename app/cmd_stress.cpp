@@ -229,6 +229,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
                    "page size of ScatterAlloc; default: chosen by it")
       ->type_name("LIST");
   bench::StressSettings& settings = options->settings;
+  bench::add_allocator_sizes(*command, settings.sizes);
   settings.lanes = 0;
   command
       ->add_option("--lanes", settings.lanes,

@@ -69,7 +69,7 @@ void AnimateScene::provide_memory() {
   device_mesh_->triangles =
       simt::Buffer<Triangle>(device_.id, with_spare(triangles, had_triangles));
   workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings_.refs, 0);
-  workspace_->set_page_bytes(settings_.page_bytes);
+  workspace_->set_allocator_sizes(allocator_sizes(settings_));
   workspace_->swap_pool(pool);
   first_moved_ = 0;
   end_moved_ = vertices;

@@ -49,11 +49,13 @@ Json levels_json(const kdtree::BuildProfile& profile) {
   for (unsigned level = 0; level + 1 < kdtree::profile_levels; ++level) {
     const std::uint64_t* const ns = profile.sums.ns + level * phase_count;
     if (std::all_of(ns, ns + phase_count, [](std::uint64_t value) { return value == 0; })) continue;
-    Json of = Json::object();
+    Json of = Json::object(), visits = Json::object();
     for (unsigned i = 0; i < phase_count; ++i) {
-      if (ns[i] != 0) of[kdtree::name(static_cast<Phase>(i))] = ms_of(ns[i]);
+      if (ns[i] == 0) continue;
+      of[kdtree::name(static_cast<Phase>(i))] = ms_of(ns[i]);
+      visits[kdtree::name(static_cast<Phase>(i))] = profile.sums.visits[level * phase_count + i];
     }
-    json.push_back({{"depth", level}, {"warp_ms", std::move(of)}});
+    json.push_back({{"depth", level}, {"warp_ms", std::move(of)}, {"visits", std::move(visits)}});
   }
   return json;
 }
@@ -84,21 +86,48 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 
 }  // namespace
 
-void check_profile(const BuildSettings& settings, const std::string& allocator) {
+bool can_profile(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device) {
+  const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
+  return compiled && (compiled->build_profiled || kdtree::can_profile(entry.traits->id));
+}
+
+void check_profile(const BuildSettings& settings) {
   if (settings.builder != Builder::single)
     throw Error(Exit::usage, "--profile needs --builder single");
   if (settings.refs != kdtree::RefKind::clipped)
     throw Error(Exit::usage, "--profile needs --refs clipped");
-  if (!kdtree::can_profile(allocator))
-    throw Error(
-        Exit::usage,
-        fmt::format("--profile supports --allocator heapwood and atomic, not {}", allocator));
+}
+
+void check_profile(const BuildSettings& settings, const registry::RegisteredAllocator& entry,
+                   const simt::DeviceInfo& device) {
+  check_profile(settings);
+  if (!can_profile(entry, device))
+    throw Error(Exit::usage,
+                fmt::format("--profile: {} has no kernel with a probe: use heapwood or atomic, "
+                            "build with -DHEAPWOOD_PROBES=ON, or use 'heapwood bench --profile'",
+                            entry.traits->id));
+}
+
+double share_of_work(const kdtree::BuildProfile& profile, Phase phase) {
+  const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait);
+  return work == 0 ? 0 : static_cast<double>(profile.phase_ns(phase)) / static_cast<double>(work);
 }
 
 double share_of_calls(const kdtree::BuildProfile& profile) {
-  const std::uint64_t calls = profile.phase_ns(Phase::allocate) + profile.phase_ns(Phase::free);
-  const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait);
-  return work == 0 ? 0 : static_cast<double>(calls) / static_cast<double>(work);
+  return share_of_work(profile, Phase::allocate) + share_of_work(profile, Phase::free);
+}
+
+std::optional<double> allocation_us(const kdtree::BuildProfile& profile, unsigned first_level,
+                                    unsigned end_level) {
+  std::uint64_t ns = 0, visits = 0;
+  for (unsigned level = first_level; level < std::min(end_level, kdtree::profile_levels - 1);
+       ++level) {
+    const unsigned cell = level * phase_count + static_cast<unsigned>(Phase::allocate);
+    ns += profile.sums.ns[cell];
+    visits += profile.sums.visits[cell];
+  }
+  if (visits == 0) return std::nullopt;
+  return 1e-3 * static_cast<double>(ns) / static_cast<double>(visits);
 }
 
 std::optional<double> share_of_build(const ProfiledBuild& built) {
@@ -107,39 +136,149 @@ std::optional<double> share_of_build(const ProfiledBuild& built) {
   return 1 - *without / *with;
 }
 
-ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                            const BuildSettings& settings,
-                            const std::function<void(const std::string&)>& announce) {
+namespace {
+
+ProfiledBuild blank_profile(const PreparedScene& scene,
+                            const registry::RegisteredAllocator& entry) {
   ProfiledBuild built;
   built.scene = scene.name();
   built.triangles = scene.triangles();
   built.allocator = entry.traits->id;
   built.label = entry.traits->label;
-  kdtree::BuildOptions options;
-  options.costs = settings.costs;
-  options.seconds = settings.timeout;
+  built.lower_bound = entry.traits->lower_bound;
+  return built;
+}
+
+kdtree::BuildProfile profile_once(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+                                  const simt::DeviceInfo& device) {
+  const kdtree::BuildOptions options = scene.build_options(entry);
+  const registry::CompiledAllocator& compiled = compiled_for(entry, device);
+  return compiled.build_profiled
+             ? compiled.build_profiled(scene.workspace(), options)
+             : kdtree::build_profiled(scene.workspace(), entry.traits->id, options);
+}
+
+void set_failed(ProfiledBuild& built, const std::exception& error) {
+  const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+  if (stop && stop->reason() == simt::Stopped::Reason::interrupted) throw;
+  built.status = Status::failed;
+  built.reason = error_text(error);
+}
+
+void set_incomplete(ProfiledBuild& built) {
+  built.status = Status::incomplete;
+  built.reason = "the pool is exhausted and the tree is incomplete";
+}
+
+// Why the allocator cannot build in the scene's pool, or nullptr.
+const char* cannot_build_here(const PreparedScene& scene,
+                              const registry::RegisteredAllocator& entry,
+                              const simt::DeviceInfo& device, bool pool_holds_all) {
+  if (const char* reason = cannot_build(entry)) return reason;
+  if (!entry.on(device.id.kind)) return "not compiled for this device";
+  if (scene.pool_bytes() < entry.traits->smallest_pool) return "needs a larger pool";
+  if (!entry.traits->keeps_live_memory && !pool_holds_all)
+    return "the pool is smaller than the sum of all requests; this allocator would overwrite live "
+           "memory";
+  return nullptr;
+}
+
+}  // namespace
+
+ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+                            const simt::DeviceInfo& device, const BuildSettings& settings,
+                            const std::function<void(const std::string&)>& announce) {
+  ProfiledBuild built = blank_profile(scene, entry);
   announce(scene.name() + ": builds without the probe");
   scene.build_growing(entry);  // a warm-up
-  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), options);
+  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options(entry));
   for (int run = 0; run < settings.runs; ++run) {
     built.runs_ms.push_back(scene.build_growing(entry).ms);
     built.without_cost_ms.push_back(without_cost.build().ms);
   }
+  built.pool_bytes = scene.pool_bytes();
   announce(scene.name() + ": profile");
-  built.profile = kdtree::build_profiled(scene.workspace(), built.allocator, options);
+  built.profile = profile_once(scene, entry, device);
+  if (built.profile->run.incomplete) set_incomplete(built);
   return built;
 }
 
+std::vector<ProfiledBuild> profile_builds(
+    PreparedScene& scene, const std::vector<const registry::RegisteredAllocator*>& entries,
+    const simt::DeviceInfo& device, const BuildSettings& settings,
+    const std::function<void(const std::string&)>& announce) {
+  announce(scene.name() + ": sizing the pool");
+  bool pool_holds_all = false;
+  const registry::RegisteredAllocator* probe = registry::find("atomic");
+  if (probe && probe->on(device.id.kind)) {
+    pool_holds_all = !scene.build_growing(*probe).incomplete;
+  } else {
+    for (const auto* entry : entries) {
+      if (!cannot_build_here(scene, *entry, device, false)) scene.build_growing(*entry);
+    }
+  }
+  std::vector<ProfiledBuild> all;
+  for (const registry::RegisteredAllocator* entry : entries) {
+    all.push_back(blank_profile(scene, *entry));
+    all.back().pool_bytes = scene.pool_bytes();
+    if (const char* reason = cannot_build_here(scene, *entry, device, pool_holds_all)) {
+      all.back().status = Status::skipped;
+      all.back().reason = reason;
+    }
+  }
+  const auto for_each_usable = [&](const char* what, auto f) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (all[i].status != Status::ok) continue;
+      announce(fmt::format("{}: {}, {}", scene.name(), all[i].label, what));
+      try {
+        f(*entries[i], all[i]);
+      } catch (const std::exception& error) {
+        set_failed(all[i], error);
+      }
+    }
+  };
+  for_each_usable("a warm-up", [&](const auto& entry, ProfiledBuild& built) {
+    if (scene.build(entry).incomplete) set_incomplete(built);
+  });
+  const auto usable = std::find_if(all.begin(), all.end(), [](const ProfiledBuild& built) {
+    return built.status == Status::ok;
+  });
+  if (usable == all.end()) return all;
+  kdtree::NoCostBuilder without_cost(
+      scene.workspace().mesh(),
+      scene.build_options(*entries[static_cast<std::size_t>(usable - all.begin())]));
+  for (int run = 0; run < settings.runs; ++run) {
+    const double ms = without_cost.build().ms;
+    for_each_usable("builds without the probe", [&](const auto& entry, ProfiledBuild& built) {
+      built.runs_ms.push_back(scene.build(entry).ms);
+      built.without_cost_ms.push_back(ms);
+    });
+  }
+  for_each_usable("profile", [&](const auto& entry, ProfiledBuild& built) {
+    if (can_profile(entry, device)) built.profile = profile_once(scene, entry, device);
+  });
+  return all;
+}
+
 Json to_json(const ProfiledBuild& built) {
-  const kdtree::BuildProfile& profile = built.profile;
   Json json{{"scene", built.scene},
             {"triangles", built.triangles},
             {"allocator", built.allocator},
             {"label", built.label},
-            {"warps", profile.run.warps},
-            {"runs_ms", built.runs_ms},
-            {"incomplete", profile.run.incomplete}};
+            {"lower_bound", built.lower_bound},
+            {"status", name(built.status)},
+            {"pool_bytes", built.pool_bytes},
+            {"runs_ms", built.runs_ms}};
+  if (!built.reason.empty()) json["reason"] = built.reason;
   put(json, "median_ms", median(built.runs_ms));
+  Json& share = json["allocator_share"];
+  share["without_cost_ms"] = built.without_cost_ms;
+  put(share, "of_build", share_of_build(built));
+  if (!built.profile) return json;
+  const kdtree::BuildProfile& profile = *built.profile;
+  share["of_work"] = share_of_calls(profile);
+  json["warps"] = profile.run.warps;
+  json["incomplete"] = profile.run.incomplete;
   json["profiled_ms"] = profile.run.ms;
   json["wall_ms"] = ms_of(profile.wall_ns());
   json["warp_ms"] = ms_of(profile.lifetime_ns());
@@ -147,10 +286,6 @@ Json to_json(const ProfiledBuild& built) {
   json["levels"] = levels_json(profile);
   json["timeline"] = timeline_json(profile);
   json["waits"] = waits_json(profile);
-  Json& share = json["allocator_share"];
-  share["of_work"] = share_of_calls(profile);
-  share["without_cost_ms"] = built.without_cost_ms;
-  put(share, "of_build", share_of_build(built));
   return json;
 }
 

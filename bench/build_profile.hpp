@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `heapwood build --profile`: measurement, table and JSON (schema heapwood.profile/1 in
-// docs/profile.md).
+// `heapwood build --profile` and `bench --profile`: measurement and JSON (schema heapwood.profile/1
+// in docs/profile.md).
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "bench/prepared_scene.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/results/result.hpp"
 #include "kdtree/build/profile.hpp"
 
 namespace heapwood::bench {
@@ -18,21 +19,41 @@ inline constexpr const char* profile_schema = "heapwood.profile/1";
 
 struct ProfiledBuild {
   std::string scene, allocator, label;
+  bool lower_bound = false;
   std::size_t triangles = 0;
-  kdtree::BuildProfile profile;
+  std::uint64_t pool_bytes = 0;
+  Status status = Status::ok;
+  std::string reason;
+  // Absent if no kernel with the probe is compiled for the allocator.
+  std::optional<kdtree::BuildProfile> profile;
   // Without the probe: with the allocator, and with the no-cost allocator.
   std::vector<double> runs_ms, without_cost_ms;
 };
 
+// Whether a kernel with the probe is compiled for the allocator on this device.
+bool can_profile(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device);
 // Throws Error{Exit::usage} if builds with these settings cannot be profiled.
-void check_profile(const BuildSettings& settings, const std::string& allocator);
+void check_profile(const BuildSettings& settings);
+// And if no kernel with the probe is compiled for the allocator.
+void check_profile(const BuildSettings& settings, const registry::RegisteredAllocator& entry,
+                   const simt::DeviceInfo& device);
 // The scene's pool must be large enough for the allocator. `announce` receives each next step.
 ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                            const BuildSettings& settings,
+                            const simt::DeviceInfo& device, const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
+// All allocators in one pool, in which the first that never frees completes a build; interleaved
+// with each other and with the no-cost allocator. A failure of an allocator is its status.
+std::vector<ProfiledBuild> profile_builds(
+    PreparedScene& scene, const std::vector<const registry::RegisteredAllocator*>& entries,
+    const simt::DeviceInfo& device, const BuildSettings& settings,
+    const std::function<void(const std::string&)>& announce);
 
-// The allocator's share of the warps' working time, without waiting.
+// The share of the warps' working time, without waiting, in one phase or in the allocator's calls.
+double share_of_work(const kdtree::BuildProfile& profile, kdtree::Phase phase);
 double share_of_calls(const kdtree::BuildProfile& profile);
+// Microseconds of an allocation at the nodes of these levels, without the last; absent without one.
+std::optional<double> allocation_us(const kdtree::BuildProfile& profile, unsigned first_level,
+                                    unsigned end_level);
 // The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built);
 

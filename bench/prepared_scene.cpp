@@ -32,7 +32,9 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
   std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
   if (settings.pool.for_speed) {
     const bool gpu = device.id.kind == simt::DeviceKind::cuda;
-    const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_per_multiprocessor : 1);
+    const unsigned used =
+        settings.multiprocessors != 0 ? settings.multiprocessors : device.multiprocessors;
+    const std::size_t warps = used * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
     bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
   }
   return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
@@ -74,7 +76,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   if (settings.builder == Builder::per_level) return;
   workspace_ = std::make_unique<kdtree::Workspace>(
       *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
-  workspace_->set_page_bytes(settings.page_bytes);
+  workspace_->set_allocator_sizes(allocator_sizes(settings));
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
@@ -84,8 +86,19 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
+kdtree::BuildOptions PreparedScene::build_options(
+    const registry::RegisteredAllocator& entry) const {
+  kdtree::BuildOptions options = build_options();
+  if (settings_.multiprocessors != 0) {
+    const registry::KernelUse use =
+        compiled_for(entry, device_).kernel_use(device_.id, settings_.refs);
+    options.warps = settings_.multiprocessors * use.warps_per_multiprocessor;
+  }
+  return options;
+}
+
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) {
-  return build(entry, build_options());
+  return build(entry, build_options(entry));
 }
 
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
@@ -99,7 +112,7 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(
     const registry::RegisteredAllocator& entry) {
   size_live_pool(entry);
   per_level_last_ = false;
-  return compiled_for(entry, device_).build_instrumented(*workspace_, build_options());
+  return compiled_for(entry, device_).build_instrumented(*workspace_, build_options(entry));
 }
 
 kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
@@ -107,7 +120,7 @@ kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllo
                                                   alloc::LiveRecording* live) {
   size_live_pool(entry);
   per_level_last_ = false;
-  kdtree::BuildOptions options = build_options();
+  kdtree::BuildOptions options = build_options(entry);
   options.live = live;
   if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
   return compiled_for(entry, device_).build_recorded(*workspace_, options, capacity);
@@ -150,7 +163,7 @@ bool PreparedScene::enlarge_to_limit() {
 }
 
 kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocator& entry) {
-  kdtree::BuildOptions options = build_options();
+  kdtree::BuildOptions options = build_options(entry);
   options.started = std::chrono::steady_clock::now();
   kdtree::BuildRun run = build(entry, options);
   while (run.incomplete && enlarge_pool()) run = build(entry, options);

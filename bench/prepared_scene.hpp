@@ -44,6 +44,8 @@ class PreparedScene {
   std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
   kdtree::Workspace& workspace() { return *workspace_; }
 
+  // Costs, time limit and number of warps of the scene's builds with this allocator.
+  kdtree::BuildOptions build_options(const registry::RegisteredAllocator& entry) const;
   // One build with this scene's settings; passes on what the compiled allocator throws.
   kdtree::BuildRun build(const registry::RegisteredAllocator& entry);
   kdtree::InstrumentedRun build_instrumented(const registry::RegisteredAllocator& entry);

@@ -37,7 +37,8 @@ struct StressSettings {
   workloads::Lifetimes order = workloads::Lifetimes::random;  // lifetimes
   std::uint32_t seed = 1;
   double probability = 0.75;  // p
-  unsigned rounds = 1;        // per run, in one pool; the last one is timed
+  AllocatorSizes sizes;
+  unsigned rounds = 1;  // per run, in one pool; the last one is timed
   int runs = 5;
   double seconds = 10;  // limit of a launch; soak: duration of all launches
   // Seconds per allocator and point, for warm-up and runs including their time on the host. A run

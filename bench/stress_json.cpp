@@ -38,6 +38,7 @@ Json settings_json(const StressRow& row) {
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
   if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
+  put_sizes(json, settings.sizes);
   if (workloads::allocates_once(settings.test)) json["rounds"] = settings.rounds;
   json["touch"] = settings.touch;
   json["coalesced"] = settings.coalesced;

@@ -65,6 +65,9 @@ function(heapwood_instances file prefix)
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
     target_link_libraries(${library} PUBLIC heapwood_kdtree heapwood_workloads)
+    if(HEAPWOOD_PROBES)
+      target_compile_definitions(${library} PRIVATE HEAPWOOD_PROBES)  # registry/instance.hpp
+    endif()
     # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
     target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
   endif()

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "kdtree/build/driver.hpp"
+#ifdef HEAPWOOD_PROBES
+#include "kdtree/build/profile_run.hpp"
+#endif
 #include "registry/registry.hpp"
 #include "workloads/exercise_run.hpp"
 #include "workloads/graph/adjacency_run.hpp"
@@ -48,6 +51,19 @@ CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend l
   });
 }
 
+#ifdef HEAPWOOD_PROBES
+template <class Allocator, class Device>
+kdtree::BuildProfile build_profiled(kdtree::Workspace& workspace,
+                                    const kdtree::BuildOptions& options) {
+  if (workspace.mesh().triangles.size() == 0) return {};
+  return kdtree::profile_of<Allocator>(Device(workspace.device()), workspace, options);
+}
+#else
+template <class Allocator, class Device>
+constexpr kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&,
+                                                 const kdtree::BuildOptions&) = nullptr;
+#endif
+
 template <class Allocator, class Device>
 constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
   return {.traits = &Allocator::traits,
@@ -81,7 +97,8 @@ constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
           .replay =
               [](const workloads::ReplayJob& job) {
                 return workloads::replay_program<Allocator>(Device(job.device), job);
-              }};
+              },
+          .build_profiled = build_profiled<Allocator, Device>};
 }
 
 }  // namespace heapwood::registry

@@ -17,6 +17,10 @@
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/stress.hpp"
 
+namespace heapwood::kdtree {
+struct BuildProfile;
+}
+
 namespace heapwood::registry {
 
 // Resources of a kernel that contains this allocator; zeros on the CPU.
@@ -54,6 +58,8 @@ struct CompiledAllocator {
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
   workloads::ReplayResult (*replay)(const workloads::ReplayJob&);
+  // Builds with the probe (kdtree/build/profile.hpp); nullptr in programs without HEAPWOOD_PROBES.
+  kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;
 };
 
 struct RegisteredAllocator {

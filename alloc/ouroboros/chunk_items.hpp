@@ -41,7 +41,7 @@ template <class Queue>
 class ChunkItems {
  public:
   // Chooses the parts of a shape that depend on this queue type. Every chunk may be in a queue.
-  static void choose(Shape& shape, std::size_t /*pool*/) {
+  static void choose(Shape& shape, std::size_t /*pool*/, std::size_t /*queue_slots*/) {
     shape.pieces = Queue::in_pieces ? 2 : 0;
     shape.max_pieces = shape.pieces + (shape.chunks >> (shape.chunk_shift - 2)) + 1;
   }

@@ -115,7 +115,8 @@ class Ouroboros {
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
     ouroboros::Shape shape;
-    shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(pool.bytes / 256, 256, 8192));
+    shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(
+        options.chunk_bytes != 0 ? options.chunk_bytes : pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
     // As many chunks as fit together with their tables.
     std::size_t max_chunks =
@@ -123,7 +124,7 @@ class Ouroboros {
     std::uint32_t pages = 0;
     for (;; max_chunks = pages) {
       shape.chunks = static_cast<std::uint32_t>(max_chunks);
-      Items::choose(shape, pool.bytes);
+      Items::choose(shape, pool.bytes, options.queue_slots);
       tables_ = round_up(items_.plan(shape, buddy_bytes + items_bytes), 256);
       pages = tables_ < pool.bytes ? Buddy::pages_in(pool.bytes - tables_, shape.chunk_shift) : 0;
       if (pages >= max_chunks) break;

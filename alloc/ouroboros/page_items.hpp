@@ -29,13 +29,21 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class PageItems {
  public:
-  // Chooses the parts of a shape that depend on this queue type. The queue of a class may occupy
-  // 1/32 of the chunks.
-  static void choose(Shape& shape, std::size_t pool) {
+  // Chooses the parts of a shape that depend on this queue type. The queue of a class has max
+  // `queue_slots` slots, rounded up to a power of two or to whole pieces; 0: pieces may occupy 1/32
+  // of the chunks.
+  static void choose(Shape& shape, std::size_t pool, std::size_t queue_slots) {
     shape.slots = 32;
-    while (shape.slots * std::size_t{4096} <= pool) shape.slots *= 2;
+    const std::size_t wanted =
+        queue_slots != 0 ? std::min(queue_slots, max_slots) : pool / 4096 + 1;
+    while (shape.slots < wanted) shape.slots *= 2;
     shape.pieces = Queue::in_pieces ? std::clamp(shape.chunks / 4096, 2u, 64u) : 0;
     shape.max_pieces = shape.pieces + shape.chunks / 32;
+    if (queue_slots == 0) return;
+    const std::size_t slots_each = std::size_t{1} << (shape.chunk_shift - 2),
+                      pieces = std::min<std::size_t>((wanted + slots_each - 1) / slots_each,
+                                                     shape.chunks);
+    shape.max_pieces = std::max(shape.pieces, static_cast<std::uint32_t>(pieces));
   }
   // Returns where the tables end if they begin at `at`.
   std::size_t plan(const Shape& shape, std::size_t at) {
@@ -120,6 +128,7 @@ class PageItems {
   }
 
  private:
+  static constexpr std::size_t max_slots = std::size_t{1} << 28;
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
   // An entry is {chunk:22, page:9, fresh:1}. A fresh page has not been used since its chunk was

@@ -32,9 +32,9 @@ constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
                                        "test",   "trace",       "digest", "kind",    "builder",
                                        "layout", "allocator",   "pool",   "settings"};
-// Settings that do not change what is measured.
-constexpr const char* not_identifying[] = {"runs", "seconds", "timeout_s", "budget_seconds",
-                                           "samples"};
+// Settings that do not change what is measured, or that comparisons are made for (uncapped).
+constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout_s",
+                                           "budget_seconds", "samples", "uncapped"};
 constexpr const char* path_keys[] = {"source", "graph", "trace"};
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {

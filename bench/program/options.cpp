@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -268,6 +269,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
          [&settings](const std::string& text) { settings.page_bytes = parse_bytes(text); },
          "page size of ScatterAlloc: 4K, 8K, ...; default:\nchosen by it")
       ->type_name("SIZE");
+  add_allocator_sizes(app, settings.sizes);
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds per allocator")
         ->capture_default_str()
@@ -319,6 +321,58 @@ void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) 
              (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
       ->type_name("BUILDER");
+}
+
+void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes) {
+  const auto add_power = [&](const char* option, std::size_t& size, std::size_t min,
+                             std::size_t max, const char* about) {
+    app.add_option_function<std::string>(
+           option,
+           [&size, option, min, max](const std::string& text) {
+             size = parse_bytes(text);
+             if (std::has_single_bit(size) && size >= min && size <= max) return;
+             throw_unexpected(option, text,
+                              fmt::format("a power of two from {} to {} bytes", min, max));
+           },
+           about)
+        ->type_name("SIZE");
+  };
+  add_power("--smallest-chunk", sizes.smallest_chunk, 16, std::size_t{1} << 30,
+            "circular lists: smallest chunk of the pre-split;\ndefault: chosen by them, published: "
+            "16");
+  add_power("--chunk-bytes", sizes.chunk_bytes, 256, 8192,
+            "Ouroboros: bytes of a chunk; default: 8K, less in a\nsmall pool");
+  app.add_option("--queue-slots", sizes.queue_slots,
+                 "Ouroboros: max slots of a class's queue of pages;\ndefault: by the pool's size")
+      ->transform(between(32, 1 << 28))
+      ->type_name("N");
+}
+
+void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
+  app.add_option("--sms", settings.multiprocessors,
+                 "GPU: launch only the warps that N multiprocessors hold\n(docs/measuring.md); "
+                 "needs --builder single")
+      ->transform(between(1, 65536))
+      ->type_name("N");
+}
+
+alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings) {
+  return {.smallest_chunk = settings.sizes.smallest_chunk,
+          .page_bytes = settings.page_bytes,
+          .chunk_bytes = settings.sizes.chunk_bytes,
+          .queue_slots = settings.sizes.queue_slots};
+}
+
+void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device) {
+  if (settings.multiprocessors == 0) return;
+  if (device.id.kind == simt::DeviceKind::cpu)
+    throw Error(Exit::usage, "--sms is for GPUs; on the CPU use --threads");
+  if (settings.builder != Builder::single)
+    throw Error(Exit::usage, "--sms does not limit the per-level builder: add --builder single");
+  if (settings.multiprocessors > device.multiprocessors)
+    throw Error(Exit::usage,
+                fmt::format("--sms {}: {} has {} multiprocessors", settings.multiprocessors,
+                            device.key, device.multiprocessors));
 }
 
 simt::DeviceInfo choose_device(const DeviceOptions& options) {

@@ -41,6 +41,14 @@ struct DeviceOptions {
 enum class Builder { single, per_level, both };
 const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
+// Sizes that a family of allocators has besides ScatterAlloc's pages; 0 = automatic
+// (alloc::AllocatorOptions).
+struct AllocatorSizes {
+  std::size_t smallest_chunk = 0;                // circular lists
+  std::size_t chunk_bytes = 0, queue_slots = 0;  // Ouroboros
+  bool operator==(const AllocatorSizes&) const = default;
+};
+
 // All parameters of a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
@@ -53,7 +61,14 @@ struct BuildSettings {
   Builder builder = Builder::single;
   std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
   std::size_t page_bytes = 0;           // of ScatterAlloc; 0 = automatic
+  AllocatorSizes sizes;                 // of other allocators
+  // GPU: the single kernel is launched with the warps that this many multiprocessors hold; 0 = all.
+  unsigned multiprocessors = 0;
 };
+// The sizes, for an allocator's create().
+alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings);
+// Throws Error{Exit::usage} if --sms does not apply to this device or builder.
+void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device);
 
 struct ImageSize {
   unsigned width = 0, height = 0;
@@ -89,6 +104,10 @@ void add_device_options(CLI::App& app, DeviceOptions& options);
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
+// --smallest-chunk, --chunk-bytes, --queue-slots
+void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes);
+// --sms
+void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);
 // --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 

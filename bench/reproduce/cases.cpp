@@ -265,10 +265,8 @@ ReproduceCase profile_case(const ChosenScene& scene,
     for (const registry::RegisteredAllocator* entry : allocators) {
       Json result = blank(*entry);
       guarded(result, [&] {
-        const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
-        const bool whole = !built.profile.run.incomplete;
-        set_status(result, whole ? Status::ok : Status::incomplete,
-                   whole ? "" : "the tree is incomplete");
+        const ProfiledBuild built =
+            profile_build(prepared, *entry, setup.device, settings, announce);
         result.update(to_json(built));
       });
       results.push_back(std::move(result));
@@ -342,8 +340,8 @@ Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperSc
 Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
   return [full, quick](const ReproduceSetup& setup) {
     std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
-    std::erase_if(allocators, [](const registry::RegisteredAllocator* entry) {
-      return !kdtree::can_profile(entry->traits->id);
+    std::erase_if(allocators, [&](const registry::RegisteredAllocator* entry) {
+      return cannot_build(*entry) || !can_profile(*entry, setup.device);
     });
     std::vector<ReproduceCase> cases;
     for (const PaperScene& scene : setup.full ? full : quick) {

@@ -183,7 +183,7 @@ std::vector<ReproduceItem> regeff() {
                 .only = "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,"
                         "cmalloc-published,cfmalloc-published,cmmalloc-published,"
                         "cfmmalloc-published,scatter,halloc,halloc-builtin,ouroboros-p-s,"
-                        "heapwood,cuda",
+                        "heapwood,heapwood-general,cuda",
                 .requests_of_all = false,
                 .time_factor = 2})}},
       {"regeff-t4-pages", "RegEff", "Table 4, page sizes",
@@ -394,7 +394,8 @@ std::vector<ReproduceItem> others() {
                 "auto",
                 5,
                 "atomic,awmalloc-safe,cfmmalloc,cmalloc-published,cfmalloc-published,"
-                "cmmalloc-published,cfmmalloc-published,halloc-builtin,scatter-builtin,heapwood",
+                "cmmalloc-published,cfmmalloc-published,halloc-builtin,scatter-builtin,heapwood,"
+                "heapwood-general",
                 true})}},
       {"own-slowdown",
        "Heapwood",

@@ -238,6 +238,11 @@ Table slowdown_table(const std::vector<Result>& all) {
   if (const std::string note = overlap_note(grid, fastest); !note.empty())
     table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  if (std::any_of(grid.allocators.begin(), grid.allocators.end(),
+                  [](const Result* named) { return named->allocator == "heapwood"; }))
+    table.notes.push_back(
+        "Heapwood serves builds through a context per warp, all others (heapwood-general too) "
+        "through malloc and free");
   footnotes.append_to(table.notes);
   return table;
 }
@@ -306,6 +311,9 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
       fmt::format("method: {} refs, median of {} run{} after a warm-up, allocators interleaved, {}",
                   kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s",
                   several ? "one size of the pool after the other" : "one pool size per scene");
+  if (settings.multiprocessors)
+    method += fmt::format("; warps of {} multiprocessor{} (--sms)", settings.multiprocessors,
+                          settings.multiprocessors == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   lines.push_back(method);
   return lines;

@@ -19,6 +19,9 @@ Table slowdown_table(const std::vector<Result>& results);
 Table pool_table(const std::vector<Result>& results);
 // Memory at the end of the instrumented builds: one group of columns per scene.
 Table fragmentation_table(const std::vector<Result>& results);
+// On GPUs: registers, stack and resident warps of the build kernels, and build times. No columns if
+// no result has them. With several sizes of the pool, times are those in the first.
+Table kernel_table(const std::vector<Result>& results);
 // The single kernel, with the fastest allocator that frees, against the per-level builder, one row
 // per scene. No columns if the latter was not measured.
 Table builder_table(const std::vector<Result>& results);

@@ -105,6 +105,12 @@ Json to_json(const simt::DeviceInfo& device) {
   return json;
 }
 
+void put_sizes(Json& settings, const AllocatorSizes& sizes) {
+  if (sizes.smallest_chunk) settings["smallest_chunk"] = sizes.smallest_chunk;
+  if (sizes.chunk_bytes) settings["chunk_bytes"] = sizes.chunk_bytes;
+  if (sizes.queue_slots) settings["queue_slots"] = sizes.queue_slots;
+}
+
 Json to_json(const BuildSettings& settings) {
   Json json;
   json["refs"] = kdtree::name(settings.refs);
@@ -118,6 +124,9 @@ Json to_json(const BuildSettings& settings) {
   json["keep_degenerate"] = settings.keep_degenerate;
   json["timeout_s"] = settings.timeout;
   if (settings.page_bytes) json["page_bytes"] = settings.page_bytes;
+  put_sizes(json, settings.sizes);
+  if (settings.multiprocessors) json["multiprocessors"] = settings.multiprocessors;
+  if (!kdtree::limits_registers) json["uncapped"] = true;
   return json;
 }
 

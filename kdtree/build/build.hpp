@@ -102,6 +102,14 @@ struct DeviceTree {
 
 // Resident warps per multiprocessor of a GPU (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
+// Whether the compiler limits the registers of build kernels, so that these warps are resident.
+// Without the limit (CMake option HEAPWOOD_UNCAPPED) the number of warps follows from the registers
+// that an allocator needs.
+#ifdef HEAPWOOD_UNCAPPED
+inline constexpr bool limits_registers = false;
+#else
+inline constexpr bool limits_registers = true;
+#endif
 
 // The device memory of builds besides the allocator's own state: pool, task queue and output
 // arrays. It is sized for one mesh and shared by all allocators and runs. A build that overruns the
@@ -122,7 +130,8 @@ class Workspace {
   // Options for the allocator of a build: the part of the pool beyond the first size of `--pool
   // auto` is spare memory for caches of warps.
   alloc::AllocatorOptions allocator_options() const;
-  void set_page_bytes(std::size_t bytes);  // of ScatterAlloc; 0 = automatic
+  // Takes the sizes of one family of allocators (pages, chunks, queues) from `options`.
+  void set_allocator_sizes(const alloc::AllocatorOptions& options);
   // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
   // never do; and the paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);

@@ -60,7 +60,7 @@ struct BuildKernel {
   // warps without that limit, except in scenes too small for either.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor =
-      warps_per_multiprocessor * 32 / block_threads;
+      limits_registers ? warps_per_multiprocessor * 32 / block_threads : 1;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
   // Minimum size of a node that is published for another warp: publishing costs both warps together

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Time profile of the single-kernel builder: how long its warps are in each phase
 // (probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
-// same build with the no-cost allocator, which shows what another allocator costs in total. The
-// kernels are compiled for two allocators and clipped refs only: profile_cpu.cpp, profile_cuda.cu.
+// same build with the no-cost allocator, which shows what another allocator costs in total. Kernels
+// with a probe are compiled for clipped refs only, and by default for two allocators:
+// profile_cpu.cpp, profile_cuda.cu.
 #pragma once
 
 #include <string>
@@ -26,7 +27,8 @@ struct BuildProfile {
 
 const char* name(Phase phase);
 
-// Whether a kernel with the probe is compiled for this allocator: "atomic" and "heapwood".
+// Whether a kernel with the probe is compiled here: for "atomic" and "heapwood". With the CMake
+// option HEAPWOOD_PROBES the registry has one for every allocator (CompiledAllocator).
 bool can_profile(const std::string& allocator);
 
 // One build with the probe in the workspace's pool. Throws what a build throws, and

@@ -1,83 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Runs builds with a probe and builds with the no-cost allocator: a template over the device.
+// Builds with a probe for two allocators, and builds with the no-cost allocator: a template over
+// the device.
 #pragma once
-
-#include <algorithm>
-#include <bit>
 
 #include "alloc/allocators/atomic.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/private_bump.hpp"
-#include "kdtree/build/driver.hpp"
-#include "kdtree/build/profile.hpp"
+#include "kdtree/build/profile_run.hpp"
 
 namespace heapwood::kdtree {
 
-// The device memory of the probe.
-class ProfileMemory {
- public:
-  static constexpr std::uint32_t copies = 64;
-
-  ProfileMemory(const simt::DeviceId& device, unsigned warps)
-      : sums_(device, copies), origin_(device, 1), warps_(device, warps) {}
-
-  TimeProbe probe(std::uint32_t shift) {
-    sums_.fill(0);
-    origin_.fill(0);
-    warps_.fill(0);
-    return {sums_.data(), copies, shift, origin_.data(), warps_.data()};
-  }
-
-  void download(BuildProfile& profile) const {
-    profile.warps = warps_.download();
-    profile.warps.resize(profile.run.warps);
-    profile.sums = {};
-    for (const TimeSums& part : sums_.download()) {
-      for (unsigned i = 0; i < profile_levels * phase_count; ++i) {
-        profile.sums.ns[i] += part.ns[i];
-        profile.sums.visits[i] += part.visits[i];
-      }
-      for (unsigned i = 0; i < profile_buckets; ++i) {
-        for (unsigned phase = 0; phase < phase_count; ++phase)
-          profile.sums.at[i][phase] += part.at[i][phase];
-      }
-      for (unsigned i = 0; i < wait_buckets; ++i) profile.sums.waits[i] += part.waits[i];
-    }
-  }
-
- private:
-  simt::Buffer<TimeSums> sums_;
-  simt::Buffer<std::uint64_t> origin_;
-  simt::Buffer<WarpTimes> warps_;
-};
-
-template <class Allocator, class Device>
-BuildProfile profile_of(const Device& device, const ProfileJob& job) {
-  using Kernel = BuildKernel<Allocator, RefKind::clipped, TimeProbe>;
-  ProfileMemory memory(job.workspace.device(), device.template resident_warps<Kernel>());
-  BuildProfile profile;
-  // The build time is known only afterwards, so the build is repeated with longer buckets until it
-  // fits into them. The first build also warms up the device.
-  std::uint32_t shift = 10, wanted = shift;
-  do {
-    shift = wanted;
-    profile.run = build_with<Allocator, RefKind::clipped>(
-        device, job.workspace, job.options,
-        [&] {
-          return Allocator::create(job.workspace.pool(), job.workspace.allocator_options(), device);
-        },
-        [&] { return memory.probe(shift); });
-    memory.download(profile);
-    while (profile.wall_ns() >> wanted >= profile_buckets) ++wanted;
-  } while (wanted != shift);
-  profile.bucket_ns = std::uint64_t{1} << shift;
-  return profile;
-}
-
 template <class Device>
 BuildProfile build_profiled_on(const Device& device, const ProfileJob& job) {
-  if (job.allocator == alloc::Atomic::traits.id) return profile_of<alloc::Atomic>(device, job);
-  return profile_of<alloc::Heapwood>(device, job);
+  if (job.allocator == alloc::Atomic::traits.id)
+    return profile_of<alloc::Atomic>(device, job.workspace, job.options);
+  return profile_of<alloc::Heapwood>(device, job.workspace, job.options);
 }
 
 template <class Device>

@@ -70,12 +70,18 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 alloc::AllocatorOptions Workspace::allocator_options() const {
   const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
-  return {.page_bytes = parts_->page_bytes,
-          .has_persistent_warps = true,
-          .spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes)};
+  alloc::AllocatorOptions options = parts_->sizes;
+  options.has_persistent_warps = true;
+  options.spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes);
+  return options;
 }
 
-void Workspace::set_page_bytes(std::size_t bytes) { parts_->page_bytes = bytes; }
+void Workspace::set_allocator_sizes(const alloc::AllocatorOptions& options) {
+  parts_->sizes = {.smallest_chunk = options.smallest_chunk,
+                   .page_bytes = options.page_bytes,
+                   .chunk_bytes = options.chunk_bytes,
+                   .queue_slots = options.queue_slots};
+}
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
   // Refs per triangle, in tenths. With frees, two refs per triangle are live at once on most

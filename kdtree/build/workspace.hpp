@@ -21,7 +21,7 @@ struct Workspace::Parts {
   const DeviceMesh* mesh = nullptr;
   RefKind refs = RefKind::clipped;
   simt::Memory pool;
-  std::size_t page_bytes = 0;  // AllocatorOptions
+  alloc::AllocatorOptions sizes;  // those that set_allocator_sizes() sets
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
   simt::Buffer<DeferredNodes::Place> deferred;

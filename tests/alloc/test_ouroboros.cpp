@@ -232,4 +232,35 @@ TYPED_TEST(OuroborosVariants, ServeEverySize) {
   EXPECT_EQ(r.mismatches, 0u);
 }
 
+// The whole pool is served with any size of chunks and any length of queues: pages without a slot
+// are kept elsewhere.
+TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
+  constexpr std::size_t pool = 1 << 20;
+  std::size_t tables[2] = {};
+  for (const std::size_t slots : {std::size_t{32}, std::size_t{4096}}) {
+    workloads::ExerciseJob j;
+    j.device = threads;
+    j.pool_bytes = pool;
+    j.options.chunk_bytes = 1024;
+    j.options.queue_slots = slots;
+    j.slots = 8000;
+    j.phases.resize(3);
+    std::vector<workloads::Op> fill, empty;
+    for (std::uint32_t i = 0; i < j.slots; ++i) {
+      fill.push_back({Kind::exchange, i, 64});
+      empty.push_back({Kind::free, i});
+    }
+    j.phases[0].scripts = {fill};
+    j.phases[1].scripts = {empty};
+    j.phases[2].scripts = {fill};
+    const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+    EXPECT_EQ(r.mismatches, 0u);
+    EXPECT_EQ(r.failures, 0u);
+    EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
+    EXPECT_EQ(bytes_in(r.phases[2].regions, Region::State::used), 64u * j.slots);
+    tables[slots > 32] = bytes_in(r.initial, Region::State::metadata);
+  }
+  if constexpr (std::is_same_v<TypeParam, OuroborosPS>) EXPECT_GT(tables[1], 2 * tables[0]);
+}
+
 }  // namespace heapwood::alloc::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Runs builds with a probe: a template over the allocator and the device.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "kdtree/build/driver.hpp"
+#include "kdtree/build/profile.hpp"
+
+namespace heapwood::kdtree {
+
+// The device memory of the probe.
+class ProfileMemory {
+ public:
+  static constexpr std::uint32_t copies = 64;
+
+  ProfileMemory(const simt::DeviceId& device, unsigned warps)
+      : sums_(device, copies), origin_(device, 1), warps_(device, warps) {}
+
+  TimeProbe probe(std::uint32_t shift) {
+    sums_.fill(0);
+    origin_.fill(0);
+    warps_.fill(0);
+    return {sums_.data(), copies, shift, origin_.data(), warps_.data()};
+  }
+
+  void download(BuildProfile& profile) const {
+    profile.warps = warps_.download();
+    profile.warps.resize(profile.run.warps);
+    profile.sums = {};
+    for (const TimeSums& part : sums_.download()) {
+      for (unsigned i = 0; i < profile_levels * phase_count; ++i) {
+        profile.sums.ns[i] += part.ns[i];
+        profile.sums.visits[i] += part.visits[i];
+      }
+      for (unsigned i = 0; i < profile_buckets; ++i) {
+        for (unsigned phase = 0; phase < phase_count; ++phase)
+          profile.sums.at[i][phase] += part.at[i][phase];
+      }
+      for (unsigned i = 0; i < wait_buckets; ++i) profile.sums.waits[i] += part.waits[i];
+    }
+  }
+
+ private:
+  simt::Buffer<TimeSums> sums_;
+  simt::Buffer<std::uint64_t> origin_;
+  simt::Buffer<WarpTimes> warps_;
+};
+
+template <class Allocator, class Device>
+BuildProfile profile_of(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  using Kernel = BuildKernel<Allocator, RefKind::clipped, TimeProbe>;
+  ProfileMemory memory(workspace.device(), device.template resident_warps<Kernel>());
+  BuildProfile profile;
+  // The build time is known only afterwards, so the build is repeated with longer buckets until it
+  // fits into them. The first build also warms up the device.
+  std::uint32_t shift = 10, wanted = shift;
+  do {
+    shift = wanted;
+    profile.run = build_with<Allocator, RefKind::clipped>(
+        device, workspace, options,
+        [&] { return Allocator::create(workspace.pool(), workspace.allocator_options(), device); },
+        [&] { return memory.probe(shift); });
+    memory.download(profile);
+    while (profile.wall_ns() >> wanted >= profile_buckets) ++wanted;
+  } while (wanted != shift);
+  profile.bucket_ns = std::uint64_t{1} << shift;
+  return profile;
+}
+
+}  // namespace heapwood::kdtree
