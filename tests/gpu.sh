@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The GPU suite, one output line per test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
+#   0. alone on the GPU: 1,000 heaps created and destroyed leave its memory free, and kernels that
+#      wait for memory for ever end within 2 s of their time limit;
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and
-#      pictures), and the library in kernels;
+#      pictures), every request of a build refused in turn, and the library in kernels;
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
 #      scenes and the given files;
 #   3. heapwood stress with verification of contents, heapwood graph with its checks, a recorded
 #      program replayed, and moving scenes;
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
-#      builds in a small pool, a small graph, a replay, two frames, and a picture.
+#      builds in a small pool, a small graph, a replay, two frames, a picture, and the examples.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
 # GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. A program is
 # killed at its time limit. Exit 1 if anything failed.
@@ -83,6 +85,16 @@ sanitize_allocator() { # TOOL ID both|stress
     sanitize "$1" "${build[@]}"
   fi
 }
+# The threads hold more than the pool and wait for each other; the kernel ends at its time limit.
+ends_in_time() { # ALLOCATOR
+  local wait=("$bin/heapwood" stress acd --device "$device" --pool 512K --payload 128 --blocks 120 --wait
+              --runs 1 --allocators "$1") started=$EPOCHREALTIME start
+  "${wait[@]}" --seconds 0.001
+  start=$(awk "BEGIN { print $EPOCHREALTIME - $started }") started=$EPOCHREALTIME
+  "${wait[@]}" --seconds 1
+  awk "BEGIN { over = $EPOCHREALTIME - $started - $start - 1
+               printf \"note: %.2f s more than the limit and the start\\n\", over; exit !(over < 2) }"
+}
 # memcheck tracks device malloc itself, and in 15 of 160 of these builds reports a free of an
 # unknown block. The report is as frequent (4 of 60) with a word before each block that an exchange
 # guards against a second free. That word never detected one, nor did 6,000 builds without memcheck.
@@ -97,10 +109,14 @@ sanitize_builtin() {
   done
   return 1
 }
-export -f same_tree same_tree_in_little tree_hash replayed sanitize sanitize_allocator sanitize_builtin
+export -f same_tree same_tree_in_little tree_hash replayed sanitize sanitize_allocator sanitize_builtin ends_in_time
 export bin device logs
 
-check "devices" 30 "$bin/heapwood" list devices
+one "devices" 30 "$bin/heapwood" list devices
+[ ! -x "$bin/test_gpu_cycles" ] || one "test_gpu_cycles" 120 "$bin/test_gpu_cycles" alone
+for allocator in cfmalloc heapwood; do
+  one "time limit of $allocator" 30 bash -c 'ends_in_time "$1"' _ "$allocator"
+done
 shards=${GPU_SHARDS:-2}
 for program in test_alloc test_workloads test_host_alloc test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
@@ -116,6 +132,13 @@ done
 for program in test_gpu_heap test_gpu_checked_heap; do
   [ ! -x "$bin/$program" ] || check "$program" 120 "$bin/$program"
 done
+if [ -x "$bin/test_kdtree" ]; then
+  for first in 1 1001 5001 9501; do
+    check "request k refused from k = $first on" 120 env HEAPWOOD_TEST_DEVICE="$device" \
+      HEAPWOOD_REFUSED_REQUESTS=$first-$((first + 499)) "$bin/test_kdtree" --gtest_brief=1 \
+      --gtest_filter=Allocators/BuildEveryRequest.RefusedInTurn/heapwood
+  done
+fi
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
   check "tree in little memory $(basename "$scene")" 120 bash -c 'same_tree_in_little "$1"' _ "$scene"
@@ -158,6 +181,10 @@ if command -v compute-sanitizer > /dev/null; then
     for id in heapwood cfmmalloc; do
       check "$tool $id, little memory" 200 bash -c 'sanitize "$@"' _ \
         "$tool" build atrium:2k --device "$device" --allocator "$id" --pool 256K --runs 1 --timeout 100
+    done
+    for example in "$bin"/test_gpu_example_*; do
+      [ ! -x "$example" ] || check "$tool ${example##*_example_}" 120 compute-sanitizer --tool "$tool" \
+        --error-exitcode 9 "$example"
     done
     check "$tool per level" 120 bash -c 'sanitize "$@"' _ \
       "$tool" build atrium:2k --device "$device" --builder per-level --runs 1 --timeout 100

@@ -16,7 +16,9 @@ void append_serial(std::vector<Target>& list) {
 std::vector<Target> targets() {
   std::vector<Target> list;
   append_serial(list);
+#ifndef HEAPWOOD_WITHOUT_LOCKSTEP  // tests/CMakeLists.txt
   append_lockstep(list);
+#endif
   return list;
 }
 

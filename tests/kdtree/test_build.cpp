@@ -14,9 +14,10 @@ struct NamedSoup {
 };
 
 // The first soup has several levels of shared nodes. Soups are smaller with ids, which clips at
-// every visit.
+// every visit, and under sanitizers with boxes, of which there are most.
 std::vector<NamedSoup> soups(RefKind kind) {
-  const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
+  const bool small = kind == RefKind::ids || (sanitized && kind == RefKind::boxes);
+  const std::size_t divisor = (sanitized ? 3 : 1) * (small ? 3 : 1);
   return {{"random", random_soup(24000 / divisor, 11, 0.01f)},
           {"grid", grid_soup(4000 / divisor, 12)},
           {"slivers", slivers(900 / divisor, 13)},

@@ -105,6 +105,7 @@ TEST_P(BuildExhaustion, OutputArraysGrow) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
+    if (sanitized && kind != RefKind::clipped) continue;  // the arrays are those of any kind
     const Expected want = expected(soup.view(), kind);
     for (const auto& [nodes, output] :
          {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {

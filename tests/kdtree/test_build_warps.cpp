@@ -4,6 +4,8 @@
 // accesses of a GPU's lanes.
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "alloc/allocators/atomic.hpp"
 #include "alloc/allocators/awmalloc_safe.hpp"
 #include "alloc/allocators/cfmalloc.hpp"
@@ -59,7 +61,9 @@ struct Case {
 
 template <class Allocator>
 struct BuildWarps : ::testing::Test {};
-using Allocators = ::testing::Types<alloc::Atomic, alloc::CfMalloc, alloc::AwMallocSafe>;
+using Allocators =
+    std::conditional_t<sanitized, ::testing::Types<alloc::CfMalloc>,
+                       ::testing::Types<alloc::Atomic, alloc::CfMalloc, alloc::AwMallocSafe>>;
 TYPED_TEST_SUITE(BuildWarps, Allocators);
 
 TYPED_TEST(BuildWarps, Threads) {

@@ -121,6 +121,7 @@ TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
   if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
   device_.threads = 1;
   for (const char* id : {"cmalloc", "cfmmalloc"}) {
+    if (registry::find(id) == nullptr) continue;  // not in every preset
     const registry::CompiledAllocator& compiled = *registry::find(id)->cpu;
     StressJob j = job(StressTest::cycle, 1 << 16, 100, 1);
     j.options.wait_when_full = true;
@@ -233,7 +234,7 @@ TEST(StressRule, ExpectationOfP) {
 // AWMalloc wraps over live memory. One thread, so that sanitizers report no race.
 TEST_F(Stress, OverlapsAreFound) {
   const registry::RegisteredAllocator* entry = registry::find("awmalloc");
-  ASSERT_NE(entry, nullptr);
+  if (entry == nullptr) GTEST_SKIP() << "not in this preset";
   const registry::CompiledAllocator* compiled = entry->on(device_.kind);
   if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
   StressJob j = job(StressTest::cycle, 4096 + 256, 4, 1);
