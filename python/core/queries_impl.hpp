@@ -33,7 +33,9 @@ struct QueriesOf {
     }
   }
 
-  static RaysInOrder in_order(const RayJob& job) { return {job.rays, job.order, job.count}; }
+  static RaysInOrder in_order(const RayJob& job) {
+    return {job.rays, job.order, job.count, pairs_of(job.rays)};
+  }
 
   static void sort(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
                    std::size_t count, std::uint32_t* order) {
