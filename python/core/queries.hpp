@@ -19,9 +19,11 @@ struct RayJob {
   std::size_t count = 0;
 };
 
+struct SortMemory;
+
 struct Queries {
   void (*sort)(const simt::DeviceId&, const RayArrays&, const Box& bounds, std::size_t count,
-               std::uint32_t* order);
+               std::uint32_t* order, SortMemory&);
   void (*cast)(const simt::DeviceId&, const render::SceneData&, const RayJob&, const HitArrays&);
   void (*find_any)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                    const HitArrays&);
@@ -30,9 +32,9 @@ struct Queries {
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                const std::int64_t* splits, std::uint32_t first_ray, const ListArrays&);
-  // Returns the index of the first vertex that is not finite, or `count`.
+  // Returns the index of the first vertex that is not finite, or `count`; `word` is for its use.
   std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Vec3d& mesh_origin,
-                               Vec3* to, std::size_t count);
+                               Vec3* to, std::size_t count, std::uint64_t* word);
 };
 
 const Queries& cpu_queries();

@@ -33,11 +33,13 @@ struct QueriesOf {
     }
   }
 
-  static RaysInOrder in_order(const RayJob& job) { return {job.rays, job.order, job.count}; }
+  static RaysInOrder in_order(const RayJob& job) {
+    return {job.rays, job.order, job.count, pairs_of(job.rays)};
+  }
 
   static void sort(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
-                   std::size_t count, std::uint32_t* order) {
-    sort_rays(Launcher(device), rays, bounds, count, order);
+                   std::size_t count, std::uint32_t* order, SortMemory& memory) {
+    sort_rays(Launcher(device), rays, bounds, count, order, memory);
   }
 
   template <bool Any>
@@ -78,11 +80,13 @@ struct QueriesOf {
   }
 
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,
-                                   const Vec3d& mesh_origin, Vec3* to, std::size_t count) {
-    const std::uint64_t none = count;
-    simt::Buffer<std::uint64_t> first_invalid(device, std::span(&none, 1));
-    Launcher(device).for_each(count, LoadVertices{from, mesh_origin, to, first_invalid.data()});
-    return first_invalid.download().front();
+                                   const Vec3d& mesh_origin, Vec3* to, std::size_t count,
+                                   std::uint64_t* word) {
+    std::uint64_t first_invalid = count;
+    simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
+    Launcher(device).for_each(count, LoadVertices{from, mesh_origin, to, word});
+    simt::device_download(device, &first_invalid, word, sizeof first_invalid);
+    return first_invalid;
   }
 
   static constexpr Queries table{&sort, &cast, &find_any, &count, &list, &load_vertices};

@@ -12,17 +12,35 @@
 #include "python/core/next_hit.hpp"
 #include "python/core/ray_arrays.hpp"
 #include "render/kernel.hpp"
+#include "simt/arithmetic.hpp"
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::python {
 
 // Which rays a launch traces, and in which order.
 struct RaysInOrder {
+  // As render::TraceKernel::prefetch_distance.
+  static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
+
   RayArrays rays;
   const std::uint32_t* order = nullptr;  // nullptr: as they are
-  std::size_t count = 0;
+  std::size_t count = 0;                 // fewer than 2^31
+  const FloatPair* pairs = nullptr;      // the same rays, if they have this layout
 
-  SIMT_INLINE std::size_t index(std::size_t k) const { return order != nullptr ? order[k] : k; }
+  // 32 bits, since a GPU's lane keeps the index in a register while it traces the ray.
+  SIMT_INLINE std::uint32_t index(std::size_t k) const {
+    return order != nullptr ? order[k] : static_cast<std::uint32_t>(k);
+  }
+  SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
+    if (pairs == nullptr) return rays.ray(i);
+    const FloatPair* const at = pairs + 3 * i;
+    const FloatPair a = simt::load_constant(at), b = simt::load_constant(at + 1),
+                    c = simt::load_constant(at + 2);
+    if (order == nullptr && i + prefetch_distance < count)
+      simt::prefetch(at + 3 * prefetch_distance);
+    return rays.checked(i, to_float(to_double({a.x, a.y, b.x}) - rays.mesh_origin),
+                        {b.y, c.x, c.y});
+  }
 };
 
 // Calls f(k) for the rays of this warp's lane. A CPU thread takes blocks of adjacent rays and ends
@@ -57,8 +75,8 @@ struct CastKernel {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, in.count, [&](std::size_t k) {
-      const std::size_t i = in.index(k);
-      const kdtree::Ray ray = in.rays.ray(i);
+      const std::uint32_t i = in.index(k);
+      const kdtree::Ray ray = in.ray(i);
       const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
       kdtree::Hit hit;
       if constexpr (Any) {
@@ -95,7 +113,7 @@ struct PacketKernel {
       const std::size_t size = std::min(block, in.count - begin);
       scratch.rays.resize(size);
       scratch.hits.resize(size);
-      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.rays.ray(in.index(begin + k));
+      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.ray(in.index(begin + k));
       kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
       for (std::size_t k = 0; k < size; ++k) out.put(in.index(begin + k), scratch.hits[k]);
     }
@@ -115,9 +133,9 @@ struct CountKernel {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::size_t k) {
-      const std::size_t i = in.index(k);
+      const std::uint32_t i = in.index(k);
       std::uint32_t count = 0;
-      for_each_hit(tree, in.rays.ray(i), [&](const kdtree::Hit&) {
+      for_each_hit(tree, in.ray(i), [&](const kdtree::Hit&) {
         ++count;
         return (count & 255u) != 0 || !warp.aborted();
       });
@@ -142,12 +160,12 @@ struct ListKernel {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::size_t k) {
-      const std::size_t i = in.index(k);
+      const std::uint32_t i = in.index(k);
       std::int64_t at = splits[i];
       const std::int64_t end = splits[i + 1];
       if (at == end) return;
-      for_each_hit(tree, in.rays.ray(i), [&](const kdtree::Hit& hit) {
-        out.ray[at] = first_ray + static_cast<std::uint32_t>(i);
+      for_each_hit(tree, in.ray(i), [&](const kdtree::Hit& hit) {
+        out.ray[at] = first_ray + i;
         out.t[at] = hit.t;
         out.triangle[at] = hit.triangle;
         out.uv[2 * at] = hit.u;

@@ -50,18 +50,20 @@ struct RayArrays {
   RayEnd t_min, t_max;
   Vec3d mesh_origin;
 
-  // A ray with a coordinate that is not finite in single precision, without a direction or with an
-  // empty interval misses everything. A t_min below 0 counts as 0.
   SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
-    constexpr float max_float = std::numeric_limits<float>::max();
-    kdtree::Ray ray{
+    return checked(
+        i,
         {static_cast<float>(origins.at(i, 0) - mesh_origin.x),
          static_cast<float>(origins.at(i, 1) - mesh_origin.y),
          static_cast<float>(origins.at(i, 2) - mesh_origin.z)},
-        t_min.at(i),
         {static_cast<float>(directions.at(i, 0)), static_cast<float>(directions.at(i, 1)),
-         static_cast<float>(directions.at(i, 2))},
-        t_max.at(i)};
+         static_cast<float>(directions.at(i, 2))});
+  }
+  // Ray i with these coordinates. One that is not finite in single precision, has no direction or
+  // an empty interval misses everything. A t_min below 0 counts as 0.
+  SIMT_INLINE kdtree::Ray checked(std::size_t i, Vec3 origin, Vec3 direction) const {
+    constexpr float max_float = std::numeric_limits<float>::max();
+    kdtree::Ray ray{origin, t_min.at(i), direction, t_max.at(i)};
     if (ray.tmin < 0) ray.tmin = 0;
     if (ray.tmax > max_float) ray.tmax = max_float;
     const Vec3 o = ray.origin, d = ray.direction;
@@ -80,6 +82,18 @@ struct RayArrays {
     return rest;
   }
 };
+
+// Six floats per ray, aligned to eight bytes: three loads instead of six.
+struct alignas(8) FloatPair {
+  float x = 0, y = 0;
+};
+inline const FloatPair* pairs_of(const RayArrays& rays) {
+  const Rows &from = rays.origins, &along = rays.directions;
+  const bool packed = from.stride == 6 && along.stride == 6 && !from.is_double &&
+                      !along.is_double && along.data == static_cast<const float*>(from.data) + 3 &&
+                      reinterpret_cast<std::uintptr_t>(from.data) % alignof(FloatPair) == 0;
+  return packed ? static_cast<const FloatPair*>(from.data) : nullptr;
+}
 
 // Results per ray; an array that is nullptr is not wanted.
 struct HitArrays {

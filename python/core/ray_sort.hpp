@@ -114,19 +114,27 @@ struct PlaceRays {
 
 }  // namespace sort_detail
 
+// Device memory of a sort, which later ones use again.
+struct SortMemory {
+  simt::Buffer<std::uint32_t> counts, sums;
+};
+
 // Writes the indices of `count` rays, fewer than 2^32, in such an order.
 template <class Launcher>
 void sort_rays(const Launcher& launcher, const RayArrays& rays, const Box& bounds,
-               std::size_t count, std::uint32_t* order) {
+               std::size_t count, std::uint32_t* order, SortMemory& memory) {
   const RayKey key(rays, bounds, count);
   const std::size_t blocks =
       (key.keys() + sort_detail::keys_per_block - 1) / sort_detail::keys_per_block;
-  simt::Buffer<std::uint32_t> counts(launcher.id(), blocks * sort_detail::keys_per_block),
-      sums(launcher.id(), blocks);
+  simt::Buffer<std::uint32_t>&counts = memory.counts, &sums = memory.sums;
+  if (sums.size() < blocks) {
+    counts = {launcher.id(), blocks * sort_detail::keys_per_block};
+    sums = {launcher.id(), blocks};
+  }
   counts.fill(0);
   launcher.for_each(count, sort_detail::CountKeys{key, counts.data()});
   launcher.for_each(blocks, sort_detail::SumBlock{counts.data(), sums.data()});
-  std::vector<std::uint32_t> begins = sums.download();
+  std::vector<std::uint32_t> begins = sums.download(0, blocks);
   std::uint32_t position = 0;
   for (std::uint32_t& begin : begins) {
     const std::uint32_t rays_of_block = begin;

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "python/core/ray_arrays.hpp"
+#include "python/core/ray_sort.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::python {
@@ -32,6 +32,10 @@ class Staging {
   std::uint32_t* counts(std::size_t count) {
     return static_cast<std::uint32_t*>(memory(counts_, count * sizeof(std::uint32_t)));
   }
+  std::uint64_t* word() {
+    return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
+  }
+  SortMemory& sort_memory() { return sort_memory_; }
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
   const void* copy(const void* from, std::size_t bytes);  // of vertices
 
@@ -43,7 +47,8 @@ class Staging {
   Rows rows(simt::Memory& memory, const Rows& from, std::size_t count, std::size_t columns) const;
 
   simt::DeviceId device_;
-  simt::Memory rows_[4], results_[5], order_, counts_, splits_;
+  simt::Memory rows_[4], results_[5], order_, counts_, splits_, word_;
+  SortMemory sort_memory_;
 };
 
 // Staging memory of queries that run side by side.

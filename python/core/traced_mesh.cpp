@@ -255,8 +255,8 @@ void TracedMesh::update(const MeshArray& vertices) {
   if (device.kind == simt::DeviceKind::cuda && !vertices.on_gpu)
     rows.data = (*staging).copy(vertices.data, bytes_of(vertices));
   if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
-  const std::size_t invalid =
-      queries(device).load_vertices(device, rows, origin_, next_vertices_.data(), vertices.rows);
+  const std::size_t invalid = queries(device).load_vertices(
+      device, rows, origin_, next_vertices_.data(), vertices.rows, (*staging).word());
   if (invalid < vertices.rows)
     reject_vertex(invalid, vertices.on_gpu ? "" : to_text(rows_of(vertices), invalid));
   std::swap(mesh_->vertices, next_vertices_);
@@ -284,7 +284,7 @@ const std::uint32_t* TracedMesh::sorted(const RayQuery& query, const RayArrays& 
   if (!query.sort || count < 2) return nullptr;
   std::uint32_t* const order = staging.order(count);
   const simt::DeviceId& device = options_.device.id;
-  queries(device).sort(device, rays, tree_.bounds, count, order);
+  queries(device).sort(device, rays, tree_.bounds, count, order, staging.sort_memory());
   return order;
 }
 

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: MIT
+"""Measures the Python package on a GPU with arrays of PyTorch (docs/python.md, Speed).
+
+    python python/bench/gpu.py [--scenes atrium:1m] [--size 4096] [--rounds 3] [--runs 5]
+                               [--json gpu.json] [--only trace,sort,frames]
+
+trace   `cast_rays` beside `heapwood trace` with the same rays and tree: primary rays of a camera,
+        and one diffuse ray per hit (render/ray_sets.hpp).
+sort    rays without an order, with `sort=True` and without: from random points in random
+        directions, and the diffuse rays shuffled.
+frames  `update` and `cast_rays` per frame: 250,000 triangles, 1 million rays.
+
+Beside them NVIDIA Warp, `wp.Mesh` with the same rays, if it is installed. Everything that is
+compared takes turns, `rounds` times. Times are wall-clock times of calls, with all arrays on the
+GPU: a call of Heapwood returns when its results are complete, and one of Warp is followed by a
+synchronization. `heapwood trace` reports times of its kernel alone. The JSON file has all samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from ray_sets import camera_rays, diffuse_rays, random_rays
+from warp_mesh import WarpMesh
+
+import heapwood as hw
+from heapwood._cli import program
+
+Samples = dict[str, list[float]]
+
+
+def milliseconds(call: Callable[[], Any]) -> float:
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    call()
+    return 1e3 * (time.perf_counter() - begin)
+
+
+def take_turns(calls: dict[str, Callable[[], Any]], rounds: int, runs: int) -> Samples:
+    """Times of each call, without a first one that warms up; in each round `runs` calls each."""
+    samples: Samples = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(rounds):
+        for name, call in calls.items():
+            samples[name] += [milliseconds(call) for _ in range(runs)]
+    return samples
+
+
+class Report:
+    """Collects samples, and prints a line for each."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+
+    def add(self, part: str, scene: str, rays: str, count: int, samples: Samples) -> None:
+        reference = statistics.median(next(iter(samples.values())))
+        for name, values in samples.items():
+            middle = statistics.median(values)
+            self.entries.append(
+                {"part": part, "scene": scene, "rays": rays, "count": count, "name": name,
+                 "median_ms": middle, "samples_ms": values}
+            )
+            print(f"{part:7} {scene:16} {rays:18} {name:24} {middle:9.3f} ms"
+                  f" {1e-3 * count / middle:8.0f} Mrays/s  {reference / middle:6.3f}"
+                  f"  [{min(values):.3f} .. {max(values):.3f}]", flush=True)
+
+    def note(self, text: str) -> None:
+        self.entries.append({"note": text})
+        print(text, flush=True)
+
+
+def run_trace(scene: str, size: int, runs: int, camera: str | None = None) -> dict[str, Any]:
+    """The report of `heapwood trace`."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "trace.json")
+        command = [str(program()), "trace", scene, "--size", f"{size}x{size}", "--runs", str(runs),
+                   "--json", str(file), "--device", "cuda:0"]
+        if camera is not None:
+            text, up = camera.split(" ")
+            command += ["--camera", text, "--up", up]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        report: dict[str, Any] = json.loads(file.read_text())
+    return report
+
+
+class Subject:
+    """A scene on the GPU in Heapwood and, if it is installed, in Warp."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        vertices, triangles = hw.load_mesh(name)
+        self.vertices = torch.from_numpy(vertices).cuda()
+        self.triangles = torch.from_numpy(triangles.astype("int32")).cuda()
+        self.scene = hw.Scene(self.vertices, self.triangles)
+        self.warp = {
+            f"Warp, {constructor}": WarpMesh(self.vertices, self.triangles, constructor)
+            for constructor in WarpMesh.constructors()
+        }
+
+
+class Outputs:
+    """Arrays for results, so that no call allocates."""
+
+    def __init__(self, count: int) -> None:
+        def array(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+            return torch.zeros(shape, dtype=dtype, device="cuda")
+
+        t, ids = array(count), array(count, dtype=torch.int32)
+        uvs, normals = array(count, 2), array(count, 3)
+        # What `heapwood trace` writes.
+        self.hits = hw.RayHits(t_hit=t, primitive_ids=ids, primitive_uvs=uvs)
+        self.all = hw.RayHits(t, ids, uvs, normals)
+
+
+def calls_of(subject: Subject, rays: torch.Tensor, out: Outputs) -> dict[str, Callable[[], Any]]:
+    scene = subject.scene
+    calls: dict[str, Callable[[], Any]] = {
+        "out: t, ids, uvs": lambda: scene.cast_rays(rays, out=out.hits),
+        "out: all": lambda: scene.cast_rays(rays, out=out.all),
+        "new arrays": lambda: scene.cast_rays(rays),
+    }
+    return calls | {name: mesh.caster(rays) for name, mesh in subject.warp.items()}
+
+
+def check_hits(report: Report, subject: Subject, rays: torch.Tensor) -> None:
+    """Compares distances with Warp's, and with those of all triangles for a few rays."""
+    mine = subject.scene.cast_rays(rays).t_hit
+
+    def differing(other: torch.Tensor, own: torch.Tensor) -> float:
+        near = torch.isclose(own, other, rtol=1e-3) | (torch.isinf(own) & torch.isinf(other))
+        return 1 - near.float().mean().item()
+
+    for name, mesh in subject.warp.items():
+        mesh.caster(rays)()
+        report.note(f"        {subject.name}: {differing(mesh.t, mine):.6%} of the distances differ"
+                    f" from those of {name}")
+    some = torch.randperm(len(rays), device="cuda")[:256]
+    expected = brute_force(subject.vertices.float(), subject.triangles.long(), rays[some])
+    report.note(f"        {subject.name}: {differing(expected, mine[some]):.2%} of 256 distances"
+                " differ from those of all triangles")
+
+
+def brute_force(vertices: torch.Tensor, triangles: torch.Tensor, rays: torch.Tensor):
+    """The distance of each ray's closest hit, from all triangles; Moeller and Trumbore's test."""
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    nearest = []
+    for ray in rays:
+        o, d = ray[:3], ray[3:].expand_as(a)
+        p = torch.linalg.cross(d, c - a)
+        scale = 1 / ((b - a) * p).sum(1)
+        u = ((o - a) * p).sum(1) * scale
+        q = torch.linalg.cross(o - a, b - a)
+        v, t = (d * q).sum(1) * scale, ((c - a) * q).sum(1) * scale
+        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0)
+        nearest.append(torch.where(hit, t, torch.inf).min())
+    return torch.stack(nearest)
+
+
+def measure_trace(report: Report, subject: Subject, size: int, rounds: int, runs: int) -> None:
+    first = run_trace(subject.name, size, 1)
+    camera = f"{first['camera']} {first['up']}"
+    same_tree = int(first["tree"]["hash"], 16) == subject.scene.tree.hash
+    primary = camera_rays(first["camera"], first["up"], size, size)
+    hits = subject.scene.cast_rays(primary)
+    diffuse = diffuse_rays(primary, hits, size, subject.scene.bounds)
+    found = [int((hits.primitive_ids != -1).sum()),
+             int((subject.scene.cast_rays(diffuse).primitive_ids != -1).sum())]
+    report.note(f"        {subject.name}: the {'same' if same_tree else 'ANOTHER'} tree; "
+                + "; ".join(f"{row['kind']}: {row['hits']} hits of {row['rays']} rays, here {here}"
+                            f" of {count}" for row, here, count in
+                            zip(first["results"], found, (len(primary), len(diffuse)))))
+    rays = {"primary": primary, "diffuse": diffuse}
+    calls = {kind: calls_of(subject, r, Outputs(len(r))) for kind, r in rays.items()}
+    samples: dict[str, Samples] = {kind: {"heapwood trace": []} for kind in rays}
+    for _ in range(rounds):
+        trace = run_trace(subject.name, size, runs, camera)
+        for row in trace["results"]:
+            samples[row["kind"]]["heapwood trace"] += row["runs_ms"]
+        for kind, of_kind in calls.items():
+            for name, values in take_turns(of_kind, 1, runs).items():
+                samples[kind].setdefault(name, []).extend(values)
+    for kind, of_kind in samples.items():
+        report.add("trace", subject.name, kind, len(rays[kind]), of_kind)
+    check_hits(report, subject, diffuse)
+
+
+def measure_sort(report: Report, subject: Subject, size: int, rounds: int, runs: int) -> None:
+    count = size * size
+    lo, hi = (torch.tensor(corner) for corner in subject.scene.bounds)
+    first = run_trace(subject.name, size, 1)
+    primary = camera_rays(first["camera"], first["up"], size, size)
+    diffuse = diffuse_rays(primary, subject.scene.cast_rays(primary), size, subject.scene.bounds)
+    shuffled = diffuse[torch.randperm(len(diffuse), device="cuda")].contiguous()
+    del primary, diffuse
+    for kind, rays in (("random", random_rays(count, lo, hi)), ("shuffled diffuse", shuffled)):
+        out = Outputs(len(rays))
+        calls: dict[str, Callable[[], Any]] = {
+            f"sort={sort}": lambda sort=sort: subject.scene.cast_rays(rays, sort=sort, out=out.all)
+            for sort in (False, True)
+        }
+        calls |= {name: mesh.caster(rays) for name, mesh in subject.warp.items()}
+        report.add("sort", subject.name, kind, len(rays), take_turns(calls, rounds, runs))
+
+
+def measure_frames(report: Report, name: str, frames: int) -> None:
+    subject = Subject(name)
+    size = 1024
+    first = run_trace(name, size, 1)
+    primary = camera_rays(first["camera"], first["up"], size, size)
+    diffuse = diffuse_rays(primary, subject.scene.cast_rays(primary), size, subject.scene.bounds)
+    centre, extent = subject.vertices.mean(0), subject.vertices.std()
+    for kind, rays in (("primary", primary), ("diffuse", diffuse)):
+        out = Outputs(len(rays))
+        samples: Samples = {"update + cast": [], "update": [], "cast": []}
+        warp = subject.warp.get("Warp, lbvh")
+        if warp is not None:
+            samples |= {"Warp: build + cast": [], "Warp: refit + cast": []}
+            warp_cast = warp.caster(rays)
+        for frame in range(frames + 3):
+            # A wave runs through the mesh.
+            phase = (subject.vertices - centre) / extent + 0.1 * frame
+            moved = (subject.vertices + 0.01 * extent * torch.sin(phase)).float().contiguous()
+            times = [milliseconds(lambda: subject.scene.update(moved)),
+                     milliseconds(lambda: subject.scene.cast_rays(rays, out=out.all))]
+            times.insert(0, sum(times))
+            for move in (warp.rebuild, warp.refit) if warp is not None else ():
+                times.append(milliseconds(lambda: move(moved)) + milliseconds(warp_cast))
+            if frame >= 3:
+                for values, value in zip(samples.values(), times):
+                    values.append(value)
+        report.add("frames", name, kind, len(rays), samples)
+        report.note(f"        {name}: the last build took {subject.scene.tree.build_ms:.3f} ms of"
+                    " the GPU")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scenes", default="atrium:1m,statue:1m")
+    parser.add_argument("--frame-scenes", default="atrium:250k,statue:250k")
+    parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--only", default="trace,sort,frames")
+    parser.add_argument("--json", default="gpu.json")
+    arguments = parser.parse_args()
+    report, parts = Report(), arguments.only.split(",")
+    report.note(f"{torch.cuda.get_device_name()}; PyTorch {torch.__version__};"
+                f" Warp {WarpMesh.version()}; columns: median, rate, speed beside the first line"
+                " of the group, range")
+    try:
+        for name in arguments.scenes.split(","):
+            if "trace" not in parts and "sort" not in parts:
+                break
+            subject = Subject(name)
+            for part, measure in (("trace", measure_trace), ("sort", measure_sort)):
+                if part in parts:
+                    measure(report, subject, arguments.size, arguments.rounds, arguments.runs)
+            del subject
+            torch.cuda.empty_cache()
+        for name in arguments.frame_scenes.split(",") if "frames" in parts else []:
+            measure_frames(report, name, arguments.frames)
+    finally:
+        Path(arguments.json).write_text(json.dumps(report.entries))
+
+
+if __name__ == "__main__":
+    main()

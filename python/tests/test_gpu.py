@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: MIT
+"""Scenes on a GPU, and arrays of PyTorch, CuPy and JAX. Skipped without a GPU or the library."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from meshes import cube, random_rays, soup, sphere
+
+import heapwood as hw
+
+# JAX would take most of the memory of the GPU when it starts.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+CENTRE = (0.5, 0.5, 0.5)
+
+
+def why_no_gpu() -> str:
+    try:
+        hw.Scene(*cube(), device="cuda")
+    except hw.DeviceError as error:
+        return str(error)
+    return ""
+
+
+REASON = why_no_gpu()
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    return pytest.importorskip("cupy")
+
+
+@pytest.fixture(scope="module")
+def jax():
+    return pytest.importorskip("jax")
+
+
+@pytest.fixture(scope="module")
+def scenes() -> tuple[hw.Scene, hw.Scene]:
+    return hw.Scene(*soup(3000), device="cuda"), hw.Scene(*soup(3000), device="cpu")
+
+
+def rays_of(count: int, dtype=np.float32, seed: int = 2) -> np.ndarray:
+    return random_rays(count, centre=CENTRE, seed=seed).astype(dtype)
+
+
+def host(array) -> np.ndarray:
+    if type(array).__module__.startswith("torch"):
+        return array.cpu().numpy()
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def assert_same_hits(hits, expected) -> None:
+    """Equal, but for rays that graze an edge."""
+    ids = host(hits.primitive_ids).view(np.uint32)
+    same = ids == expected.primitive_ids
+    assert same.mean() > 0.9995
+    assert (ids != hw.INVALID_ID).any()
+    np.testing.assert_allclose(host(hits.t_hit)[same], expected.t_hit[same], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        host(hits.primitive_uvs)[same], expected.primitive_uvs[same], atol=2e-3
+    )
+    np.testing.assert_allclose(
+        host(hits.primitive_normals)[same], expected.primitive_normals[same], atol=1e-5
+    )
+
+
+# NumPy arrays, a scene on the GPU
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sort", [False, True])
+@pytest.mark.parametrize("batch_bytes", [256 << 20, 1])
+def test_queries_are_those_of_the_cpu(scenes, dtype, sort, batch_bytes):
+    cpu = scenes[1]
+    scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=batch_bytes)
+    assert scene.device == "cuda:0"
+    assert scene.tree.hash == cpu.tree.hash
+    rays = rays_of(20000, dtype)
+    assert_same_hits(scene.cast_rays(rays, sort=sort), cpu.cast_rays(rays))
+    assert np.mean(scene.test_occlusions(rays, sort=sort) != cpu.test_occlusions(rays)) < 5e-4
+    counts, expected = scene.count_intersections(rays, sort=sort), cpu.count_intersections(rays)
+    assert np.mean(counts != expected) < 5e-4
+    lists = scene.list_intersections(rays, sort=sort)
+    np.testing.assert_array_equal(np.diff(lists.ray_splits), counts)
+    np.testing.assert_array_equal(lists.ray_ids, np.repeat(np.arange(len(rays)), counts))
+    for i in range(0, len(rays), 997):
+        assert np.all(np.diff(lists.t_hit[lists.ray_splits[i] : lists.ray_splits[i + 1]]) >= 0)
+
+
+def test_watertight_scenes_and_invalid_rays():
+    rays = rays_of(20000)
+    rays[::7, 3:] = 0
+    rays[1::7, 0] = np.nan
+    gpu = hw.Scene(*sphere(), device="cuda", watertight=True)
+    cpu = hw.Scene(*sphere(), device="cpu", watertight=True)
+    assert_same_hits(gpu.cast_rays(rays), cpu.cast_rays(rays))
+    assert not gpu.test_occlusions(rays)[::7].any()
+
+
+def test_updates_and_facts_about_the_tree():
+    vertices, triangles = sphere(32)
+    gpu, cpu = (hw.Scene(vertices, triangles, device=device) for device in ("cuda", "cpu"))
+    rays = random_rays(20000, 3)
+    for scale in (1.1, 0.8):
+        moved = vertices * [scale, 1, 1]
+        for scene in (gpu, cpu):
+            scene.update(moved)
+        assert gpu.tree.hash == cpu.tree.hash
+        assert gpu.tree.complete and gpu.tree.memory_bytes > 0
+        assert_same_hits(gpu.cast_rays(rays), cpu.cast_rays(rays))
+    with pytest.raises(hw.SceneError, match="vertices: vertex 6 is not finite"):
+        vertices[6] = np.nan
+        gpu.update(vertices)
+    assert gpu.tree.hash == cpu.tree.hash
+
+
+def test_pictures():
+    vertices, triangles = sphere(32)
+    gpu, cpu = (hw.Scene(vertices, triangles, device=device) for device in ("cuda", "cpu"))
+    pictures = [scene.render(64, 48).astype(int) for scene in (gpu, cpu)]
+    assert np.abs(pictures[0] - pictures[1]).mean() < 1
+
+
+def test_auto_takes_the_gpu():
+    assert hw.Scene(*cube()).device == "cuda:0"
+
+
+def test_an_import_opens_no_gpu():
+    code = (
+        "import os, heapwood\n"
+        "maps = open('/proc/self/maps').read()\n"
+        "files = [os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')"
+        " if os.path.exists(f'/proc/self/fd/{fd}')]\n"
+        "assert 'libcuda.so' not in maps, 'the driver is loaded'\n"
+        "assert not [f for f in files if 'nvidia' in f], files\n"
+        "heapwood.Scene([[0., 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], device='cuda')\n"
+        "assert 'libcuda.so' in open('/proc/self/maps').read()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# PyTorch
+
+
+@pytest.mark.parametrize("sort", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_torch_arrays(torch, scenes, dtype, sort):
+    gpu, cpu = scenes
+    rays = rays_of(20000, dtype)
+    resident = torch.from_numpy(rays).cuda()
+    hits = gpu.cast_rays(resident, sort=sort)
+    for array, number in (
+        (hits.t_hit, torch.float32),
+        (hits.primitive_ids, torch.int32),
+        (hits.primitive_uvs, torch.float32),
+        (hits.primitive_normals, torch.float32),
+    ):
+        assert array.device == resident.device and array.dtype == number
+    assert_same_hits(hits, cpu.cast_rays(rays))
+    assert bool((hits.primitive_ids[torch.isinf(hits.t_hit)] == -1).all())
+    occluded = gpu.test_occlusions(resident, sort=sort)
+    assert occluded.dtype == torch.bool
+    assert np.mean(host(occluded) != cpu.test_occlusions(rays)) < 5e-4
+    counts = gpu.count_intersections(resident, sort=sort)
+    assert np.mean(host(counts) != cpu.count_intersections(rays)) < 5e-4
+    lists = gpu.list_intersections(resident, sort=sort)
+    assert lists.ray_splits.dtype == torch.int64 and lists.t_hit.is_cuda
+    assert torch.equal(torch.diff(lists.ray_splits).int(), counts)
+
+
+def test_torch_origins_directions_and_intervals(torch, scenes):
+    gpu, cpu = scenes
+    rays = rays_of(6000).reshape(20, 300, 6)
+    directions = np.ascontiguousarray(rays[..., 3:])
+    origin = np.array([0.5, 0.5, -2], np.float32)
+    low = np.linspace(0, 1, 6000, dtype=np.float32).reshape(20, 300)
+    high = (low + 1).astype(np.float64)
+    expected = cpu.cast_rays(origin, directions, t_min=low, t_max=high)
+    hits = gpu.cast_rays(
+        *(torch.from_numpy(a).cuda() for a in (origin, directions)),
+        t_min=torch.from_numpy(low).cuda(),
+        t_max=torch.from_numpy(high).cuda(),
+    )
+    assert hits.t_hit.shape == (20, 300) and hits.primitive_uvs.shape == (20, 300, 2)
+    assert_same_hits(hits, expected)
+
+
+def test_no_rays(torch, scenes):
+    rays = torch.empty((0, 6), device="cuda")
+    assert scenes[0].cast_rays(rays).primitive_normals.shape == (0, 3)
+    assert scenes[0].list_intersections(rays).ray_splits.tolist() == [0]
+
+
+def test_a_part_of_a_tensor_that_is_not_aligned(torch, scenes):
+    rays = rays_of(1000)
+    memory = torch.empty(6001, device="cuda")
+    memory[1:] = torch.from_numpy(rays).cuda().reshape(-1)
+    part = memory[1:].reshape(1000, 6)
+    assert_same_hits(scenes[0].cast_rays(part), scenes[1].cast_rays(rays))
+
+
+def test_resident_arrays_are_not_copied(torch):
+    scene = hw.Scene(*cube(), device="cuda")
+    rays = torch.from_numpy(rays_of(1000)).cuda().repeat(8000, 1)  # 192 MB
+    out = hw.RayHits(
+        t_hit=torch.zeros(len(rays), device="cuda"),
+        primitive_uvs=torch.zeros((len(rays), 2), device="cuda"),
+    )
+    scene.cast_rays(rays[:1000])
+    torch.cuda.synchronize()
+    before = torch.cuda.mem_get_info()[0]
+    hits = scene.cast_rays(rays, out=out)
+    # A scene keeps the memory of its copies for the next query.
+    assert before - torch.cuda.mem_get_info()[0] < 16 << 20
+    assert hits.t_hit is out.t_hit and hits.primitive_ids is None
+    assert bool(torch.isfinite(out.t_hit).any()) and bool((out.primitive_uvs > 0).any())
+
+
+def test_torch_out(torch, scenes):
+    gpu, cpu = scenes
+    rays = rays_of(5000)
+    resident = torch.from_numpy(rays).cuda()
+    ids = torch.zeros(5000, dtype=torch.int32, device="cuda")
+    hits = gpu.cast_rays(resident, out=hw.RayHits(primitive_ids=ids))
+    assert hits.primitive_ids is ids
+    assert np.mean(host(ids).view(np.uint32) != cpu.cast_rays(rays).primitive_ids) < 5e-4
+    any_hit = torch.zeros(5000, dtype=torch.bool, device="cuda")
+    assert gpu.test_occlusions(resident, out=any_hit) is any_hit and bool(any_hit.any())
+    counts = torch.zeros(5000, dtype=torch.uint32, device="cuda")
+    assert gpu.count_intersections(resident, out=counts) is counts
+    assert torch.equal(counts.view(torch.int32) > 0, any_hit)
+
+
+def test_torch_tensors_in_host_memory(torch, scenes):
+    rays = rays_of(1000)
+    out = torch.zeros(1000)
+    for scene in scenes:
+        assert_same_hits(scene.cast_rays(torch.from_numpy(rays)), scenes[1].cast_rays(rays))
+        scene.cast_rays(torch.from_numpy(rays), out=hw.RayHits(t_hit=out))
+        np.testing.assert_allclose(out.numpy(), scenes[1].cast_rays(rays).t_hit, rtol=1e-4)
+        out.zero_()
+
+
+def test_meshes_on_the_gpu(torch):
+    vertices, triangles = sphere(32)
+    resident = torch.from_numpy(vertices).cuda()
+    scene = hw.Scene(resident, torch.from_numpy(triangles).cuda())
+    cpu = hw.Scene(vertices, triangles, device="cpu")
+    assert scene.device == "cuda:0" and scene.tree.hash == cpu.tree.hash
+    resident *= 1.25
+    scene.update(resident)
+    cpu.update(vertices * 1.25)
+    assert scene.tree.hash == cpu.tree.hash
+    scene.update(resident.float())
+    resident[9, 1] = float("inf")
+    with pytest.raises(hw.SceneError, match="vertices: vertex 9 is not finite"):
+        scene.update(resident)
+    broken = torch.from_numpy(triangles).cuda()
+    broken[3, 1] = 10**6
+    with pytest.raises(hw.SceneError, match="triangle 3 refers to vertex 1000000"):
+        hw.Scene(torch.from_numpy(vertices).cuda(), broken)
+
+
+# Streams. A delay of about 50 ms lets work that is not waited for come too late.
+
+DELAY_CYCLES = 80_000_000
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_query_waits_for_the_stream_of_its_rays(torch, scenes, given):
+    gpu, cpu = scenes
+    rays = rays_of(20000)
+    source = torch.from_numpy(rays).cuda()
+    resident = torch.zeros_like(source)
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(DELAY_CYCLES)
+        resident.copy_(source)
+        if not given:
+            hits = gpu.cast_rays(resident)
+    if given:
+        hits = gpu.cast_rays(resident, stream=side.cuda_stream)
+    assert_same_hits(hits, cpu.cast_rays(rays))
+
+
+def test_a_query_waits_for_readers_of_out(torch, scenes):
+    rays = torch.from_numpy(rays_of(20000)).cuda()
+    out = torch.full((20000,), 7.0, device="cuda")
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(DELAY_CYCLES)
+        before = out.clone()
+        scenes[0].cast_rays(rays, out=hw.RayHits(t_hit=out))
+    assert bool((before == 7).all()) and not bool((out == 7).all())
+
+
+def test_results_are_complete_on_return(torch, scenes):
+    gpu, cpu = scenes
+    rays = rays_of(200000)
+    resident = torch.from_numpy(rays).cuda()
+    out = torch.zeros(200000, device="cuda")
+    copy = torch.zeros(200000, pin_memory=True)
+    torch.cuda.synchronize()
+    gpu.cast_rays(resident, out=hw.RayHits(t_hit=out))
+    with torch.cuda.stream(torch.cuda.Stream()):  # does not wait for other streams
+        copy.copy_(out, non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+    np.testing.assert_allclose(copy.numpy(), cpu.cast_rays(rays).t_hit, rtol=1e-4, atol=1e-5)
+
+
+def test_an_update_waits_for_its_vertices(torch):
+    vertices, triangles = sphere(32)
+    scene = hw.Scene(vertices, triangles, device="cuda")
+    source = torch.from_numpy(vertices * 2).cuda()
+    resident = torch.zeros_like(source)
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(DELAY_CYCLES)
+        resident.copy_(source)
+        scene.update(resident)
+    np.testing.assert_allclose(scene.bounds, [[-2, -2, -2], [2, 2, 2]], atol=1e-5)
+
+
+def test_threads_with_streams_of_their_own(torch, scenes):
+    gpu, cpu = scenes
+    failures = []
+
+    def work(seed: int) -> None:
+        try:
+            rays = rays_of(5000, seed=seed)
+            expected = cpu.cast_rays(rays)
+            with torch.cuda.stream(torch.cuda.Stream()):
+                resident = torch.from_numpy(rays).cuda()
+                for _ in range(20):
+                    assert_same_hits(gpu.cast_rays(resident, sort=seed % 2 == 0), expected)
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+# Other libraries
+
+
+def test_cupy_arrays(cupy, scenes):
+    gpu, cpu = scenes
+    rays = rays_of(20000)
+    resident = cupy.asarray(rays)
+    hits = gpu.cast_rays(resident)
+    assert isinstance(hits.t_hit, cupy.ndarray) and hits.primitive_ids.dtype == np.uint32
+    assert_same_hits(hits, cpu.cast_rays(rays))
+    out = cupy.zeros(20000, bool)
+    assert gpu.test_occlusions(resident, out=out) is out and bool(out.any())
+    assert gpu.count_intersections(resident).dtype == np.uint32
+    lists = gpu.list_intersections(resident)
+    assert lists.ray_splits.dtype == np.int64
+    scene = hw.Scene(cupy.asarray(soup(3000)[0]), cupy.asarray(soup(3000)[1]))
+    assert scene.tree.hash == cpu.tree.hash
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_query_waits_for_a_stream_of_cupy(cupy, scenes, given):
+    gpu, cpu = scenes
+    rays = rays_of(20000)
+    source, resident = cupy.asarray(rays), cupy.zeros((20000, 6), np.float32)
+    delay = cupy.RawKernel(
+        'extern "C" __global__ void delay(long long cycles) {'
+        " for (long long begin = clock64(); clock64() - begin < cycles;); }",
+        "delay",
+    )
+    delay((1,), (1,), (1000,))
+    cupy.cuda.Device().synchronize()
+    side = cupy.cuda.Stream(non_blocking=True)
+    with side:
+        delay((1,), (1,), (DELAY_CYCLES,))
+        resident[...] = source
+        if not given:
+            hits = gpu.cast_rays(resident)
+    if given:
+        hits = gpu.cast_rays(resident, stream=side.ptr)
+    assert_same_hits(hits, cpu.cast_rays(rays))
+
+
+def test_jax_arrays(jax, scenes):
+    gpu, cpu = scenes
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU")
+    rays = rays_of(20000)
+    resident = jax.numpy.asarray(rays)
+    hits = gpu.cast_rays(resident)
+    assert isinstance(hits.t_hit, jax.Array) and hits.t_hit.devices() == resident.devices()
+    assert hits.primitive_ids.dtype == np.uint32
+    assert_same_hits(hits, cpu.cast_rays(rays))
+    assert np.mean(host(gpu.test_occlusions(resident)) != cpu.test_occlusions(rays)) < 5e-4
+    np.testing.assert_array_equal(
+        host(gpu.list_intersections(resident).ray_splits)[-1],
+        host(gpu.count_intersections(resident)).sum(),
+    )
+
+
+class OnlyDlpack:
+    def __init__(self, array) -> None:
+        self._array, self.shape = array, array.shape
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class OnlyInterface:
+    def __init__(self, array) -> None:
+        self.__cuda_array_interface__, self._array = array.__cuda_array_interface__, array
+        self.shape = array.shape
+
+
+@pytest.mark.parametrize("wrap", [OnlyDlpack, OnlyInterface])
+def test_arrays_of_unknown_libraries(torch, scenes, wrap):
+    gpu, cpu = scenes
+    rays = rays_of(5000)
+    resident = torch.from_numpy(rays).cuda()
+    hits = gpu.cast_rays(wrap(resident))
+    t_hit = torch.from_dlpack(hits.t_hit)
+    assert t_hit.is_cuda
+    np.testing.assert_allclose(host(t_hit), cpu.cast_rays(rays).t_hit, rtol=1e-4, atol=1e-5)
+    out = torch.zeros(5000, device="cuda")
+    gpu.cast_rays(resident, out=hw.RayHits(t_hit=wrap(out)))
+    assert torch.equal(out, t_hit)
+
+
+# Errors
+
+
+def test_arrays_on_the_wrong_device(torch, scenes):
+    gpu, cpu = scenes
+    rays = rays_of(100)
+    resident = torch.from_numpy(rays).cuda()
+    with pytest.raises(hw.DeviceError, match="rays: on cuda:0, but the scene is on cpu"):
+        cpu.cast_rays(resident)
+    with pytest.raises(hw.DeviceError, match="t_hit: on cpu, but the rays are on cuda:0"):
+        gpu.cast_rays(resident, out=hw.RayHits(t_hit=np.zeros(100, np.float32)))
+    with pytest.raises(hw.DeviceError, match="out: on cuda:0, but the rays are on cpu"):
+        gpu.test_occlusions(rays, out=torch.zeros(100, dtype=torch.bool, device="cuda"))
+    with pytest.raises(hw.DeviceError, match="origins: on cpu, but the rays are on cuda:0"):
+        gpu.cast_rays(rays[:, :3].copy(), resident[:, 3:].contiguous())
+    with pytest.raises(hw.DeviceError, match="vertices: on cuda:0, but the scene is on cpu"):
+        hw.Scene(torch.zeros((3, 3), device="cuda"), [[0, 1, 2]], device="cpu")
+
+
+def test_wrong_tensors(torch, scenes):
+    resident = torch.from_numpy(rays_of(100)).cuda()
+    with pytest.raises(ValueError, match="rays: not contiguous"):
+        scenes[0].cast_rays(resident[::2])
+    with pytest.raises(TypeError, match="rays: float16: expected float32 or float64"):
+        scenes[0].cast_rays(resident.half())
+    with pytest.raises(TypeError, match="t_hit: float64: expected float32"):
+        out = torch.zeros(100, dtype=torch.float64, device="cuda")
+        scenes[0].cast_rays(resident, out=hw.RayHits(t_hit=out))
+
+
+def test_exhausted_memory_of_the_gpu(torch):
+    vertices, triangles = sphere(600)  # 1.4 million
+    torch.cuda.empty_cache()
+    taken = torch.empty(torch.cuda.mem_get_info()[0] - (128 << 20), dtype=torch.uint8,
+                        device="cuda")
+    with pytest.raises(hw.OutOfMemory, match="cuda:0: "):
+        hw.Scene(vertices, triangles, device="cuda")
+    del taken
+    torch.cuda.empty_cache()
+    assert hw.Scene(vertices, triangles, device="cuda").test_occlusions(rays_of(1000)).any()
+
+
+def test_the_current_gpu_stays_the_same(torch):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    with torch.cuda.device(1):
+        scene = hw.Scene(*cube(), device="cuda:0")
+        scene.cast_rays(rays_of(100))
+        assert torch.cuda.current_device() == 1
+        with pytest.raises(hw.DeviceError, match="rays: on cuda:1, but the scene is on cuda:0"):
+            scene.cast_rays(torch.from_numpy(rays_of(100)).cuda())
