@@ -73,6 +73,15 @@ class Ouroboros {
     items_.deallocate(self(), thread, c, offset, q);
   }
 
+  // Bytes of the block's page, or of the chunks of a larger block. The block is in use.
+  SIMT_INLINE std::size_t usable_size(const void* block) const {
+    std::uint32_t offset = 0;
+    const ouroboros::Chunks& chunks = items_.chunks();
+    const std::uint32_t q = chunks.class_of(chunks.chunk_of(block, offset));
+    return q < chunks.shape().classes() ? std::size_t{1} << chunks.shape().page_shift(q)
+                                        : chunks.bytes_of_large(block);
+  }
+
   // Section 6.2.1: initialization that lays out the pages of a class without a malloc for each. A
   // run is a chunk, of which all pages are handed out together; each is freed by itself. Larger
   // blocks are runs of one.
