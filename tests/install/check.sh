@@ -37,7 +37,8 @@ leaked=$(comm -23 <(macros "$work/all.cpp") <(macros "$work/others.cpp") |
 # Older language modes: the message of cxx20.hpp and the missing file that ends the compilation.
 for header in heap checked_heap operator_new parallel recording_heap; do
   echo "#include <heapwood/$header.hpp>" > "$work/old.cpp"
-  "$compiler" -std=c++17 -I "$prefix/include" -fsyntax-only "$work/old.cpp" > "$work/old.log" 2>&1 &&
+  "$compiler" -std=c++17 -I "$prefix/include" -fsyntax-only "$work/old.cpp" \
+    > "$work/old.log" 2>&1 &&
     fail "$header.hpp compiles with -std=c++17: say so in docs/library.md"
   grep -m1 'error' "$work/old.log" | grep -q 'compile with -std=c++20' ||
     fail "$header.hpp with -std=c++17: $(grep -m1 error "$work/old.log")"

@@ -13,13 +13,13 @@
 
 #include "tests/library/gpu/check.hpp"
 
-#ifndef MEASURED
-#define MEASURED Heapwood
-#endif
-
 namespace heapwood_test {
 
+#if defined(MEASURED)
 using Measured = heapwood::alloc::MEASURED;
+#else
+using Measured = heapwood::alloc::Heapwood;
+#endif
 using MeasuredHeap = heapwood::basic_heap<Measured>;
 using MeasuredHandle = heapwood::basic_heap_handle<Measured>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How much of a pool a heap hands out, and whether it survives malloc and free in one kernel:
 //   measure_space usable            256 MiB: 16 B, and 16 B to 8 KiB mixed
-//   measure_space soak [CALLS]      mixed calls in one kernel, with ample memory and with too little
+//   measure_space soak [CALLS]      mixed calls in one kernel; memory: ample, then too little
 // `usable`: each thread allocates until it has been refused as often in a row as `patience` says.
 // Bytes are those asked for. `soak`: a thread holds up to four blocks, whose first and last word
 // carry the thread's number and the size; both are checked at the free.
