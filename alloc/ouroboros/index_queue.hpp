@@ -64,8 +64,8 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
-  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in device
-  // memory.
+  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in
+  // device memory.
   template <class Thread>
   SIMT_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
                        std::uint64_t position, std::uint32_t entry) const {

@@ -19,7 +19,8 @@
 // two is a chain of a release and an acquire on one word, and the next release comes after that
 // acquire:
 //   a page, freed and taken (P)    its slot: put(), take();
-//                                  or its chunk's list: PageSpill::add_list(), take_list()
+//                                  or its chunk's list: PageSpill::add_list(), take_list();
+//                                  or both, if take_spilled() moves it from the list to a slot
 //   a page, freed and taken (C)    its bit: deallocate(), page_of(); counts of the chunk's state
 //                                  keep the chain of all pages
 //   an empty chunk (C)             the state: release_pages(), retire(); then the bitmap or

@@ -204,7 +204,8 @@ class PageItems {
 
   // Takes lists of pages without a slot until each lane has a page and as many others as `promised`
   // are in the queue, or there are no lists. Returns the lane's page, if it is one of the first
-  // `served` lanes. Reduces `promised` by what it has signaled. Called on the copy in device memory.
+  // `served` lanes. Reduces `promised` by what it has signaled. Called on the copy in device
+  // memory.
   template <class Thread>
   SIMT_INLINE void* take_spilled(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
                                  std::uint32_t& served, std::uint32_t& promised) const {
@@ -247,7 +248,7 @@ class PageItems {
       }
       served += own;
       if (others > 0 && !queues) {
-        // The queue is full of pages that are units already: nobody waits for more.
+        // The queue is full of pages that are units already, so no thread waits for more.
         if (group.rank() == 0) {
           spill_.put_back(chunks_, q, c, at, others, list);
           if (promised > 0) units(q).signal(0, promised);

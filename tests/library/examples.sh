@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The examples with every allocator that frees single blocks, from the root of the source tree:
-#   tests/library/examples.sh [HEADER...]     headers of alloc/registry.def without .hpp; default: all
+#   tests/library/examples.sh [HEADER...]   as in alloc/registry.def, without .hpp; default: all
 # COMPILER: nvcc where there is a GPU (with FLAGS=-arch=native), else g++. JOBS (4) compilers at a
 # time. WORK: a folder for programs and logs. One line per allocator; exit 1 if a program fails or
 # does not end within 60 seconds. device_new.cpp always uses heapwood::heap and is left out.
