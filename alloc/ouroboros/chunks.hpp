@@ -224,6 +224,9 @@ class Chunks {
     buddy_->deallocate(block);
     clear_hint(buddy_exhausted);
   }
+  SIMT_INLINE std::size_t bytes_of_large(const void* block) const {
+    return buddy_->bytes_of(block);
+  }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
     return host.read(reinterpret_cast<const std::uint64_t*>(base_ + states_at_), shape_.chunks);

@@ -64,6 +64,18 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
+  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in
+  // device memory.
+  template <class Thread>
+  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                       std::uint64_t position, std::uint32_t entry) const {
+    std::uint32_t run = 0;
+    const Place place =
+        slots_.template find<true>(chunks, thread, q, position, run, &slots_, &chunks);
+    if (place.slot != nullptr)
+      simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
+  }
+
   // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
   // entries hand nothing over. Called on the copy in device memory.
   template <class Thread>

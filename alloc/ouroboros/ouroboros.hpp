@@ -19,7 +19,8 @@
 // two is a chain of a release and an acquire on one word, and the next release comes after that
 // acquire:
 //   a page, freed and taken (P)    its slot: put(), take();
-//                                  or its chunk's list: PageSpill::add_list(), take_list()
+//                                  or its chunk's list: PageSpill::add_list(), take_list();
+//                                  or both, if take_spilled() moves it from the list to a slot
 //   a page, freed and taken (C)    its bit: deallocate(), page_of(); counts of the chunk's state
 //                                  keep the chain of all pages
 //   an empty chunk (C)             the state: release_pages(), retire(); then the bitmap or
@@ -71,6 +72,15 @@ class Ouroboros {
     const std::uint32_t c = chunks.chunk_of(block, offset), q = chunks.class_of(c);
     if (q >= chunks.shape().classes()) return chunks.give_large(block);
     items_.deallocate(self(), thread, c, offset, q);
+  }
+
+  // Bytes of the block's page, or of the chunks of a larger block. The block is in use.
+  SIMT_INLINE std::size_t usable_size(const void* block) const {
+    std::uint32_t offset = 0;
+    const ouroboros::Chunks& chunks = items_.chunks();
+    const std::uint32_t q = chunks.class_of(chunks.chunk_of(block, offset));
+    return q < chunks.shape().classes() ? std::size_t{1} << chunks.shape().page_shift(q)
+                                        : chunks.bytes_of_large(block);
   }
 
   // Section 6.2.1: initialization that lays out the pages of a class without a malloc for each. A

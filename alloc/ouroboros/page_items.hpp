@@ -7,8 +7,12 @@
 //   - a failure to get a chunk is reported to the semaphore (published: ignored, after which memory
 //     without an owner is written);
 //   - a slot of the queue is reserved before a page is put into it, and pages without a slot are
-//     kept in lists (page_spill.hpp). A thread that finds the queue empty takes those first. They
-//     are not units of the semaphore;
+//     kept in lists (page_spill.hpp). They are not units of the semaphore. A thread that finds the
+//     queue empty takes a whole list, keeps the pages it needs and puts the others into the queue,
+//     where they are units for the threads that wait. If it only took what it needs and withdrew
+//     its promise, each waiting thread would have to find that out and become a grower itself,
+//     which one compare-and-swap on the semaphore's word at a time permits: the whole class would
+//     advance by one group per round trip to the L2 cache;
 //   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
 //     have their own slots, and do not contend for one word, while the pages are put;
 //   - lanes that call together act as one: one wait for all their units, one fetch_add for all
@@ -179,17 +183,26 @@ class PageItems {
                                           std::uint32_t q, bool grows) {
     LaneGroup<Thread> group(thread, lanes);
     // Other threads wait for the pages after those of this group.
-    const std::uint32_t pages = self->chunks_.shape().pages(q);
-    std::uint32_t promised = grows ? (0 - group.size()) & (pages - 1) : 0;
+    const std::uint32_t pages = self->chunks_.shape().pages(q),
+                        after = (0 - group.size()) & (pages - 1);
+    std::uint32_t promised = grows ? after : 0, served = 0;
+    void* page = nullptr;
     if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) !=
         0) {
-      if (promised != 0 && group.rank() == 0) self->units(q).signal(0, promised);
-      promised = 0;
-      void* const page = self->spill_.take(self->chunks_, group, q);
+      // A list that has been taken is hidden until its pages are signaled. Threads that look for
+      // one meanwhile must wait and not fail.
+      if (!grows && group.rank() == 0) self->units(q).promise(after);
+      promised = after;
+      page = self->take_spilled(thread, group, q, served, promised);
+    }
+    if (served < group.size()) {
       group = group.part(page != nullptr);
       if (page != nullptr) return page;
+      page = self->grow(thread, group, q, group.size(), promised);
+    } else {
+      if (promised > 0) self->grow(thread, group, q, 0, promised);
+      return page;
     }
-    void* const page = self->grow(thread, group, q, promised);
     group = group.part(page != nullptr);
     if (page != nullptr) return page;
     const bool has_unit =
@@ -198,12 +211,71 @@ class PageItems {
     return has_unit ? self->take(self, thread, group, q) : nullptr;
   }
 
-  // Adds as many chunks as the group needs and returns a page for each lane, or nullptr if there
-  // was none. Called on the copy in device memory.
+  // Takes lists of pages without a slot until each lane has a page and as many others as `promised`
+  // are in the queue, or there are no lists. Returns the lane's page, if it is one of the first
+  // `served` lanes. Reduces `promised` by what it has signaled. Called on the copy in device
+  // memory.
+  template <class Thread>
+  SIMT_INLINE void* take_spilled(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                                 std::uint32_t& served, std::uint32_t& promised) const {
+    void* page = nullptr;
+    SIMT_ROLLED
+    while (served < group.size() || promised > 0) {
+      const std::uint64_t found = group.once([&] { return spill_.take_list(chunks_, thread, q); });
+      if (found == 0) break;
+      group.sync();  // makes the acquired links visible to all lanes
+      const std::uint32_t c = PageSpill::chunk_of(found), list = PageSpill::list_of(found),
+                          count = PageSpill::length_of(list), missing = group.size() - served,
+                          own = count < missing ? count : missing, others = count - own;
+      const bool queues = others > 0 && group.once([&] {
+        return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, others, &queue_, &chunks_)};
+      }) != 0;
+      std::uint64_t position = 0;
+      if (queues) {
+        const std::uint32_t kept = others < promised ? others : promised;
+        position = group.once([&] {
+          const std::uint64_t first = queue_.reserve(chunks_, q, others);
+          units(q).signal(others, kept);
+          return first;
+        });
+        promised -= kept;
+      }
+      std::uint32_t at = PageSpill::first_of(list), turn = missing > 0 ? served : 0;
+      SIMT_ROLLED
+      for (std::uint32_t k = 0; k < own + (queues ? others : 0); ++k) {
+        const std::uint32_t next = k + 1 < count ? spill_.next(chunks_, q, c, at) : 0;
+        group.sync();  // all lanes have read the link, so the page may be written
+        if (turn == group.rank()) {
+          if (k < own) {
+            page = chunks_.page(c, q, at);
+          } else {
+            queue_.put(chunks_, thread, q, position + (k - own), entry_of(c, at));
+          }
+        }
+        if (++turn == group.size()) turn = 0;
+        at = next;
+      }
+      served += own;
+      if (others > 0 && !queues) {
+        // The queue is full of pages that are units already, so no thread waits for more.
+        if (group.rank() == 0) {
+          spill_.put_back(chunks_, q, c, at, others, list);
+          if (promised > 0) units(q).signal(0, promised);
+        }
+        promised = 0;
+      }
+    }
+    return page;
+  }
+
+  // Adds as many chunks as hold `needed` pages, which is the size of the group or 0, and at least
+  // one. Returns a page for each lane, or nullptr if there was none or none is needed. Called on
+  // the copy in device memory.
   template <class Thread>
   SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                         std::uint32_t promised) const {
-    const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1);
+                         std::uint32_t needed, std::uint32_t promised) const {
+    const std::uint32_t pages = chunks_.shape().pages(q);
+    const std::uint32_t i = needed > 0 ? group.rank() & (pages - 1) : group.rank();
     std::uint32_t c = Chunks::none;
     if (i == 0) c = chunks_.take(thread);
     // release: hands the chunk over to the threads that take its fresh pages.
@@ -211,7 +283,7 @@ class PageItems {
     c = lane_value(thread, group, group.rank() - i, c);
     group.sync();  // makes the chunks visible to all lanes
     // The pages after those of the group, all in the last chunk.
-    const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last,
+    const std::uint32_t last = needed > 0 ? (needed - 1) & ~(pages - 1) : 0, kept = needed - last,
                         others = pages - kept;
     const std::uint32_t from = lane_value(thread, group, last, c);
     if (others > 0 && from != Chunks::none) {
@@ -232,7 +304,7 @@ class PageItems {
       }
     }
     if (promised != 0 && group.rank() == 0) units(q).signal(0, promised);
-    return c == Chunks::none ? nullptr : chunks_.page(c, q, i);
+    return needed == 0 || c == Chunks::none ? nullptr : chunks_.page(c, q, i);
   }
 
   Chunks chunks_;

@@ -7,8 +7,8 @@
 //
 // Pages are added one at a time or as a row, and a list is always taken as a whole by one exchange.
 // No thread therefore follows a link into a page that it does not own, and no page is reused while
-// it is read. The first and last page are in one word, so the part of a list that is not needed is
-// returned unchanged.
+// it is read. The first page, the last page and the length are in one word, so a list is returned
+// in part without reading its rest.
 //
 // One bitmap per class holds the chunks with such pages. The thread that adds the first page of a
 // list sets the bit; the thread that takes the bit takes the list, and sets the bit again if it
@@ -38,29 +38,46 @@ class PageSpill {
     for (std::uint32_t k = group.rank(); k + 1 < n; k += group.size())
       *link(chunks, q, c, i + k) = i + k + 2;
     group.sync();
-    if (group.rank() == 0) add_list(chunks, q, c, list_of(i, i + n - 1));
+    if (group.rank() == 0) add_list(chunks, q, c, make_list(i, i + n - 1, n));
   }
 
-  // Takes a page for each lane of the group, as far as one chunk has enough; nullptr for the other
-  // lanes.
+  // Takes all pages of one chunk, {chunk:32, list:32}, or returns 0. Each thread searches from its
+  // own place, so that threads do not meet at the first list.
   template <class Thread>
-  SIMT_INLINE void* take(const Chunks& chunks, const LaneGroup<Thread>& group,
-                         std::uint32_t q) const {
-    // {chunk:32, list:32}
-    const std::uint64_t found = group.once([&] { return take_list(chunks, q); });
-    if (found == 0) return nullptr;
-    group.sync();  // makes the acquired links visible to all lanes
-    const auto c = static_cast<std::uint32_t>(found >> 32),
-               list = static_cast<std::uint32_t>(found);
-    std::uint32_t at = first_of(list), k = group.rank();
+  SIMT_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
+                                      std::uint32_t q) const {
+    const SumMap map = chunks.map(q);
+    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     SIMT_ROLLED
-    for (; k > 0 && at != last_of(list); --k) at = *link(chunks, q, c, at) - 1;
-    const bool has = k == 0;
-    const bool returns_rest = has && group.rank() + 1 == group.size() && at != last_of(list);
-    const std::uint32_t rest = returns_rest ? *link(chunks, q, c, at) - 1 : 0;
-    group.sync();  // the links have been read, so pages may be written
-    if (returns_rest) add_list(chunks, q, c, list_of(rest, last_of(list)));
-    return has ? chunks.page(c, q, at) : nullptr;
+    for (auto c = static_cast<std::uint32_t>((std::uint64_t{seed} * chunks.shape().chunks) >> 32);
+         (c = map.find(c)) != SumMap::none;) {
+      if (map.take(c) == 0) continue;
+      // acquire: the links, and the pages' last users.
+      const std::uint32_t list =
+          simt::atomic_ref<std::uint32_t>(*list_at(chunks, c)).exchange(0, simt::acquire);
+      if (list != 0) return std::uint64_t{c} << 32 | list;
+    }
+    return 0;
+  }
+  static SIMT_INLINE std::uint32_t chunk_of(std::uint64_t found) {
+    return static_cast<std::uint32_t>(found >> 32);
+  }
+  static SIMT_INLINE std::uint32_t list_of(std::uint64_t found) {
+    return static_cast<std::uint32_t>(found);
+  }
+  static SIMT_INLINE std::uint32_t first_of(std::uint32_t list) {
+    return (list & (max_pages - 1)) - 1;
+  }
+  static SIMT_INLINE std::uint32_t length_of(std::uint32_t list) { return list >> 2 * page_bits; }
+  // The page after page `at` of a list that has been taken; the last one has no next.
+  SIMT_INLINE std::uint32_t next(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                 std::uint32_t at) const {
+    return *link(chunks, q, c, at) - 1;
+  }
+  // Returns the pages of a list from page `at` on, of which there are n.
+  SIMT_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                            std::uint32_t at, std::uint32_t n, std::uint32_t list) const {
+    add_list(chunks, q, c, make_list(at, last_of(list), n));
   }
 
   // Whether there may be any pages.
@@ -88,33 +105,23 @@ class PageSpill {
   }
 
  private:
-  // A list: {last page:16, first page + 1:16}, 0: empty. The link of a page is the next page + 1;
-  // that of the last page is undefined.
-  static SIMT_INLINE std::uint32_t list_of(std::uint32_t first, std::uint32_t last) {
-    return last << 16 | (first + 1);
+  // A list: {length:10, last page:10, first page + 1:10}, 0: empty. The link of a page is the next
+  // page + 1; that of the last page is undefined.
+  static constexpr unsigned page_bits = 10;
+  static constexpr std::uint32_t max_pages = 1u << page_bits;  // of a chunk, exclusive
+  static SIMT_INLINE std::uint32_t make_list(std::uint32_t first, std::uint32_t last,
+                                             std::uint32_t length) {
+    return length << 2 * page_bits | last << page_bits | (first + 1);
   }
-  static SIMT_INLINE std::uint32_t first_of(std::uint32_t list) { return (list & 0xffffu) - 1; }
-  static SIMT_INLINE std::uint32_t last_of(std::uint32_t list) { return list >> 16; }
+  static SIMT_INLINE std::uint32_t last_of(std::uint32_t list) {
+    return list >> page_bits & (max_pages - 1);
+  }
   SIMT_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
     return reinterpret_cast<std::uint32_t*>(chunks.base() + lists_at_) + c;
   }
   static SIMT_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
                                          std::uint32_t i) {
     return reinterpret_cast<std::uint32_t*>(chunks.page(c, q, i));
-  }
-
-  // Takes all pages of one chunk, or returns 0.
-  SIMT_INLINE std::uint64_t take_list(const Chunks& chunks, std::uint32_t q) const {
-    const SumMap map = chunks.map(q);
-    SIMT_ROLLED
-    for (std::uint32_t c = 0; (c = map.find(c)) != SumMap::none;) {
-      if (map.take(c) == 0) continue;
-      // acquire: the links, and the pages' last users.
-      const std::uint32_t list =
-          simt::atomic_ref<std::uint32_t>(*list_at(chunks, c)).exchange(0, simt::acquire);
-      if (list != 0) return std::uint64_t{c} << 32 | list;
-    }
-    return 0;
   }
 
   // Prepends the list to the present one.
@@ -127,7 +134,7 @@ class PageSpill {
       next = list;
       if (seen != 0) {
         *link(chunks, q, c, last_of(list)) = first_of(seen) + 1;
-        next = list_of(first_of(list), last_of(seen));
+        next = make_list(first_of(list), last_of(seen), length_of(list) + length_of(seen));
       }
       // release: hands pages and links over. As a read-modify-write it continues the release
       // sequence of the pages already there.

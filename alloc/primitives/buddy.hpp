@@ -125,6 +125,12 @@ class Buddy {
     give_back(page, n);
   }
 
+  // The size of a block that is in use.
+  SIMT_INLINE std::size_t bytes_of(const void* block) const {
+    const auto page = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory());
+    return std::size_t{lengths()[page >> page_shift_]} << page_shift_;
+  }
+
   // Frees n pages (1 to 64, in one aligned 64) that were allocated as part of other blocks, or
   // belonged to the caller from the start.
   SIMT_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }

@@ -3,6 +3,8 @@
 // The text is part of the object, because the host cannot read a pointer to a string of the device.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <cstddef>
 #include <cstdint>
 

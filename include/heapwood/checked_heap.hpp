@@ -16,6 +16,8 @@
 // smaller than 1/64 of the pool; of a freed block of more than 2 KiB, the first and last 1 KiB.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -3,6 +3,8 @@
 // scope, which operator_new.hpp asks for.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include "simt/config.hpp"
 
 namespace heapwood {

@@ -17,9 +17,7 @@
 // device never: they return nullptr.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "heapwood: compile with -std=c++20 or later"
-#endif
+#include "heapwood/cxx20.hpp"  // first
 
 #include <cstddef>
 #include <cstdint>

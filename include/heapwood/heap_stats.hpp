@@ -2,6 +2,8 @@
 // What a heap reports to the host.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -17,6 +17,8 @@
 // must outlive them.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <cstddef>
 #include <cstdlib>
 #include <new>

@@ -10,6 +10,8 @@
 // shared_array<T> is memory that host and threads both access.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <cstddef>
 #include <thread>

@@ -12,6 +12,8 @@
 // A warp of the trace is a place for a resident warp of the GPU, not an index in a launch.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <cstdio>
 #include <string>

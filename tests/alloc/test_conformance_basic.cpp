@@ -57,8 +57,8 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   }
   j.guarded = true;
   const workloads::ExerciseResult result = run(j);
-  EXPECT_EQ(result.failures, 0u);
-  EXPECT_EQ(result.guard.total(), 0u);
+  EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
+  EXPECT_EQ(result.guard.total(), 0u) << "blocks overlap, or one was freed that was not in use";
   EXPECT_EQ(result.requests.allocations, 3 * 64u);
   EXPECT_EQ(result.requests.deallocations, 3 * 64u);
   for (int round = 0; round < 3; ++round) {
@@ -106,7 +106,7 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   workloads::ExerciseJob j = job(100'000, 1, 1, 2);
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
-  ASSERT_GT(most, 0u);
+  ASSERT_GT(most, 0u) << "walk() reports no free region in a new pool";
   j.phases = {{{{{Kind::allocate, 0, most}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u) << "walk() reports a free region of " << most
                                  << " bytes; a request of that size was refused";
@@ -138,7 +138,8 @@ TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
     FAIL() << "a pool that is too small was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);
-    EXPECT_NE(std::string(error.what()).find(traits().id), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(traits().id), std::string::npos)
+        << "the message does not name the allocator: " << error.what();
   }
 }
 
@@ -148,7 +149,8 @@ TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
        bytes = bytes * 9 / 8 + 7) {
     workloads::ExerciseJob j = job(bytes, 1, 1, 1);
     j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::fill, 0}, {Kind::check, 0}}}}};
-    EXPECT_EQ(run(j).failures, 0u) << bytes;
+    EXPECT_EQ(run(j).failures, 0u)
+        << "a new pool of " << j.pool_bytes << " bytes refused a request of 48";
   }
 }
 
@@ -162,14 +164,16 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
   // One warp waits for the block that the other one frees.
   j.phases = {{{{{Kind::allocate, 0, most}}}},
               {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}, {Kind::fill, 1}}}}};
-  EXPECT_EQ(run(j).failures, 0u);
+  EXPECT_EQ(run(j).failures, 0u) << "wait_when_full: a request of " << most
+                                 << " bytes was refused, not served after the free";
   // No thread frees memory: the time limit ends the wait.
   j.seconds = 0.2;
   std::vector<workloads::Op> all;
   for (std::uint32_t i = 0; i <= j.pool_bytes / most; ++i) all.push_back({Kind::allocate, i, most});
   j.slots = static_cast<std::uint32_t>(all.size());
   j.phases = {{{all}}};
-  EXPECT_THROW(target().run(j), simt::Stopped);
+  EXPECT_THROW(target().run(j), simt::Stopped)
+      << "wait_when_full: a request was refused though no block had been freed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Allocators, Conformance, testing::ValuesIn(targets()),

@@ -50,11 +50,13 @@ TEST_P(Conformance, RandomTraces) {
       if (!target().frees()) j.pool_bytes = total * 2;  // large enough without reuse
       j.guarded = guarded;
       const workloads::ExerciseResult result = run(j);
-      EXPECT_EQ(result.mismatches, 0u);
-      EXPECT_EQ(result.guard.total(), 0u) << static_cast<unsigned>(result.guard.first);
-      EXPECT_EQ(result.requests.allocations, result.requests.deallocations);
+      EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
+      EXPECT_EQ(result.guard.total(), 0u)
+          << "GuardErrors::Kind of the first error: " << static_cast<unsigned>(result.guard.first);
+      EXPECT_EQ(result.requests.allocations, result.requests.deallocations)
+          << "blocks served and blocks freed differ";
       if (!target().frees()) {
-        EXPECT_EQ(result.failures, 0u);
+        EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
       }
       if (target().frees()) {
         expect_all_freed(result.phases[1].regions);
@@ -72,7 +74,8 @@ TEST_P(Conformance, RandomTracesInATightPool) {
     j.phases = random_trace(t, seed, &total);
     const workloads::ExerciseResult result = run(j);
     if (target().bounded()) {
-      EXPECT_GT(result.failures, 0u);
+      EXPECT_GT(result.failures, 0u) << "no request was refused in a pool of " << j.pool_bytes
+                                     << " bytes, although more was asked for at a time";
     }
     expect_all_freed(result.phases[1].regions);
   }

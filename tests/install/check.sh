@@ -4,6 +4,7 @@
 #   tests/install/check.sh SOURCE BUILD WORK COMPILER [nvcc]
 #   1. the headers are under include/heapwood/ only, define no macro without the project's prefix
 #      and no name outside its namespace;
+#      A compiler in an older mode than C++20 names the option first and reports nothing else;
 #   2. examples/ against that copy, found by find_package, with the compiler's default options;
 #   3. another project that contains this one by add_subdirectory gets heapwood::heapwood, no other
 #      target and no option; two sources of it that include all headers link.
@@ -32,6 +33,18 @@ macros() {
 leaked=$(comm -23 <(macros "$work/all.cpp") <(macros "$work/others.cpp") |
          grep -v '^HEAPWOOD_' || true)
 [ -z "$leaked" ] || fail "macros without the project's prefix: $leaked"
+
+# Older language modes: the message of cxx20.hpp and the missing file that ends the compilation.
+for header in heap checked_heap operator_new parallel recording_heap; do
+  echo "#include <heapwood/$header.hpp>" > "$work/old.cpp"
+  "$compiler" -std=c++17 -I "$prefix/include" -fsyntax-only "$work/old.cpp" \
+    > "$work/old.log" 2>&1 &&
+    fail "$header.hpp compiles with -std=c++17: say so in docs/library.md"
+  grep -m1 'error' "$work/old.log" | grep -q 'compile with -std=c++20' ||
+    fail "$header.hpp with -std=c++17: $(grep -m1 error "$work/old.log")"
+  (( $(grep -cE '(error|fatal error):' "$work/old.log") <= 2 )) ||
+    fail "$header.hpp with -std=c++17: more than one message: $(cat "$work/old.log")"
+done
 
 # examples/ by itself, out of the source tree.
 cp -r "$source/examples" "$work/examples"

@@ -6,10 +6,13 @@
 #include <cstring>
 #include <heapwood/alloc/allocators/atomic.hpp>
 #include <heapwood/alloc/allocators/halloc.hpp>
+#include <heapwood/alloc/allocators/ouroboros_c_s.hpp>
+#include <heapwood/alloc/allocators/ouroboros_p_s.hpp>
 #include <heapwood/heap.hpp>
 #include <heapwood/parallel.hpp>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace heapwood {
@@ -226,6 +229,27 @@ TEST(Heap, FreesNullAndServesZeroBytes) {
   EXPECT_NE(first, nullptr);
   EXPECT_NE(first, second);
   EXPECT_EQ(address(h.malloc(1, HEAPWOOD_HERE)) % 16, 0u);
+}
+
+template <class A>
+void expect_usable_sizes() {
+  basic_heap<A> heap(8 * mib);
+  const basic_heap_handle<A> h = heap.handle();
+  const std::pair<std::size_t, std::size_t> sizes[] = {{0, 16},       {16, 16},      {17, 32},
+                                                       {100, 128},    {5000, 8192},  {8192, 8192},
+                                                       {8193, 16384}, {20000, 24576}};
+  for (const auto& [bytes, usable] : sizes) {
+    void* const block = h.malloc(bytes);
+    ASSERT_NE(block, nullptr) << bytes;
+    EXPECT_EQ(h.usable_size(block), usable) << bytes;
+    std::memset(block, 1, usable);
+    h.free(block);
+  }
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+}
+TEST(Heap, SizeClassesTellTheUsableSize) {
+  expect_usable_sizes<alloc::OuroborosPS>();
+  expect_usable_sizes<alloc::OuroborosCS>();
 }
 
 TEST(Heap, OtherAllocators) {
