@@ -49,7 +49,7 @@ struct Pages {
   SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.place(a, (bit << word_shift) + w);
   }
-  // Pages of few blocks belong to the larger blocks, whose slots hold most memory. They are as small
+  // Pages of few blocks are those of larger blocks, whose slots hold most memory. They are as small
   // as the class allows, and few slots have one.
   static constexpr std::uint32_t few_blocks = 64;
   SIMT_INLINE bool has_few_blocks(BlockClass c) const {
