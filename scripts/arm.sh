@@ -32,5 +32,6 @@ cmake --preset arm64 -DHEAPWOOD_ALLOCATORS="atomic;heapwood" -DHEAPWOOD_TEST_EXC
   -DGTEST_LIBRARY="$PWD/$googletest/libgtest.a" \
   -DGTEST_MAIN_LIBRARY="$PWD/$googletest/libgtest_main.a" > /dev/null
 cmake --build --preset arm64 --parallel "$(jobs)" --target "${groups[@]/#/tests_}"
+export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu  # where the cross compiler's C library is
 ctest --test-dir build/arm64 --parallel "$(jobs)" --output-on-failure --timeout 600 \
   -L "^($(IFS='|'; echo "${groups[*]}"))\$"

@@ -113,7 +113,7 @@ export -f same_tree same_tree_in_little tree_hash replayed sanitize sanitize_all
 export bin device logs
 
 one "devices" 30 "$bin/heapwood" list devices
-[ ! -x "$bin/test_gpu_cycles" ] || one "test_gpu_cycles" 120 "$bin/test_gpu_cycles" alone
+[ ! -x "$bin/test_gpu_cycles" ] || one "test_gpu_cycles" 120 "$bin/test_gpu_cycles"
 for allocator in cfmalloc heapwood; do
   one "time limit of $allocator" 30 bash -c 'ends_in_time "$1"' _ "$allocator"
 done
@@ -133,9 +133,9 @@ for program in test_gpu_heap test_gpu_checked_heap; do
   [ ! -x "$bin/$program" ] || check "$program" 120 "$bin/$program"
 done
 if [ -x "$bin/test_kdtree" ]; then
-  for first in 1 1001 5001 9501; do
+  for first in 1 1001 5001 9901; do
     check "request k refused from k = $first on" 120 env HEAPWOOD_TEST_DEVICE="$device" \
-      HEAPWOOD_REFUSED_REQUESTS=$first-$((first + 499)) "$bin/test_kdtree" --gtest_brief=1 \
+      HEAPWOOD_REFUSED_REQUESTS=$first-$((first + 99)) "$bin/test_kdtree" --gtest_brief=1 \
       --gtest_filter=Allocators/BuildEveryRequest.RefusedInTurn/heapwood
   done
 fi
