@@ -228,7 +228,7 @@ void draw_controls(State& state) {
     view.toggle_play();
   ImGui::SameLine();
   // Width of the following widgets; if too little is left, the slider has its own line.
-  const float em = ImGui::GetFontSize(), others = em * 76, rest = ImGui::GetContentRegionAvail().x;
+  const float em = ImGui::GetFontSize(), others = em * 19, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
   const std::string time =
@@ -250,10 +250,9 @@ void draw_controls(State& state) {
     view.speed = 1 / static_cast<double>(seconds);
   state.places.note("speed");
   ui::hint("How long it takes to play what the plots show");
-  ui::flow(em * 5);
+  ui::flow(em * 4);
   ImGui::Checkbox("loop", &view.loop);
   state.places.note("loop");
-  ui::flow(em * 8);
   ImGui::SetNextItemWidth(em * 8);
   draw_pace(state);
   ui::flow(em * 6);
@@ -297,8 +296,6 @@ void draw_controls(State& state) {
   ui::flow(em * 4);
   if (ui::button(state, "Export")) export_recordings(state, "");
   ui::hint("Saves the curves and the largest blocks as JSON for Perfetto and chrome://tracing");
-  ui::flow(em * 4);
-  if (ui::button(state, "Close")) show_tab(state, state.tab_before_heap);
 }
 
 }  // namespace

@@ -61,6 +61,27 @@ TEST(Comparison, ResultsKeepTheirOrder) {
   }
 }
 
+// Builds of the same order in every comparison would have the same neighbours.
+TEST(Comparison, TheOrderOfBuildsVaries) {
+  bench::BenchJob job;
+  job.scenes = {"pipes:1k"};
+  for (const char* id : {"atomic", "cmalloc", "cfmmalloc", "scatter"})
+    job.allocators.push_back(registry::find(id));
+  job.settings.runs = 1;
+  job.device = simt::find_device("cpu", 2);
+  std::set<std::vector<std::string>> orders;
+  for (int i = 0; i < 12; ++i) {
+    std::vector<std::string> order;
+    compare_builds(
+        job, {},
+        {[](std::size_t, std::size_t, const std::string&) {}, [](std::vector<bench::Result>) {},
+         [&](bench::PreparedScene&, bench::Result& result) { order.push_back(result.allocator); }});
+    EXPECT_EQ(order.size(), 4u);
+    orders.insert(order);
+  }
+  EXPECT_GT(orders.size(), 1u);
+}
+
 // The plot has the figures of the table that `heapwood bench --pool LIST` prints.
 TEST(SweepPlot, HasTheFiguresOfTheTable) {
   const auto results = compared({"atomic", "cfmmalloc"}, {"8M", "live:2"}, [](auto) {});
