@@ -94,9 +94,16 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   if (!other) return;
   for (const std::string& text : scene->mesh.notes) state.add_message(Message::Kind::warning, text);
   state.compared.clear();
+  state.swept.clear();
   state.heap.marked.clear();
   state.heap.watched.reset();
   state.heap.recordings.clear();
+}
+
+// Of a comparison that goes on. Its failures are messages when it ends.
+void take_partial(State& state, JobOutcome& outcome) {
+  const bool sweep = outcome.kind == JobSpec::Kind::sweep;
+  (sweep ? state.swept : state.compared) = std::move(outcome.results);
 }
 
 void take_results(State& state, JobOutcome& outcome) {
@@ -117,6 +124,8 @@ void take_results(State& state, JobOutcome& outcome) {
   if (outcome.results.empty()) return;
   if (outcome.kind == JobSpec::Kind::compare) {
     state.compared = std::move(outcome.results);
+  } else if (outcome.kind == JobSpec::Kind::sweep) {
+    state.swept = std::move(outcome.results);
   } else if (outcome.results.front().tree) {
     state.built = std::move(outcome.results.front());
   }
@@ -139,6 +148,7 @@ void State::add_message(Message::Kind kind, const std::string& text) {
 void Places::note(const std::string& name) {
   const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
   centre[name] = {(low.x + high.x) / 2, (low.y + high.y) / 2};
+  width[name] = high.x - low.x;
 }
 
 void FrameTimes::add(double work_ms, double thread_ms, double now) {
@@ -246,7 +256,34 @@ void start_compare(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
   for (const registry::RegisteredAllocator& entry : registry::allocators())
     spec.allocators.push_back(&entry);
-  if (start(state, spec)) show_tab(state, Tab::compare);
+  if (!start(state, spec)) return;
+  state.compared.clear();
+  show_tab(state, Tab::compare);
+}
+
+void start_sweep(State& state) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::sweep);
+  try {
+    spec.pools = bench::parse_pools(state.choice.sweep_text);
+    state.choice.sweep_problem.clear();
+  } catch (const Error& error) {
+    state.choice.sweep_problem = error.what();
+    return;
+  }
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    const bool chosen = &entry == state.choice.allocator || &entry == state.choice.other ||
+                        std::string(entry.traits->id) == "atomic";
+    if ((chosen || state.choice.sweep_all) && !why_not_buildable(state, entry))
+      spec.allocators.push_back(&entry);
+  }
+  if (!start(state, spec)) return;
+  state.swept.clear();
+  show_tab(state, Tab::compare);
+}
+
+bool is_running(const State& state, JobSpec::Kind kind) {
+  const JobProgress job = state.jobs.progress();
+  return job.running && job.kind == kind;
 }
 
 void start_recording(State& state) {
@@ -383,6 +420,7 @@ void take_outcomes(State& state) {
     if (outcome->live) state.heap.watch(*outcome->live);
     if (!outcome->ended) {
       if (!outcome->recordings.empty()) state.heap.complete(outcome->recordings.back());
+      if (!outcome->results.empty()) take_partial(state, *outcome);
       continue;
     }
     state.heap.watched.reset();  // the build was stopped
@@ -408,6 +446,7 @@ void take_outcomes(State& state) {
     }
     if (outcome->kind == JobSpec::Kind::build) ++state.pictures_built;
     if (outcome->kind == JobSpec::Kind::compare) ++state.comparisons;
+    if (outcome->kind == JobSpec::Kind::sweep) ++state.sweeps;
     if (outcome->kind == JobSpec::Kind::record) ++state.recordings;
   }
 }

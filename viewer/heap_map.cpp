@@ -122,12 +122,14 @@ void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
   // After a slowed live build the final state is shown; otherwise the recording is played.
   playing = !std::exchange(watched_slowly, false);
   place = playing ? 0 : 1;
+  range.reset();
 }
 
 void HeapView::watch(const LiveBuild& build) {
   if (build.index == 0) {
     recordings.clear();
     watched_slowly = false;
+    range.reset();
   }
   for (Drawn& one : drawn) one.map.reset();
   const auto recording =
@@ -146,8 +148,22 @@ void HeapView::complete(const std::shared_ptr<const Recording>& recording) {
 }
 
 void HeapView::toggle_play() {
-  if (!playing && place >= 1 && !watched) place = 0;
+  const bool ended = place >= range.to || place < range.from || place == played_to_;
+  if (!playing && !watched && ended) place = range.from;
   playing = !playing;
+}
+
+void HeapView::play(double seconds) {
+  if (!playing || watched) return;
+  place = std::clamp(place + speed * range.span() * seconds, range.from, range.to);
+  if (place >= range.to && loop) place = range.from;
+  playing = place < range.to;
+  played_to_.reset();
+  if (playing) return;
+  const Recording* first = recordings.empty() ? nullptr : recordings.front().get();
+  const bool emptied = first && first->at(first->events).used_bytes == 0;
+  if (emptied && range.is_whole()) place = first->worst_place();
+  played_to_ = place;
 }
 
 void HeapView::follow(double seconds) {
@@ -172,6 +188,13 @@ void HeapView::follow(double seconds) {
   if (playing) watched->held_from += pace * seconds;
   watched->held_from = std::clamp(watched->held_from, seen, seen + std::max(1.0, pace * 0.1));
   watched->build.lines->hold_from(static_cast<std::uint64_t>(watched->held_from));
+}
+
+void HeapView::go_to_worst() {
+  if (recordings.empty()) return;
+  playing = false;
+  place = recordings.front()->worst_place();
+  if (!range.contains(place)) range.reset();
 }
 
 std::uint32_t HeapView::time(const Recording& recording) const { return recording.time_at(place); }

@@ -13,6 +13,7 @@
 
 #include "alloc/recording/live_recording.hpp"
 #include "viewer/gl.hpp"
+#include "viewer/plot_range.hpp"
 #include "viewer/recording.hpp"
 
 namespace heapwood::viewer {
@@ -66,9 +67,11 @@ struct LiveBuild {
 // State of the heap map: one or two recordings, the time, and the colouring.
 struct HeapView {
   std::vector<std::shared_ptr<const Recording>> recordings;
-  bool playing = false, whole_pool = false;
-  double place = 1;    // time in the build, 0 to 1
-  double speed = 0.1;  // fraction of the build per second
+  bool playing = false, whole_pool = false, large_plots = false, loop = false;
+  double place = 1;                     // time in the build, 0 to 1
+  double speed = 0.1;                   // fraction of the range per second
+  PlotRange range;                      // that the plots show and that is played
+  std::optional<double> selected_from;  // a range is being selected: where the drag began
   HeapColours colours = HeapColours::state;
   std::vector<std::uint64_t> marked;  // sizes of blocks
 
@@ -100,14 +103,18 @@ struct HeapView {
   void watch(const LiveBuild& build);
   // The live build has ended with this recording.
   void complete(const std::shared_ptr<const Recording>& recording);
-  // Plays or pauses; at the end of a recording it plays from the start.
+  // Plays or pauses; at the end of the range, and where playing has ended, it plays from the start.
   void toggle_play();
+  // Time passes. If the pool is empty at the end, playing ends at the worst moment instead.
+  void play(double seconds);
+  void go_to_worst();  // moment of the first recording
   // Once per frame: reads new events and lets the build continue.
   void follow(double seconds);
   std::uint32_t time(const Recording& recording) const;
 
  private:
   std::vector<alloc::RecordedEvent> lines_;
+  std::optional<double> played_to_;  // the place after playing to the end
 };
 
 }  // namespace heapwood::viewer

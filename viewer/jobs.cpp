@@ -8,6 +8,7 @@
 
 #include "bench/prepared_scene.hpp"
 #include "bench/results/format.hpp"
+#include "viewer/comparison.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -154,13 +155,20 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
   job.settings = spec.settings;
   job.device = spec.device;
   // As in `heapwood bench`: all get the pool that AtomicMalloc needs.
-  if (spec.kind == JobSpec::Kind::compare) job.pool_probe = registry::find("atomic");
+  if (spec.kind != JobSpec::Kind::build) job.pool_probe = registry::find("atomic");
   bool shown = false;
-  bench::BenchEvents events;
-  events.progress = [this](std::size_t done, std::size_t total, const std::string& what) {
+  ComparisonHooks hooks;
+  hooks.progress = [this](std::size_t done, std::size_t total, const std::string& what) {
     report_progress(done, total, what);
   };
-  events.tree_built = [&](bench::PreparedScene& prepared, bench::Result& result) {
+  hooks.partial = [&](std::vector<bench::Result> results) {
+    if (spec.kind == JobSpec::Kind::build) return;
+    JobOutcome part;
+    part.kind = spec.kind;
+    part.results = std::move(results);
+    publish(std::move(part));
+  };
+  hooks.tree_built = [&](bench::PreparedScene& prepared, bench::Result& result) {
     if (shown || simt::interrupted()) return;
     shown = true;  // all allocators build the same tree
     JobOutcome first;
@@ -172,7 +180,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
                          prepared.workspace().download(), spec.device, result.allocator, spec.up);
     publish(std::move(first));
   };
-  bench::BenchResult bench = bench::run_bench(job, events);
+  bench::BenchResult bench = compare_builds(job, spec.pools, hooks);
   if (bench.scene_error) throw *bench.scene_error;
   outcome.results = std::move(bench.results);
   outcome.cancelled = bench.interrupted;

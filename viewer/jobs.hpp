@@ -23,12 +23,13 @@
 namespace heapwood::viewer {
 
 struct JobSpec {
-  enum class Kind { build, compare, record, live };
+  enum class Kind { build, compare, sweep, record, live };
   Kind kind = Kind::build;
   std::string source;
   std::optional<unsigned> up;  // axis; the scene's own if there is none
   std::vector<const registry::RegisteredAllocator*> allocators;
   bench::BuildSettings settings;
+  std::vector<bench::PoolSize> pools;  // of a sweep
   simt::DeviceInfo device;
   std::optional<GraphSettings> graph;  // a recording of this workload instead of a build
   std::string trace;                   // or of this program trace
@@ -39,8 +40,8 @@ struct JobSpec {
 struct JobOutcome {
   JobSpec::Kind kind = JobSpec::Kind::build;
   std::shared_ptr<const BuiltScene> scene;  // arrives before the job ends, so that it can be shown
-  std::vector<bench::Result> results;
-  std::optional<LiveBuild> live;  // a recording that has started; before the job ends
+  std::vector<bench::Result> results;       // of a comparison also before it ends
+  std::optional<LiveBuild> live;            // a recording that has started; before the job ends
   std::vector<std::shared_ptr<const Recording>>
       recordings;            // each one when it is complete, and all at the end
   std::string warning;       // of a job that succeeded

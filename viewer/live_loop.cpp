@@ -86,6 +86,7 @@ class LiveLoop {
     source_ = open_frames(spec_.source, spec_.device, spec_.settings,
                           bench::pool_needs({setup->allocators[0], setup->allocators[1]}));
     for (std::uint64_t frame = 0; setup; ++frame, setup = link_.next_frame()) {
+      const Clock::time_point begin = Clock::now();
       hooks_.hold_picture(true);
       if (source_->moves() && frame > 0) source_->advance(frame);
       take_setup(*setup);
@@ -94,9 +95,14 @@ class LiveLoop {
         seconds += build(side, frame);
       if (source_->moves() && !tree_.nodes.empty()) show();
       hooks_.hold_picture(false);
-      // The picture of a moving scene is never complete.
-      source_->moves() ? link_.leave_to_picture(std::clamp(seconds, 0.015, 0.1), false)
-                       : link_.leave_to_picture(std::clamp(seconds, 0.015, 0.3), true);
+      if (source_->moves()) {
+        // Its picture is never complete: it gets what is left of a smooth frame.
+        const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
+        const double left = std::min(smooth_frame_seconds - spent, seconds);
+        link_.leave_to_picture(std::max(left, min_picture_seconds), false);
+      } else {
+        link_.leave_to_picture(std::clamp(seconds, min_picture_seconds, 0.3), true);
+      }
     }
   }
 
@@ -254,6 +260,8 @@ class LiveLoop {
     link_.publish(std::move(event));
   }
 
+  // 16 frames/s of a moving scene, if builds leave time for that.
+  static constexpr double smooth_frame_seconds = 1.0 / 16, min_picture_seconds = 0.015;
   static constexpr unsigned first_frames = 4, frames_per_walk = 8;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
 

@@ -11,12 +11,13 @@
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/compare_rows.hpp"
+#include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) {
+std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, bool running) {
   std::vector<const bench::Result*> candidates;
   std::vector<const std::vector<double>*> times;
   for (const bench::Result& r : results) {
@@ -30,22 +31,26 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) 
     CompareRow row;
     row.result = &r;
     row.allocator = r.label + (r.lower_bound ? " *" : "");
-    row.best = best && &r == candidates[*best];
+    row.best = !running && best && &r == candidates[*best];
+    row.waiting = running && is_waiting(r);
     if (r.status == bench::Status::ok && r.median_ms()) {
       row.ms = bench::figure_text(*r.median_ms());
       row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
       const double spread =
           (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) / *r.median_ms();
-      row.noisy = spread > max_spread;
+      row.noisy = !running && spread > max_spread;
       row.best = row.best && !row.noisy;
       row.spread = fmt::format("{:.1f}%", 100 * spread);
       row.key_ms = *r.median_ms();
     } else {
-      row.ms = r.wrong_tree ? "wrong tree" : bench::name(r.status);
+      row.ms = r.wrong_tree ? "wrong tree" : row.waiting ? "waiting" : bench::name(r.status);
       row.slowdown = row.spread = bench::missing;
       row.key_ms = std::numeric_limits<double>::infinity();
     }
     row.external = r.at_end ? bench::figure_text(r.at_end->external) : bench::missing;
+    if (r.kernel)
+      row.registers =
+          fmt::format("{}, {}", r.kernel->registers, bench::bytes_text(r.kernel->local_bytes));
     row.key_external = r.at_end ? r.at_end->external : std::numeric_limits<double>::infinity();
     rows.push_back(row);
   }
@@ -115,17 +120,20 @@ constexpr const char* explanation =
 
 void draw_compare_table(State& state);
 
-void draw_row(State& state, const CompareRow& row, double slowest) {
+void draw_row(State& state, const CompareRow& row, double slowest, bool with_registers) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
-  const ImVec4 shade = row.best                                  ? colour::accent
+  const ImVec4 shade = row.waiting                               ? colour::dim
+                       : row.best                                ? colour::accent
                        : row.result->status == bench::Status::ok ? colour::text
                                                                  : colour::warning;
   draw_name(state, row, shade);
   ImGui::TableNextColumn();
   draw_bar(row, slowest);
-  for (const std::string* text : {&row.ms, &row.slowdown, &row.spread, &row.external}) {
+  for (const std::string* text :
+       {&row.ms, &row.slowdown, &row.spread, &row.external, &row.registers}) {
+    if (text == &row.registers && !with_registers) break;
     ImGui::TableNextColumn();
     const float width = ImGui::CalcTextSize(text->c_str()).x;
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
@@ -145,22 +153,31 @@ void draw_row(State& state, const CompareRow& row, double slowest) {
 
 void draw_compare_section(State& state) {
   if (!ui::section("Compare")) return;
+  const bool running = is_running(state, JobSpec::Kind::compare);
   if (state.compared.empty()) {
-    ui::dim_text(
-        "'Compare all' builds this scene with every allocator in turn and shows how much slower "
-        "each is than "
-        "AtomicMalloc, which only increments a counter.");
+    ui::dim_text(running ? "Loading the scene and finding the pool size."
+                         : "'Compare all' builds this scene with every allocator, in random order, "
+                           "and shows how much slower each is than AtomicMalloc, which only "
+                           "increments a counter.");
     return;
   }
+  if (running) {
+    const auto timed = std::count_if(state.compared.begin(), state.compared.end(),
+                                     [](const auto& result) { return !result.runs_ms.empty(); });
+    ui::dim_text(
+        fmt::format("Comparing, in random order: {} of {} allocators have a time. Each "
+                    "bar becomes final with the last of {} runs.",
+                    timed, state.compared.size(), state.compared.front().settings.runs));
+  }
   // Above the table, because it may be longer than the panel.
-  if (ui::button(state, "Copy CSV"))
+  if (ui::button(state, "Copy CSV", false, !running))
     ImGui::SetClipboardText(bench::to_csv(bench::flat_table(state.compared)).c_str());
   ImGui::SameLine();
-  if (ui::button(state, "Copy markdown")) {
+  if (ui::button(state, "Copy markdown", false, !running)) {
     ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
   }
   ImGui::SameLine();
-  if (ui::button(state, "Save PNG")) save_summary(state, "");
+  if (ui::button(state, "Save PNG", false, !running)) save_summary(state, "");
   ui::hint("Saves this table as a picture");
   ui::cpu_notice(state);
   draw_compare_table(state);
@@ -173,14 +190,18 @@ void draw_compare_table(State& state) {
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
                                     ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;
-  std::vector<CompareRow> rows = compare_rows(state.compared);
-  if (ImGui::BeginTable("slowdowns", 6, flags)) {
+  std::vector<CompareRow> rows =
+      compare_rows(state.compared, is_running(state, JobSpec::Kind::compare));
+  const bool with_registers = std::any_of(
+      rows.begin(), rows.end(), [](const CompareRow& row) { return !row.registers.empty(); });
+  if (ImGui::BeginTable("slowdowns", with_registers ? 7 : 6, flags)) {
     ImGui::TableSetupColumn("allocator", ImGuiTableColumnFlags_None, 2.5f);
     ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_NoSort, 2.0f);
     ImGui::TableSetupColumn("ms", ImGuiTableColumnFlags_DefaultSort, 1.3f);
     ImGui::TableSetupColumn("slower", ImGuiTableColumnFlags_None, 1.4f);
     ImGui::TableSetupColumn("spread", ImGuiTableColumnFlags_NoSort, 1.4f);
     ImGui::TableSetupColumn("ext. frag", ImGuiTableColumnFlags_None, 1.5f);
+    if (with_registers) ImGui::TableSetupColumn("registers", ImGuiTableColumnFlags_NoSort, 1.7f);
     ImGui::TableHeadersRow();
     sort(rows);
     double slowest = 0;
@@ -188,9 +209,10 @@ void draw_compare_table(State& state) {
       if (row.result->status == bench::Status::ok && row.result->median_ms())
         slowest = std::max(slowest, *bench::quantile(row.result->runs_ms, 0.75));
     }
-    for (const CompareRow& row : rows) draw_row(state, row, slowest);
+    for (const CompareRow& row : rows) draw_row(state, row, slowest, with_registers);
     ImGui::EndTable();
   }
+  if (with_registers) ui::dim_text("registers: of the build kernel, and its stack per thread.");
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ void draw_controls(State& state) {
     view.toggle_play();
   ImGui::SameLine();
   // Width of the following widgets; if too little is left, the slider has its own line.
-  const float em = ImGui::GetFontSize(), others = em * 50, rest = ImGui::GetContentRegionAvail().x;
+  const float em = ImGui::GetFontSize(), others = em * 19, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
   const std::string time =
@@ -241,6 +241,18 @@ void draw_controls(State& state) {
   }
   state.places.note("time");
   ui::flow(em * 8);
+  if (ui::button(state, "Worst moment")) view.go_to_worst();
+  ui::hint("Where external fragmentation below the highest address was worst");
+  ui::flow(em * 5);
+  ImGui::SetNextItemWidth(em * 5);
+  auto seconds = static_cast<float>(1 / view.speed);
+  if (text_slider("##speed", seconds, 60, 2, fmt::format("{:.0f} s", seconds)))
+    view.speed = 1 / static_cast<double>(seconds);
+  state.places.note("speed");
+  ui::hint("How long it takes to play what the plots show");
+  ui::flow(em * 4);
+  ImGui::Checkbox("loop", &view.loop);
+  state.places.note("loop");
   ImGui::SetNextItemWidth(em * 8);
   draw_pace(state);
   ui::flow(em * 6);
@@ -259,6 +271,10 @@ void draw_controls(State& state) {
   ImGui::Checkbox("whole pool", &view.whole_pool);
   state.places.note("whole pool");
   ui::hint("All addresses, including those never used");
+  ui::flow(em * 8);
+  ImGui::Checkbox("large plots", &view.large_plots);
+  state.places.note("large plots");
+  ui::hint("More width for the plots than for the maps");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
   if (ui::begin_combo(state, "##other",
@@ -280,8 +296,6 @@ void draw_controls(State& state) {
   ui::flow(em * 4);
   if (ui::button(state, "Export")) export_recordings(state, "");
   ui::hint("Saves the curves and the largest blocks as JSON for Perfetto and chrome://tracing");
-  ui::flow(em * 4);
-  if (ui::button(state, "Close")) show_tab(state, state.tab_before_heap);
 }
 
 }  // namespace
@@ -338,9 +352,9 @@ void draw_heap(State& state, const Area& area) {
   HeapView& view = state.heap;
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_NoBringToFrontOnFocus;
+  constexpr ImGuiWindowFlags flags =
+      ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse;
   if (ImGui::Begin("heap", nullptr, flags)) {
     if (view.recordings.empty()) {
       ui::dim_text(
@@ -350,18 +364,13 @@ void draw_heap(State& state, const Area& area) {
       ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
       draw_pace(state);
     } else {
-      if (view.playing && !view.watched) {
-        view.place += view.speed * ImGui::GetIO().DeltaTime;
-        if (view.place >= 1) {
-          view.place = 1;
-          view.playing = false;
-        }
-      }
+      view.play(ImGui::GetIO().DeltaTime);
       draw_controls(state);
       const float gap = ImGui::GetStyle().ItemSpacing.x, em = ImGui::GetFontSize();
       // The maps have priority: without space for both there are no plots.
       const bool plots = ImGui::GetContentRegionAvail().x > em * 30;
-      const float side = plots ? std::max(em * 13, area.width * 0.2f) : 0;
+      const float share = view.large_plots ? 0.6f : 0.26f;
+      const float side = plots ? std::max(em * 15, area.width * share) : 0;
       const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
       const auto maps = static_cast<float>(view.recordings.size());
       const float width =

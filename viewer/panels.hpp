@@ -17,6 +17,7 @@ void draw_scene_section(State& state);
 void draw_build_section(State& state);
 std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 void draw_compare_section(State& state);
+void draw_sweep_section(State& state);
 void draw_summary(State& state, const Area& area);  // the slowdown table alone, as a picture
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);

@@ -96,6 +96,15 @@ double Recording::place_of(std::uint32_t time) const {
   return rounds.size() > 1 ? static_cast<double>(round_of(time)) * place_step() : 0;
 }
 
+double Recording::worst_place() const {
+  const Point* worst = nullptr;
+  for (const Point& point : points) {
+    if (point.used_bytes == 0 || (in_rounds() && point.time == 0)) continue;
+    if (!worst || point.pool.external_below() > worst->pool.external_below()) worst = &point;
+  }
+  return worst ? place_of(worst->time) : 1;
+}
+
 double Recording::place_step() const {
   return 1 / std::max<double>(1, in_rounds() ? static_cast<double>(rounds.size() - 1) : events);
 }

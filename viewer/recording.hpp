@@ -89,6 +89,8 @@ class Recording {
   std::uint32_t time_at(double place) const;
   double place_of(std::uint32_t time) const;
   double place_step() const;  // of one event or round
+  // Where external fragmentation below the highest address was worst, with blocks in use.
+  double worst_place() const;
   bool in_rounds() const { return !rounds.empty(); }
   unsigned round_of(std::uint32_t time) const;  // 0: before the first update
   // "event 12 of 3,456", "round 3 of 60"

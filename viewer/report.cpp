@@ -10,6 +10,7 @@
 #include "bench/results/json_report.hpp"
 #include "render/renderer.hpp"
 #include "viewer/compare_rows.hpp"
+#include "viewer/sweep_plot.hpp"
 
 namespace heapwood::viewer {
 
@@ -90,6 +91,23 @@ Json heap_json(const HeapView& view) {
   return list;
 }
 
+Json sweep_json(const State& state) {
+  Json json = {{"pools", Json::array()}, {"lines", Json::array()}};
+  const SweepPlot plot = sweep_plot(state.swept, state.sweep_times);
+  for (const SweepPlot::Pool& pool : plot.pools)
+    json["pools"].push_back(
+        {{"pool", pool.text}, {"bytes", pool.bytes ? Json(*pool.bytes) : Json()}});
+  for (const SweepPlot::Line& line : plot.lines) {
+    Json values = Json::array();
+    for (const SweepPlot::Point& point : line.points)
+      values.push_back(point.value    ? Json(*point.value)
+                       : point.result ? Json(bench::name(point.result->status))
+                                      : Json());
+    json["lines"].push_back({{"allocator", line.allocator}, {"values", values}});
+  }
+  return json;
+}
+
 }  // namespace
 
 void write_report(const State& state, const std::string& path) {
@@ -116,9 +134,11 @@ void write_report(const State& state, const std::string& path) {
   if (state.built) results.push_back(*state.built);
   json["bench"] = bench::bench_report({}, state.choice.device, results);
   json["table"] = Json::array();
-  for (const CompareRow& row : compare_rows(state.compared)) {
+  json["comparing"] = is_running(state, JobSpec::Kind::compare);
+  for (const CompareRow& row : compare_rows(state.compared, json["comparing"].get<bool>())) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
   }
+  json["sweep"] = sweep_json(state);
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["chosen"] = {state.choice.allocator->traits->id,
                     state.choice.other ? state.choice.other->traits->id : ""};
@@ -147,6 +167,9 @@ void write_report(const State& state, const std::string& path) {
   json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   json["path"] = state.choice.path_text;
   json["heap"] = heap_json(state.heap);
+  json["heap_range"] = {state.heap.range.from, state.heap.range.to};
+  json["heap_place"] = state.heap.place;
+  json["heap_playing"] = state.heap.playing;
   json["tree"] = {{"shown", state.tree.shown},
                   {"boxes", state.tree.total},
                   {"visible", state.tree.visible},

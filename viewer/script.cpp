@@ -5,6 +5,7 @@
 // epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,16 +21,25 @@ namespace {
 constexpr double max_wait = 120;
 
 int key_of(const std::string& name) {
-  static const std::map<std::string, int> named = {
-      {"Escape", GLFW_KEY_ESCAPE},   {"Space", GLFW_KEY_SPACE},
-      {"Home", GLFW_KEY_HOME},       {"Enter", GLFW_KEY_ENTER},
-      {"Tab", GLFW_KEY_TAB},         {"[", GLFW_KEY_LEFT_BRACKET},
-      {"]", GLFW_KEY_RIGHT_BRACKET}, {"+", GLFW_KEY_EQUAL},
-      {"-", GLFW_KEY_MINUS},         {",", GLFW_KEY_COMMA},
-      {".", GLFW_KEY_PERIOD},        {"/", GLFW_KEY_SLASH},
-      {"Delete", GLFW_KEY_DELETE},   {"Backspace", GLFW_KEY_BACKSPACE},
-      {"End", GLFW_KEY_END},         {"PageDown", GLFW_KEY_PAGE_DOWN},
-      {"PageUp", GLFW_KEY_PAGE_UP},  {"Shift", GLFW_KEY_LEFT_SHIFT}};
+  static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
+                                                   {"Space", GLFW_KEY_SPACE},
+                                                   {"Home", GLFW_KEY_HOME},
+                                                   {"Enter", GLFW_KEY_ENTER},
+                                                   {"Tab", GLFW_KEY_TAB},
+                                                   {"[", GLFW_KEY_LEFT_BRACKET},
+                                                   {"]", GLFW_KEY_RIGHT_BRACKET},
+                                                   {"+", GLFW_KEY_EQUAL},
+                                                   {"-", GLFW_KEY_MINUS},
+                                                   {",", GLFW_KEY_COMMA},
+                                                   {".", GLFW_KEY_PERIOD},
+                                                   {"/", GLFW_KEY_SLASH},
+                                                   {"Delete", GLFW_KEY_DELETE},
+                                                   {"Control", GLFW_KEY_LEFT_CONTROL},
+                                                   {"Backspace", GLFW_KEY_BACKSPACE},
+                                                   {"End", GLFW_KEY_END},
+                                                   {"PageDown", GLFW_KEY_PAGE_DOWN},
+                                                   {"PageUp", GLFW_KEY_PAGE_UP},
+                                                   {"Shift", GLFW_KEY_LEFT_SHIFT}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   if (name.size() == 1 &&
       ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9')))
@@ -53,6 +63,13 @@ unsigned character_of(int key, bool shift) {
 std::string rest(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space == std::string::npos ? "" : text.substr(space + 1);
+}
+
+std::array<float, 2> place_of(const State& state, const std::string& name) {
+  const auto found = state.places.centre.find(name);
+  if (found == state.places.centre.end())
+    throw Error(Exit::failed, "script: there is no widget named '" + name + "'");
+  return found->second;
 }
 
 }  // namespace
@@ -102,11 +119,12 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
   };
   if (w[0] == "wait" && w.size() > 1) {
     const std::string& what = w[1];
-    if (what == "built" || what == "compared" || what == "recorded") {
+    if (what == "built" || what == "compared" || what == "recorded" || what == "swept") {
       const auto count = static_cast<unsigned>(std::stoul(at(2, "1")));
       add(text, [what, count](const Context& c) {
         return (what == "built"      ? c.state.pictures_built
                 : what == "compared" ? c.state.comparisons
+                : what == "swept"    ? c.state.sweeps
                                      : c.state.recordings) >= count;
       });
     } else if (what == "live") {
@@ -126,6 +144,16 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       add(text, [count = std::stoul(w.at(2))](const Context& c) {
         return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
       });
+    } else if (what == "stopped") {
+      add(text, [](const Context& c) { return !c.state.heap.playing; });
+    } else if (what == "bars") {
+      add(text, [count = std::stol(w.at(2))](const Context& c) {
+        const auto& all = c.state.compared;
+        const auto timed = std::count_if(all.begin(), all.end(), [](const bench::Result& result) {
+          return !result.runs_ms.empty();
+        });
+        return timed >= count;
+      });
     } else if (what == "samples") {
       const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
       add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
@@ -143,6 +171,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     } else {
       const double seconds = std::stod(what);
       add(text, [seconds](const Context& c) { return c.waited >= seconds; });
+      steps_.back().rests = seconds >= 1;
     }
     return true;
   }
@@ -281,22 +310,52 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
              std::isdigit(static_cast<unsigned char>(w[1][0]))) {
     click(text, [at = std::array{std::stof(w[1]), std::stof(w[2])}](const State&) { return at; });
   } else if (w[0] == "click" && w.size() > 1) {
-    click(text, [name = rest(text)](const State& state) {
-      const auto found = state.places.centre.find(name);
-      if (found == state.places.centre.end())
-        throw Error(Exit::failed, "script: there is no widget named '" + name + "'");
-      return found->second;
-    });
-  } else if (w[0] == "drag" && w.size() > 4) {
-    const float x0 = std::stof(w[1]), y0 = std::stof(w[2]), x1 = std::stof(w[3]),
-                y1 = std::stof(w[4]);
-    move(x0, y0);
+    click(text, [name = rest(text)](const State& state) { return place_of(state, name); });
+  } else if (w[0] == "double" && w.size() > 2 && w[1] == "click") {
+    const std::string name = rest(rest(text));
+    const auto allow = [&](float seconds) {  // between the clicks, however slow the machine is
+      add(text, [seconds](const Context&) {
+        ImGui::GetIO().MouseDoubleClickTime = seconds;
+        return true;
+      });
+    };
+    const float usual = ImGui::GetIO().MouseDoubleClickTime;
+    allow(10);
+    for (int i = 0; i < 2; ++i)
+      click(text, [name](const State& state) { return place_of(state, name); });
+    allow(usual);
+  } else if (w[0] == "drag" && w.size() > 3) {
+    // The point at a share of the way.
+    std::function<std::array<float, 2>(const State&, float)> point;
+    if (std::isdigit(static_cast<unsigned char>(w[1][0]))) {
+      const float x0 = std::stof(w.at(1)), y0 = std::stof(w.at(2)), x1 = std::stof(w.at(3)),
+                  y1 = std::stof(w.at(4));
+      point = [=](const State&, float share) {
+        return std::array{x0 + (x1 - x0) * share, y0 + (y1 - y0) * share};
+      };
+    } else {
+      const float from = std::stof(w[w.size() - 2]), to = std::stof(w.back());
+      std::string name = w[1];
+      for (std::size_t i = 2; i + 2 < w.size(); ++i) name += " " + w[i];
+      point = [=](const State& state, float share) {
+        const std::array<float, 2> centre = place_of(state, name);
+        const float width = state.places.width.at(name);
+        return std::array{centre[0] + width * (from + (to - from) * share - 0.5f), centre[1]};
+      };
+    }
+    const auto move_to = [&](float share) {
+      add(text, [point, share](const Context& c) {
+        const auto [x, y] = point(c.state, share);
+        c.window.on_scripted_move(x, y);
+        return true;
+      });
+    };
+    move_to(0);
     add(text, [](const Context& c) { return c.waited > 0.03; });
     press(GLFW_PRESS);
     for (int i = 1; i <= 10; ++i) {
-      const float share = static_cast<float>(i) / 10;
       add(text, [](const Context& c) { return c.waited > 0; });
-      move(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share);
+      move_to(static_cast<float>(i) / 10);
     }
     add(text, [](const Context& c) { return c.waited > 0; });
     press(GLFW_RELEASE);

@@ -2,11 +2,14 @@
 // `--script FILE`: input and checks for unattended runs, one step per line. Input goes through the
 // same functions as GLFW's callbacks, so that a script does what a user can do.
 //
-//   wait built|compared|recorded [N]     until N jobs of that kind have ended (default 1)
+//   wait built|compared|swept|recorded [N]
+//                                        until N jobs of that kind have ended (default 1)
 //   wait live N                          until both sides, as they are chosen, have N frames and
 //                                        a recording
 //   wait scene                           until a scene is shown
 //   wait events N                        until the live build has made N events
+//   wait stopped                         until the recording is not played
+//   wait bars N                          until N allocators have a time, while they are compared
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ... of a US keyboard
 //   key NAME as C                        the same place on a keyboard where it types this character
@@ -14,6 +17,8 @@
 //   down NAME | up NAME                  presses or releases a key alone, as Shift for a click
 //   move X Y | press [right] | release [right] | scroll N
 //   click X Y | click NAME | drag X Y X Y [right]
+//   double click NAME
+//   drag NAME FROM TO                    in a widget, between shares of its width from 0 to 1
 //   type TEXT
 //   drop PATH | resize W H | minimise | restore
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
@@ -40,6 +45,8 @@ class Script {
   // Called once per frame. Throws Error{Exit::failed} if a step waits longer than two minutes.
   void step(State& state, Window& window);
   bool done() const { return steps_.empty(); }
+  // Waits a second or longer, as a user who watches: the window is drawn as often as for one.
+  bool rests() const { return !steps_.empty() && steps_.front().rests; }
 
  private:
   struct Context {
@@ -52,8 +59,9 @@ class Script {
   struct Line {
     std::string text;
     Step step;
+    bool rests = false;
   };
-  void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step)}); }
+  void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step), false}); }
   bool parse(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);
   void click(const std::string& text,

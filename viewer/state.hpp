@@ -53,13 +53,16 @@ struct Choice {
   GraphSettings graph;
   std::string trace;        // the program trace recorded last; empty: none
   bool keep_pools = false;  // in Live, from frame to frame
+  bool sweep_all = false;   // a sweep over pools is of all allocators, not of A and B
   // Text fields as typed. A pool that cannot be parsed has a problem, and no job starts with it.
   std::string path_text, trace_text, pool_text = settings.pool.text, pool_problem;
+  std::string sweep_text = "live:2,live:4,live:8,20x,200x,fast", sweep_problem;
 };
 
 // What was drawn last, by name, for scripts: where to click, and what it says.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
+  std::map<std::string, float> width;
   std::map<std::string, std::string> texts;  // of the last frame, by name, for reports
   void note(const std::string& name);        // for the widget drawn last
 };
@@ -88,7 +91,9 @@ struct State {
 
   std::shared_ptr<const BuiltScene> scene;
   std::optional<bench::Result> built;   // the last build
-  std::vector<bench::Result> compared;  // the last comparison
+  std::vector<bench::Result> compared;  // the last comparison, or the running one so far
+  std::vector<bench::Result> swept;     // the same of several pools, one after the other
+  bool sweep_times = false;             // the sweep's plot shows times instead of slowdowns
   Tab tab = Tab::live, tab_before_heap = Tab::learn;
   LiveView live;
   HeapView heap;
@@ -111,11 +116,12 @@ struct State {
   std::deque<Message> messages;
   Places places;
   FrameTimes frames;
-  double now = 0;                                                // seconds since the start
-  std::optional<Error> last_error;                               // of a job, for unattended runs
-  bool shot_cancelled = false;                                   // the same
-  double first_picture = 0;                                      // seconds since the start
-  unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
+  double now = 0;                   // seconds since the start
+  std::optional<Error> last_error;  // of a job, for unattended runs
+  bool shot_cancelled = false;      // the same
+  double first_picture = 0;         // seconds since the start
+  unsigned pictures_built = 0, comparisons = 0, recordings = 0,
+           sweeps = 0;  // finished jobs, for scripts
 
   Picture picture;
   Jobs jobs{[this](bool held) { picture.hold(held); }};  // last: its thread ends first
@@ -137,6 +143,9 @@ std::vector<const registry::RegisteredAllocator*> live_choices(const State& stat
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry);
 void keep_live_pools(State& state, bool keep);
 void start_compare(State& state);
+// Builds with A, B and AtomicMalloc, or with all allocators, in each pool of the field's list.
+void start_sweep(State& state);
+bool is_running(const State& state, JobSpec::Kind kind);
 void start_recording(State& state);
 void start_graph_recording(State& state);
 // Serves the requests of a program trace for the heap map.

@@ -133,18 +133,21 @@ bool Viewer::may_close() {
 }
 
 bool Viewer::busy() const {
-  return script_ || state_.shots.panel || state_.jobs.progress().running ||
+  return (script_ && !script_->rests()) || state_.shots.panel || state_.jobs.progress().running ||
          (state_.tab == Tab::heap && state_.heap.playing) || state_.path.playing ||
          state_.path.recording || state_.now - last_activity_ < 0.6;
 }
 
 void Viewer::step() {
   // 60 frames/s while something moves, 30 in Live, 20 while the picture is refined or not there,
-  // otherwise four: without a GPU every frame takes time from the ray tracer and the builder.
+  // otherwise four: without a GPU every frame takes time from the ray tracer and the builder. With
+  // OpenGL in software a frame takes the cores some 20 ms, so Live on CPU threads has 20, too.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
   const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
+  const bool cpu = state_.choice.device.id.kind == simt::DeviceKind::cpu;
   const double interval = busy() && !waiting                         ? 1.0 / 60
-                          : live && !waiting                         ? 1.0 / 30
+                          : live && !waiting && !cpu                 ? 1.0 / 30
+                          : live && !waiting                         ? 1.0 / 20
                           : !waiting && state_.picture.status().done ? 0.25
                                                                      : 0.05;
   const double left = last_frame_ + interval - clock();

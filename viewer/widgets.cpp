@@ -44,6 +44,8 @@ bool button(State& state, const char* label, bool strong, bool enabled, float wi
   const bool pressed = ImGui::Button(label, {width, 0});
   ImGui::EndDisabled();
   state.places.note(label);
+  if (ImGui::CalcTextSize(label, nullptr, true).x > ImGui::GetItemRectSize().x)
+    state.places.texts["clipped"] += std::string(label) + "; ";
   if (strong) ImGui::PopStyleColor(3);
   return pressed;
 }
@@ -72,9 +74,11 @@ void wrapped_text(const std::string& text, const ImVec4& colour) {
   ImGui::PopStyleColor();
 }
 
-void cpu_notice(const State& state) {
-  if (state.choice.device.id.kind == simt::DeviceKind::cpu)
-    dim_text("CPU threads: these times say nothing about a GPU.");
+void cpu_notice(State& state) {
+  if (state.choice.device.id.kind != simt::DeviceKind::cpu) return;
+  const char* text = "CPU threads: these times say nothing about a GPU.";
+  dim_text(text);
+  state.places.texts["notice"] = text;
 }
 
 void flow(float width) {

@@ -29,7 +29,7 @@ void dim_text(const std::string& text);
 void wrapped_text(const std::string& text, const ImVec4& colour);  // nothing if it is empty
 
 // Where times of a CPU are shown: that they are not those of a GPU.
-void cpu_notice(const State& state);
+void cpu_notice(State& state);
 
 // Continues on the same line if this width fits, otherwise on the next one.
 void flow(float width);

@@ -158,7 +158,9 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
     io.MousePos = {(*scripted_mouse_)[0], (*scripted_mouse_)[1]};
     for (int i = 0; i < 3; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      io.MouseDown[i] = scripted_down_[at] || std::exchange(scripted_pressed_[at], false);
+      // A button that was pressed and released between two frames is down in one of them.
+      const bool pressed = std::exchange(scripted_pressed_[at], false);
+      io.MouseDown[i] = scripted_down_[at] || pressed;
     }
 #endif
   }

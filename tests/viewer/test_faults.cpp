@@ -2,6 +2,7 @@
 // What the window says when something is wrong, missing, unfinished or out of date.
 #include <algorithm>
 
+#include "registry/registry.hpp"
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {
@@ -60,6 +61,29 @@ TEST_F(Faults, AnInvalidPoolStartsNothing) {
   EXPECT_FALSE(has_message(r[3], "fastq")) << r[3]["messages"];
   EXPECT_EQ(text(r[3], "built"), "CFMMalloc");
   EXPECT_EQ(text(r[4], "built"), "outdated: CFMMalloc");
+}
+
+// A result stays that of the allocator that it was measured with. Where times of a CPU are shown,
+// the window says what they are not.
+TEST_F(Faults, AnotherAllocatorDoesNotTakeOverAResult) {
+  const auto r = reports({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
+                         "wait built\nREPORT\nkey F5\nwait live 1\nREPORT\nkey 1 shift\nkey F6\n"
+                         "wait 0.2\nREPORT\n");
+  EXPECT_EQ(text(r[0], "built"), "CFMMalloc");
+  EXPECT_NE(text(r[0], "notice").find("say nothing about a GPU"), std::string::npos);
+  EXPECT_NE(text(r[1], "notice").find("say nothing about a GPU"), std::string::npos);
+  EXPECT_EQ(r[2]["chosen"][0], registry::allocators().front().traits->id);
+  EXPECT_EQ(text(r[2], "built"), "outdated: CFMMalloc");
+}
+
+// All buttons are as wide as their words, at the smallest usual size and on a dense screen.
+TEST_F(Faults, NoLabelIsClipped) {
+  for (const std::string scale : {"1", "1.5"}) {
+    const auto r = reports({"atrium:1k", "--size", "1280x800", "--scale", scale},
+                           "wait built\nREPORT\nkey N\nREPORT\nkey F7\nREPORT\nkey H\n"
+                           "wait recorded\nREPORT\nkey F5\nwait live 1\nREPORT\n");
+    for (const Json& report : r) EXPECT_EQ(text(report, "clipped"), "") << scale;
+  }
 }
 
 // A scene without triangles and an incomplete tree have no speed.
