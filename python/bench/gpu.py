@@ -13,7 +13,8 @@ frames  `update` and `cast_rays` per frame: 250,000 triangles, 1 million rays.
 Beside them NVIDIA Warp, `wp.Mesh` with the same rays, if it is installed. Everything that is
 compared takes turns, `rounds` times. Times are wall-clock times of calls, with all arrays on the
 GPU: a call of Heapwood returns when its results are complete, and one of Warp is followed by a
-synchronization. `heapwood trace` reports times of its kernel alone. The JSON file has all samples.
+synchronization. `heapwood trace` reports times of its kernel alone; lines with `kernels` are times
+of a call's kernels, from PyTorch's profiler. The JSON file has all samples.
 """
 
 from __future__ import annotations
@@ -43,6 +44,15 @@ def milliseconds(call: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     call()
     return 1e3 * (time.perf_counter() - begin)
+
+
+def kernel_milliseconds(call: Callable[[], Any]) -> float:
+    """The time that a call's kernels take."""
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call()
+    return 1e-3 * sum(event.device_time_total for event in profile.key_averages()
+                      if "heapwood" in event.key)
 
 
 def take_turns(calls: dict[str, Callable[[], Any]], rounds: int, runs: int) -> Samples:
@@ -189,8 +199,14 @@ def measure_trace(report: Report, subject: Subject, size: int, rounds: int, runs
         for kind, of_kind in calls.items():
             for name, values in take_turns(of_kind, 1, runs).items():
                 samples[kind].setdefault(name, []).extend(values)
+            for name in ("out: t, ids, uvs", "out: all"):
+                values = [kernel_milliseconds(of_kind[name]) for _ in range(runs)]
+                samples[kind].setdefault(f"{name}, kernels", []).extend(values)
     for kind, of_kind in samples.items():
         report.add("trace", subject.name, kind, len(rays[kind]), of_kind)
+    one = primary[:1].contiguous()
+    report.add("trace", subject.name, "one ray", 1,
+               take_turns(calls_of(subject, one, Outputs(1)), 1, 200))
     check_hits(report, subject, diffuse)
 
 

@@ -22,7 +22,7 @@ namespace {
 
 using OptionalArray = std::optional<ReadArray>;
 using OptionalOutput = std::optional<WriteArray>;
-using OptionalStream = std::optional<std::uintptr_t>;
+using Streams = std::vector<std::uintptr_t>;  // of the caller, to wait for
 using Triple = std::tuple<double, double, double>;
 
 // The exception of heapwood/_errors.py for an error of the C++ part.
@@ -126,7 +126,7 @@ class Scene {
  public:
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
-        std::size_t batch_bytes, OptionalStream stream) {
+        std::size_t batch_bytes, const Streams& streams) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = vertices_of(corners), index_array = triangles_of(indices);
     const nb::gil_scoped_release released;
@@ -146,21 +146,21 @@ class Scene {
     options.allocator = &find_allocator(allocator, options.device);
     options.costs = find_costs(prefer);
     options.batch_bytes = batch_bytes;
-    wait(options.device, corners.on_gpu || indices.on_gpu, stream);
+    wait(options.device, streams);
     mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options);
   }
 
-  void update(const ReadArray& vertices, OptionalStream stream) {
+  void update(const ReadArray& vertices, const Streams& streams) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
     const MeshArray array = vertices_of(facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
-    wait(mesh_->device(), facts.on_gpu, stream);
+    wait(mesh_->device(), streams);
     mesh_->update(array);
   }
 
-  void cast(const RayInput& input, bool sort, OptionalStream stream, const OptionalOutput& t,
+  void cast(const RayInput& input, bool sort, const Streams& streams, const OptionalOutput& t,
             const OptionalOutput& triangle, const OptionalOutput& uv,
             const OptionalOutput& normal) const {
     const Rays& rays = input.rays;
@@ -170,30 +170,30 @@ class Scene {
     out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
     out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
     out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
-    run(rays, sort, stream, [&](const RayQuery& query) { mesh_->cast(query, out); });
+    run(rays, sort, streams, [&](const RayQuery& query) { mesh_->cast(query, out); });
   }
 
-  void find_any(const RayInput& input, bool sort, OptionalStream stream,
+  void find_any(const RayInput& input, bool sort, const Streams& streams,
                 const OptionalOutput& any) const {
     check(input.rays);
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    run(input.rays, sort, stream, [&](const RayQuery& query) { mesh_->find_any(query, out); });
+    run(input.rays, sort, streams, [&](const RayQuery& query) { mesh_->find_any(query, out); });
   }
 
-  void count(const RayInput& input, bool sort, OptionalStream stream,
+  void count(const RayInput& input, bool sort, const Streams& streams,
              const OptionalOutput& counts) const {
     check(input.rays);
     auto* const out = output<std::uint32_t>("out", counts, "uint32", input.rays, {});
-    run(input.rays, sort, stream, [&](const RayQuery& query) { mesh_->count(query, out); });
+    run(input.rays, sort, streams, [&](const RayQuery& query) { mesh_->count(query, out); });
   }
 
   // allocate(entries) returns the arrays of the splits, rays, distances, triangles and weights.
-  nb::object list(const RayInput& input, bool sort, OptionalStream stream,
+  nb::object list(const RayInput& input, bool sort, const Streams& streams,
                   const nb::callable& allocate) const {
     check(input.rays);
     nb::object results;
-    run(input.rays, sort, stream, [&](const RayQuery& query) {
+    run(input.rays, sort, streams, [&](const RayQuery& query) {
       mesh_->list(query, [&](const std::vector<std::int64_t>& splits) {
         const nb::gil_scoped_acquire lock;
         results = allocate(splits.back());
@@ -273,8 +273,8 @@ class Scene {
   std::size_t triangles() const { return mesh_->triangles(); }
 
  private:
-  static void wait(const simt::DeviceInfo& device, bool on_gpu, OptionalStream stream) {
-    if (on_gpu && stream) simt::wait_for_stream(device.id, *stream);
+  static void wait(const simt::DeviceInfo& device, const Streams& streams) {
+    for (const std::uintptr_t stream : streams) simt::wait_for_stream(device.id, stream);
   }
 
   void check(const Rays& rays) const {
@@ -289,10 +289,10 @@ class Scene {
   }
 
   template <class F>
-  void run(const Rays& rays, bool sort, OptionalStream stream, F query) const {
+  void run(const Rays& rays, bool sort, const Streams& streams, F query) const {
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
-    wait(mesh_->device(), rays.on_gpu, stream);
+    wait(mesh_->device(), streams);
     query(RayQuery{rays.arrays, rays.count, rays.on_gpu, sort, raise_pending_signal});
   }
 
@@ -377,19 +377,19 @@ NB_MODULE(_core, m) {
       .def_prop_ro("on_gpu", [](const RayInput& input) { return input.rays.on_gpu; });
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
-                    const std::string&, const std::string&, std::size_t, OptionalStream>(),
+                    const std::string&, const std::string&, std::size_t, const Streams&>(),
            nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
            nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
-           nb::arg("stream").none())
-      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("stream").none())
-      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("streams"))
+      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"))
+      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
            nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
            nb::arg("out"))
-      .def("count", &Scene::count, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+      .def("count", &Scene::count, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
            nb::arg("out"))
-      .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+      .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
            nb::arg("allocate"))
       .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
            nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"), nb::arg("denoise"))

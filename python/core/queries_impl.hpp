@@ -42,6 +42,23 @@ struct QueriesOf {
     sort_rays(Launcher(device), rays, bounds, count, order, memory);
   }
 
+  static void move_rays(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
+                        std::size_t count, const MovedRays& to, SortMemory& memory) {
+    if constexpr (!serial) python::move_rays(Launcher(device), rays, bounds, count, to, memory);
+  }
+  static void put_hits(const simt::DeviceId& device, const MovedRays& moved, std::size_t count,
+                       const HitArrays& out) {
+    if constexpr (!serial)
+      Launcher(device).for_each(count, PutSortedHits{moved.hits, moved.positions, out});
+  }
+  static void fill_normals(const simt::DeviceId& device, const render::SceneData& scene,
+                           kdtree::Row* normals) {
+    if constexpr (!serial) {
+      Launcher(device).for_each(scene.triangle_count,
+                                FillNormals{scene.vertices, scene.triangles, normals});
+    }
+  }
+
   template <bool Any>
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     const HitArrays& out) {
@@ -89,7 +106,8 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&sort, &cast, &find_any, &count, &list, &load_vertices};
+  static constexpr Queries table{&sort,     &move_rays, &put_hits, &fill_normals, &cast,
+                                 &find_any, &count,     &list,     &load_vertices};
 };
 
 }  // namespace heapwood::python

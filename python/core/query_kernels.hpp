@@ -38,8 +38,7 @@ struct RaysInOrder {
                     c = simt::load_constant(at + 2);
     if (order == nullptr && i + prefetch_distance < count)
       simt::prefetch(at + 3 * prefetch_distance);
-    return rays.checked(i, to_float(to_double({a.x, a.y, b.x}) - rays.mesh_origin),
-                        {b.y, c.x, c.y});
+    return rays.checked(i, Vec3{a.x, a.y, b.x} - to_float(rays.mesh_origin), {b.y, c.x, c.y});
   }
 };
 
@@ -85,7 +84,7 @@ struct CastKernel {
         kdtree::NoCounters none;
         hit = kdtree::closest_hit(tree, test, ray, none);
       }
-      out.put(i, hit);
+      out.template put<(Warp::width > 1)>(i, hit);
     });
   }
 };
@@ -115,7 +114,7 @@ struct PacketKernel {
       scratch.hits.resize(size);
       for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.ray(in.index(begin + k));
       kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
-      for (std::size_t k = 0; k < size; ++k) out.put(in.index(begin + k), scratch.hits[k]);
+      for (std::size_t k = 0; k < size; ++k) out.put<false>(in.index(begin + k), scratch.hits[k]);
     }
   }
 };
@@ -173,6 +172,25 @@ struct ListKernel {
         return ++at < end;
       });
     });
+  }
+};
+
+// The results of ray i from the hit at its position in sorted order, for a GPU's for_each.
+struct PutSortedHits {
+  const kdtree::Hit* hits;
+  const std::uint32_t* positions;
+  HitArrays out;
+  SIMT_FN void operator()(std::size_t i) const { out.put<true>(i, hits[positions[i]]); }
+};
+
+// The unit normals of all triangles, for a launcher's for_each.
+struct FillNormals {
+  const Vec3* vertices;
+  const Triangle* triangles;
+  kdtree::Row* normals;
+  SIMT_FN void operator()(std::size_t i) const {
+    const Vec3 n = unit_normal(vertices, triangles[i]);
+    normals[i] = {n.x, n.y, n.z, 0};
   }
 };
 

@@ -12,6 +12,8 @@
 #include "geometry/triangle.hpp"
 #include "geometry/vec3d.hpp"
 #include "kdtree/traverse/ray.hpp"
+#include "kdtree/traverse/triangle_records.hpp"
+#include "simt/arithmetic.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::python {
@@ -67,9 +69,10 @@ struct RayArrays {
     if (ray.tmin < 0) ray.tmin = 0;
     if (ray.tmax > max_float) ray.tmax = max_float;
     const Vec3 o = ray.origin, d = ray.direction;
-    // The sum is NaN if one of the coordinates is infinite or NaN.
-    const float sum = (o.x + o.y + o.z + d.x + d.y + d.z) * 0.0f;
-    const bool valid = sum == 0 && (d.x != 0 || d.y != 0 || d.z != 0) && ray.tmin < ray.tmax;
+    // NaN if one of the coordinates is infinite or NaN.
+    const float length = std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z);
+    const float sum = (o.x + o.y + o.z + length) * 0.0f;
+    const bool valid = sum == 0 && length > 0 && ray.tmin < ray.tmax;
     if (!valid) ray = {{0, 0, 0}, 0, {0, 0, 1}, -1};
     return ray;
   }
@@ -83,11 +86,13 @@ struct RayArrays {
   }
 };
 
-// Six floats per ray, aligned to eight bytes: three loads instead of six.
+// Six floats per ray, aligned to eight bytes: three loads instead of six. The mesh's origin is one
+// in single precision, so that it is subtracted in that, with the same result.
 struct alignas(8) FloatPair {
   float x = 0, y = 0;
 };
 inline const FloatPair* pairs_of(const RayArrays& rays) {
+  if (to_double(to_float(rays.mesh_origin)) != rays.mesh_origin) return nullptr;
   const Rows &from = rays.origins, &along = rays.directions;
   const bool packed = from.stride == 6 && along.stride == 6 && !from.is_double &&
                       !along.is_double && along.data == static_cast<const float*>(from.data) + 3 &&
@@ -95,16 +100,29 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
   return packed ? static_cast<const FloatPair*>(from.data) : nullptr;
 }
 
+// The unit normal by the order of the corners. In double precision, in which products of tiny and
+// huge edges stay in range.
+SIMT_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
+  const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
+              c = to_double(vertices[at.v[2]]) - a;
+  const double x = b.y * c.z - b.z * c.y, y = b.z * c.x - b.x * c.z, z = b.x * c.y - b.y * c.x;
+  const double scale = 1 / std::sqrt(x * x + y * y + z * z);
+  return to_float({x * scale, y * scale, z * scale});
+}
+
 // Results per ray; an array that is nullptr is not wanted.
 struct HitArrays {
   float* t = nullptr;
   std::uint32_t* triangle = nullptr;
-  float* uv = nullptr;             // 2 per ray
-  float* normal = nullptr;         // 3 per ray
-  std::uint8_t* any = nullptr;     // whether there is a hit
-  const Vec3* vertices = nullptr;  // of the mesh, for normals
+  float* uv = nullptr;          // 2 per ray
+  float* normal = nullptr;      // 3 per ray
+  std::uint8_t* any = nullptr;  // whether there is a hit
+  // Of the mesh. On a GPU, `normals` are needed for normals, else vertices and triangles.
+  const Vec3* vertices = nullptr;
   const Triangle* triangles = nullptr;
+  const kdtree::Row* normals = nullptr;
 
+  template <bool gpu>
   SIMT_INLINE void put(std::size_t i, const kdtree::Hit& hit) const {
     const bool found = hit.found();
     if (t != nullptr) t[i] = found ? hit.t : HUGE_VALF;
@@ -113,7 +131,20 @@ struct HitArrays {
       uv[2 * i] = found ? hit.u : 0;
       uv[2 * i + 1] = found ? hit.v : 0;
     }
-    if (normal != nullptr) put_normal(i, hit);
+    if (normal != nullptr) {
+      Vec3 n;
+      if constexpr (gpu) {
+        if (found) {
+          const kdtree::Row row = simt::load_constant(normals + hit.triangle);
+          n = {row.x, row.y, row.z};
+        }
+      } else {
+        if (found) n = unit_normal(vertices, triangles[hit.triangle]);
+      }
+      normal[3 * i] = n.x;
+      normal[3 * i + 1] = n.y;
+      normal[3 * i + 2] = n.z;
+    }
     if (any != nullptr) any[i] = found ? 1 : 0;
   }
   HitArrays from(std::size_t first) const {
@@ -124,25 +155,6 @@ struct HitArrays {
     if (normal != nullptr) rest.normal += 3 * first;
     if (any != nullptr) rest.any += first;
     return rest;
-  }
-
- private:
-  // The unit normal of the triangle's winding order; 0 for a miss. In double precision, in which
-  // products of tiny and huge edges stay in range.
-  SIMT_INLINE void put_normal(std::size_t i, const kdtree::Hit& hit) const {
-    double x = 0, y = 0, z = 0, scale = 0;
-    if (hit.found()) {
-      const Triangle& at = triangles[hit.triangle];
-      const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
-                  c = to_double(vertices[at.v[2]]) - a;
-      x = b.y * c.z - b.z * c.y;
-      y = b.z * c.x - b.x * c.z;
-      z = b.x * c.y - b.y * c.x;
-      scale = 1 / std::sqrt(x * x + y * y + z * z);
-    }
-    normal[3 * i] = static_cast<float>(x * scale);
-    normal[3 * i + 1] = static_cast<float>(y * scale);
-    normal[3 * i + 2] = static_cast<float>(z * scale);
   }
 };
 

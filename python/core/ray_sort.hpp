@@ -26,8 +26,9 @@ class RayKey {
     if (rays.origins.stride == 0) {
       direction_bits_ = std::clamp(digits / 3, 2u, 6u);
     } else {
-      direction_bits_ = 2;
-      origin_bits_ = std::clamp(digits / 3, 4u, 7u) - direction_bits_;
+      const unsigned bits = std::clamp(digits / 3, 4u, 7u);
+      direction_bits_ = bits / 2;
+      origin_bits_ = bits - direction_bits_;
     }
   }
   std::size_t keys() const { return std::size_t{1} << 3 * (origin_bits_ + direction_bits_); }
@@ -100,6 +101,31 @@ struct PlaceKeys {
     }
   }
 };
+// The first of two launches that place rays with one atomic operation each: the key of ray i, and
+// its rank among the rays of that key.
+struct RankRays {
+  RayKey key;
+  std::uint32_t* counts;
+  std::uint32_t *keys, *ranks;
+  SIMT_FN void operator()(std::size_t i) const {
+    const std::uint32_t k = key(i);
+    keys[i] = k;
+    // relaxed: the counts are read by a later launch.
+    ranks[i] = simt::atomic_ref<std::uint32_t>(counts[k]).fetch_add(1, simt::relaxed);
+  }
+};
+// The second moves the rays, and turns ranks into positions.
+struct MoveRays {
+  RayArrays rays;
+  const std::uint32_t *begins, *keys;
+  std::uint32_t* positions;
+  kdtree::Ray* to;
+  SIMT_FN void operator()(std::size_t i) const {
+    const std::uint32_t at = begins[keys[i]] + positions[i];
+    positions[i] = at;
+    to[at] = rays.ray(i);
+  }
+};
 struct PlaceRays {
   RayKey key;
   std::uint32_t* positions;
@@ -119,31 +145,69 @@ struct SortMemory {
   simt::Buffer<std::uint32_t> counts, sums;
 };
 
-// Writes the indices of `count` rays, fewer than 2^32, in such an order.
-template <class Launcher>
-void sort_rays(const Launcher& launcher, const RayArrays& rays, const Box& bounds,
-               std::size_t count, std::uint32_t* order, SortMemory& memory) {
-  const RayKey key(rays, bounds, count);
-  const std::size_t blocks =
-      (key.keys() + sort_detail::keys_per_block - 1) / sort_detail::keys_per_block;
-  simt::Buffer<std::uint32_t>&counts = memory.counts, &sums = memory.sums;
-  if (sums.size() < blocks) {
-    counts = {launcher.id(), blocks * sort_detail::keys_per_block};
-    sums = {launcher.id(), blocks};
+namespace sort_detail {
+
+inline std::size_t blocks_of(const RayKey& key) {
+  return (key.keys() + keys_per_block - 1) / keys_per_block;
+}
+
+inline void clear_counts(const simt::DeviceId& device, std::size_t blocks, SortMemory& memory) {
+  if (memory.sums.size() < blocks) {
+    memory.counts = {device, blocks * keys_per_block};
+    memory.sums = {device, blocks};
   }
-  counts.fill(0);
-  launcher.for_each(count, sort_detail::CountKeys{key, counts.data()});
-  launcher.for_each(blocks, sort_detail::SumBlock{counts.data(), sums.data()});
-  std::vector<std::uint32_t> begins = sums.download(0, blocks);
+  memory.counts.fill(0);
+}
+
+template <class Launcher>
+void place_keys(const Launcher& launcher, std::size_t blocks, SortMemory& memory) {
+  launcher.for_each(blocks, SumBlock{memory.counts.data(), memory.sums.data()});
+  std::vector<std::uint32_t> begins = memory.sums.download(0, blocks);
   std::uint32_t position = 0;
   for (std::uint32_t& begin : begins) {
     const std::uint32_t rays_of_block = begin;
     begin = position;
     position += rays_of_block;
   }
-  sums.upload(begins);
-  launcher.for_each(blocks, sort_detail::PlaceKeys{counts.data(), sums.data()});
-  launcher.for_each(count, sort_detail::PlaceRays{key, counts.data(), order});
+  memory.sums.upload(begins);
+  launcher.for_each(blocks, PlaceKeys{memory.counts.data(), memory.sums.data()});
+}
+
+}  // namespace sort_detail
+
+// Writes the indices of `count` rays, fewer than 2^32, in such an order.
+template <class Launcher>
+void sort_rays(const Launcher& launcher, const RayArrays& rays, const Box& bounds,
+               std::size_t count, std::uint32_t* order, SortMemory& memory) {
+  const RayKey key(rays, bounds, count);
+  const std::size_t blocks = sort_detail::blocks_of(key);
+  sort_detail::clear_counts(launcher.id(), blocks, memory);
+  launcher.for_each(count, sort_detail::CountKeys{key, memory.counts.data()});
+  sort_detail::place_keys(launcher, blocks, memory);
+  launcher.for_each(count, sort_detail::PlaceRays{key, memory.counts.data(), order});
+}
+
+// Rays that are moved: on a GPU it is faster to read and write them, and their hits, in the order
+// in which they are traced. Ray i of the caller is at positions[i].
+struct MovedRays {
+  static constexpr std::size_t bytes_per_ray =
+      sizeof(kdtree::Ray) + sizeof(kdtree::Hit) + 2 * sizeof(std::uint32_t);
+  kdtree::Ray* rays = nullptr;
+  kdtree::Hit* hits = nullptr;
+  std::uint32_t *positions = nullptr, *keys = nullptr;
+};
+
+// Fills `to` but for the hits.
+template <class Launcher>
+void move_rays(const Launcher& launcher, const RayArrays& rays, const Box& bounds,
+               std::size_t count, const MovedRays& to, SortMemory& memory) {
+  const RayKey key(rays, bounds, count);
+  const std::size_t blocks = sort_detail::blocks_of(key);
+  sort_detail::clear_counts(launcher.id(), blocks, memory);
+  launcher.for_each(count, sort_detail::RankRays{key, memory.counts.data(), to.keys, to.positions});
+  sort_detail::place_keys(launcher, blocks, memory);
+  launcher.for_each(
+      count, sort_detail::MoveRays{rays, memory.counts.data(), to.keys, to.positions, to.rays});
 }
 
 }  // namespace heapwood::python

@@ -103,6 +103,13 @@ void Staging::download(const ListArrays& to, std::size_t entries) const {
   fetch(to.uv, results_[2], 2);
 }
 
+MovedRays Staging::moved_rays(std::size_t count) {
+  auto* const rays = static_cast<kdtree::Ray*>(memory(moved_, count * MovedRays::bytes_per_ray));
+  auto* const hits = reinterpret_cast<kdtree::Hit*>(rays + count);
+  auto* const positions = reinterpret_cast<std::uint32_t*>(hits + count);
+  return {rays, hits, positions, positions + count};
+}
+
 std::int64_t* Staging::splits(const std::int64_t* from, std::size_t count) {
   auto* const to = static_cast<std::int64_t*>(memory(splits_, count * sizeof(std::int64_t)));
   simt::device_upload(device_, to, from, count * sizeof(std::int64_t));

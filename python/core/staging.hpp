@@ -35,6 +35,7 @@ class Staging {
   std::uint64_t* word() {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
+  MovedRays moved_rays(std::size_t count);
   SortMemory& sort_memory() { return sort_memory_; }
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
   const void* copy(const void* from, std::size_t bytes);  // of vertices
@@ -47,7 +48,7 @@ class Staging {
   Rows rows(simt::Memory& memory, const Rows& from, std::size_t count, std::size_t columns) const;
 
   simt::DeviceId device_;
-  simt::Memory rows_[4], results_[5], order_, counts_, splits_, word_;
+  simt::Memory rows_[4], results_[5], order_, counts_, splits_, word_, moved_;
   SortMemory sort_memory_;
 };
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
 constexpr double build_seconds = 3600;
+constexpr std::size_t order_bytes = sizeof(std::uint32_t);  // per ray
 // Rays between two chances to interrupt a query.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
@@ -202,6 +203,7 @@ void TracedMesh::fill_records() {
     records_ = simt::Memory(device, bytes + bytes / 8);
   }
   has_corner_records_ = false;
+  has_normals_ = false;
   stats_.reset();
   render::backend(device).fill_records(device, data(watertight_), records_.data());
 }
@@ -237,6 +239,17 @@ render::SceneData TracedMesh::corner_data() const {
   return scene;
 }
 
+const kdtree::Row* TracedMesh::unit_normals(const render::SceneData& scene) const {
+  const std::lock_guard lock(lazy_mutex_);
+  if (!has_normals_) {
+    const simt::DeviceId& device = options_.device.id;
+    if (normals_.size() == 0) normals_ = simt::Buffer<kdtree::Row>(device, scene.triangle_count);
+    queries(device).fill_normals(device, scene, normals_.data());
+    has_normals_ = true;
+  }
+  return normals_.data();
+}
+
 void TracedMesh::require_tree() const {
   if (!has_tree_)
     throw Error(Exit::failed, "scene: the last update() failed: update it again before a query");
@@ -265,11 +278,12 @@ void TracedMesh::update(const MeshArray& vertices) {
 }
 
 template <class F>
-void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, F f) const {
+void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes,
+                             std::size_t sort_bytes, F f) const {
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
   const bool staged = gpu && !query.on_gpu;
-  const std::size_t bytes = (staged ? Staging::ray_bytes(query.rays) + result_bytes : 0) +
-                            (query.sort ? sizeof(std::uint32_t) : 0);
+  const std::size_t bytes =
+      (staged ? Staging::ray_bytes(query.rays) + result_bytes : 0) + (query.sort ? sort_bytes : 0);
   // Resident rays of a GPU need no batches: a launch ends soon.
   std::size_t batch = gpu && query.on_gpu ? query.count : max_batch;
   if (bytes > 0) batch = std::min(batch, std::max<std::size_t>(options_.batch_bytes / bytes, 4096));
@@ -299,16 +313,29 @@ void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
   out.triangles = scene.triangles;
   RayQuery moved = query;
   moved.rays.mesh_origin = origin_;
+  const bool gpu = device.kind == simt::DeviceKind::cuda;
+  if (gpu && out.normal != nullptr) out.normals = unit_normals(scene);
   constexpr std::size_t max_result_bytes = 28;
-  for_batches(moved, max_result_bytes, [&](std::size_t first, std::size_t count, bool staged) {
-    RayJob job{moved.rays.from(first), nullptr, count};
-    const HitArrays wanted = out.from(first);
-    if (staged) job.rays = staging.upload(job.rays, count);
-    const HitArrays results = staged ? staging.results(wanted, count) : wanted;
-    job.order = sorted(query, job.rays, count, staging);
-    (any ? queries(device).find_any : queries(device).cast)(device, scene, job, results);
-    if (staged) staging.download(wanted, count);
-  });
+  const std::size_t sort_bytes = gpu ? MovedRays::bytes_per_ray : order_bytes;
+  for_batches(
+      moved, max_result_bytes, sort_bytes, [&](std::size_t first, std::size_t count, bool staged) {
+        RayJob job{moved.rays.from(first), nullptr, count};
+        const HitArrays wanted = out.from(first);
+        if (staged) job.rays = staging.upload(job.rays, count);
+        const HitArrays results = staged ? staging.results(wanted, count) : wanted;
+        if (gpu && query.sort && count > 1) {
+          const MovedRays by_key = staging.moved_rays(count);
+          queries(device).move_rays(device, job.rays, tree_.bounds, count, by_key,
+                                    staging.sort_memory());
+          render::backend(device).trace(device, scene, any, by_key.rays, by_key.hits, count,
+                                        {.seconds = 1e9, .what = "tracing rays"});
+          queries(device).put_hits(device, by_key, count, results);
+        } else {
+          job.order = sorted(query, job.rays, count, staging);
+          (any ? queries(device).find_any : queries(device).cast)(device, scene, job, results);
+        }
+        if (staged) staging.download(wanted, count);
+      });
 }
 
 void TracedMesh::cast(const RayQuery& query, HitArrays out) const { trace(false, query, out); }
@@ -323,14 +350,16 @@ void TracedMesh::count(const RayQuery& query, std::uint32_t* counts) const {
   Staging& staging = *lease;
   RayQuery moved = query;
   moved.rays.mesh_origin = origin_;
-  for_batches(moved, sizeof *counts, [&](std::size_t first, std::size_t count, bool staged) {
-    RayJob job{moved.rays.from(first), nullptr, count};
-    if (staged) job.rays = staging.upload(job.rays, count);
-    job.order = sorted(query, job.rays, count, staging);
-    std::uint32_t* const results = staged ? staging.counts(count) : counts + first;
-    queries(device).count(device, scene, job, results);
-    if (staged) simt::device_download(device, counts + first, results, count * sizeof *counts);
-  });
+  for_batches(moved, sizeof *counts, order_bytes,
+              [&](std::size_t first, std::size_t count, bool staged) {
+                RayJob job{moved.rays.from(first), nullptr, count};
+                if (staged) job.rays = staging.upload(job.rays, count);
+                job.order = sorted(query, job.rays, count, staging);
+                std::uint32_t* const results = staged ? staging.counts(count) : counts + first;
+                queries(device).count(device, scene, job, results);
+                if (staged)
+                  simt::device_download(device, counts + first, results, count * sizeof *counts);
+              });
 }
 
 void TracedMesh::list(
@@ -346,37 +375,41 @@ void TracedMesh::list(
   moved.rays.mesh_origin = origin_;
 
   std::vector<std::uint32_t> counts(query.count);
-  for_batches(moved, sizeof(std::uint32_t), [&](std::size_t first, std::size_t count, bool staged) {
-    RayJob job{moved.rays.from(first), nullptr, count};
-    if (staged) job.rays = staging.upload(job.rays, count);
-    job.order = sorted(query, job.rays, count, staging);
-    std::uint32_t* const results = staging.counts(count);
-    queries(device).count(device, scene, job, results);
-    simt::device_download(device, counts.data() + first, results, count * sizeof *results);
-  });
+  for_batches(moved, sizeof(std::uint32_t), order_bytes,
+              [&](std::size_t first, std::size_t count, bool staged) {
+                RayJob job{moved.rays.from(first), nullptr, count};
+                if (staged) job.rays = staging.upload(job.rays, count);
+                job.order = sorted(query, job.rays, count, staging);
+                std::uint32_t* const results = staging.counts(count);
+                queries(device).count(device, scene, job, results);
+                simt::device_download(device, counts.data() + first, results,
+                                      count * sizeof *results);
+              });
   std::vector<std::int64_t> splits(query.count + 1);
   for (std::size_t i = 0; i < query.count; ++i) splits[i + 1] = splits[i] + counts[i];
   const ListArrays out = allocate(splits);
   if (splits.back() == 0) return;
 
-  for_batches(moved, sizeof(std::int64_t), [&](std::size_t first, std::size_t count, bool staged) {
-    const std::int64_t begin = splits[first], entries = splits[first + count] - begin;
-    if (entries == 0) return;
-    RayJob job{moved.rays.from(first), nullptr, count};
-    if (staged) job.rays = staging.upload(job.rays, count);
-    job.order = sorted(query, job.rays, count, staging);
-    // Where this batch's entries begin in the results' arrays.
-    std::vector<std::int64_t> begins(
-        splits.begin() + static_cast<std::ptrdiff_t>(first),
-        splits.begin() + static_cast<std::ptrdiff_t>(first + count) + 1);
-    for (std::int64_t& at : begins) at -= begin;
-    const ListArrays wanted = out.from(static_cast<std::size_t>(begin));
-    const ListArrays results =
-        staged ? staging.list_results(static_cast<std::size_t>(entries)) : wanted;
-    queries(device).list(device, scene, job, staging.splits(begins.data(), begins.size()),
-                         static_cast<std::uint32_t>(first), results);
-    if (staged) staging.download(wanted, static_cast<std::size_t>(entries));
-  });
+  for_batches(moved, sizeof(std::int64_t), order_bytes,
+              [&](std::size_t first, std::size_t count, bool staged) {
+                const std::int64_t begin = splits[first], entries = splits[first + count] - begin;
+                if (entries == 0) return;
+                RayJob job{moved.rays.from(first), nullptr, count};
+                if (staged) job.rays = staging.upload(job.rays, count);
+                job.order = sorted(query, job.rays, count, staging);
+                // Where this batch's entries begin in the results' arrays.
+                std::vector<std::int64_t> begins(
+                    splits.begin() + static_cast<std::ptrdiff_t>(first),
+                    splits.begin() + static_cast<std::ptrdiff_t>(first + count) + 1);
+                for (std::int64_t& at : begins) at -= begin;
+                const ListArrays wanted = out.from(static_cast<std::size_t>(begin));
+                const ListArrays results =
+                    staged ? staging.list_results(static_cast<std::size_t>(entries)) : wanted;
+                queries(device).list(device, scene, job,
+                                     staging.splits(begins.data(), begins.size()),
+                                     static_cast<std::uint32_t>(first), results);
+                if (staged) staging.download(wanted, static_cast<std::size_t>(entries));
+              });
 }
 
 bool TracedMesh::watertight() const {
@@ -395,7 +428,7 @@ MeshStats TracedMesh::stats() const {
   stats.build_ms = build_ms_;
   stats.tree_bytes = (stats_->inner + stats_->leaves) * sizeof(kdtree::Node) +
                      stats_->refs * sizeof(std::uint32_t);
-  stats.record_bytes = records_.bytes() + corner_records_.bytes();
+  stats.record_bytes = records_.bytes() + corner_records_.bytes() + normals_.bytes();
   stats.mesh_bytes = mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
   stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
   return stats;

@@ -99,10 +99,12 @@ class TracedMesh {
   void require_tree() const;
   render::SceneData data(bool watertight) const;
   render::SceneData corner_data() const;
+  const kdtree::Row* unit_normals(const render::SceneData& scene) const;
   std::size_t first_pool() const;
   bool enlarge_pool();
   template <class F>
-  void for_batches(const RayQuery& query, std::size_t result_bytes, F f) const;
+  void for_batches(const RayQuery& query, std::size_t result_bytes, std::size_t sort_bytes,
+                   F f) const;
   const std::uint32_t* sorted(const RayQuery& query, const RayArrays& rays, std::size_t count,
                               Staging& staging) const;
   void trace(bool any, const RayQuery& query, HitArrays out) const;
@@ -122,6 +124,8 @@ class TracedMesh {
   mutable std::mutex lazy_mutex_;
   mutable simt::Memory corner_records_;  // for count() and list(), if records_ are others
   mutable bool has_corner_records_ = false;
+  mutable simt::Buffer<kdtree::Row> normals_;  // of the triangles, on a GPU
+  mutable bool has_normals_ = false;
   mutable std::optional<kdtree::TreeStats> stats_;
   mutable StagingPool staging_;
 };

@@ -8,6 +8,7 @@ used where it is; results for it are arrays of the same library.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,9 @@ def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -
         kind, index = array.__dlpack_device__()
         if int(kind) in _HOST_DEVICES:
             return _import_numpy(name, np.from_dlpack(array))
+        if stream is None and _library(array) == "torch":
+            # As what __dlpack__ would wait for, in less time.
+            stream = sys.modules["torch"].cuda.current_stream(int(index)).cuda_stream
         wanted = _LEGACY_DEFAULT_STREAM if stream is None else _NO_SYNCHRONIZATION
         capsule = array.__dlpack__(stream=wanted)
         return Imported(capsule, array, tuple(array.shape), int(index), stream)
@@ -65,8 +69,19 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
     return Imported(core, array, shape, gpu, stream if stream is not None else facts.get("stream"))
 
 
+def streams_of(*arrays: Imported | Output | None) -> list[int]:
+    """What a query waits for. The default stream, 0, is that of queries."""
+    return sorted({array.stream for array in arrays if array is not None and array.stream})
+
+
+def _library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
 class Output:
     """An array for results: `core` for the extension module, then `finish()` for the caller."""
+
+    stream: int | None = None  # to wait for
 
     def __init__(self, like: Imported, shape: tuple[int, ...], dtype: str) -> None:
         self._convert: Any = None
@@ -74,7 +89,7 @@ class Output:
             self._result = np.empty(shape, dtype)
             self.core: Any = self._result
             return
-        library = type(like.source).__module__.partition(".")[0]
+        library = _library(like.source)
         if library == "torch":
             torch = importlib.import_module("torch")
             # The bits of uint32, for which torch has few functions: -1 is INVALID_ID.
@@ -90,7 +105,11 @@ class Output:
                 self._convert = importlib.import_module("jax.dlpack").from_dlpack
             self.core = self._result
             return
-        self.core = import_array("out", self._result, None).core
+        self._import("out", None, 0)
+
+    def _import(self, name: str, stream: int | None, gpu_hint: int) -> None:
+        imported = import_array(name, self._result, stream, gpu_hint)
+        self.core, self.stream = imported.core, imported.stream
 
     def finish(self) -> Any:
         return self._convert(self._result) if self._convert else self._result
@@ -106,4 +125,4 @@ class GivenOutput(Output):
             raise TypeError(f"{name}: {type(array).__name__}: expected an array")
         self._result = array
         self._convert = None
-        self.core = import_array(name, array, stream, gpu_hint).core
+        self._import(name, stream, gpu_hint)

@@ -35,26 +35,26 @@ class Scene:
         allocator: str,
         prefer: str,
         batch_bytes: int,
-        stream: int | None,
+        streams: Sequence[int],
     ) -> None: ...
-    def update(self, vertices: Any, stream: int | None) -> None: ...
+    def update(self, vertices: Any, streams: Sequence[int]) -> None: ...
     def cast(
         self,
         rays: RayInput,
         sort: bool,
-        stream: int | None,
+        streams: Sequence[int],
         t_hit: Any | None,
         primitive_ids: Any | None,
         primitive_uvs: Any | None,
         primitive_normals: Any | None,
     ) -> None: ...
-    def find_any(self, rays: RayInput, sort: bool, stream: int | None, out: Any) -> None: ...
-    def count(self, rays: RayInput, sort: bool, stream: int | None, out: Any) -> None: ...
+    def find_any(self, rays: RayInput, sort: bool, streams: Sequence[int], out: Any) -> None: ...
+    def count(self, rays: RayInput, sort: bool, streams: Sequence[int], out: Any) -> None: ...
     def list(
         self,
         rays: RayInput,
         sort: bool,
-        stream: int | None,
+        streams: Sequence[int],
         allocate: Callable[[int], Sequence[Any]],
     ) -> Sequence[Any]: ...
     def render(

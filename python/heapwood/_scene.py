@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import GivenOutput, Imported, Output, import_array
+from ._arrays import GivenOutput, Imported, Output, import_array, streams_of
 
 # What a ray without a hit has as its primitive id.
 INVALID_ID = 0xFFFFFFFF
@@ -126,7 +126,7 @@ class Scene:
             allocator,
             prefer,
             batch_bytes,
-            _first(corners.stream, indices.stream),
+            streams_of(corners, indices),
         )
 
     @property
@@ -164,7 +164,7 @@ class Scene:
         If a vertex is not finite (SceneError) the scene stays as it is.
         """
         corners = import_array("vertices", vertices, stream, self._gpu)
-        self._core.update(corners.core, corners.stream)
+        self._core.update(corners.core, streams_of(corners))
 
     def cast_rays(
         self,
@@ -191,7 +191,7 @@ class Scene:
         A ray with a number that is not finite, without a direction, or with an empty interval has
         no hit.
         """
-        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         outputs: dict[str, Output | None] = {}
         for name, (dtype, more) in _FIELDS.items():
             if out is None:
@@ -201,9 +201,8 @@ class Scene:
                 outputs[name] = (
                     None if given is None else GivenOutput(name, given, stream, self._gpu)
                 )
-        self._core.cast(
-            input_, sort, first.stream, *(o.core if o else None for o in outputs.values())
-        )
+        streams += streams_of(*outputs.values())
+        self._core.cast(input_, sort, streams, *(o.core if o else None for o in outputs.values()))
         return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
 
     def test_occlusions(
@@ -218,9 +217,9 @@ class Scene:
         stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.find_any(input_, sort, first.stream, output.core)
+        self._core.find_any(input_, sort, streams + streams_of(output), output.core)
         return output.finish()
 
     def count_intersections(
@@ -238,9 +237,9 @@ class Scene:
 
         Always with the watertight test. A ray through an edge or a corner hits each triangle there.
         """
-        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "uint32", stream)
-        self._core.count(input_, sort, first.stream, output.core)
+        self._core.count(input_, sort, streams + streams_of(output), output.core)
         return output.finish()
 
     def list_intersections(
@@ -258,7 +257,7 @@ class Scene:
         The same hits as count_intersections() counts. Rays are numbered in the order of their
         array, whatever its shape.
         """
-        first, input_ = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         outputs: list[Output] = []
 
         def allocate(entries: int) -> list[Any]:
@@ -269,7 +268,9 @@ class Scene:
             outputs.append(Output(first, (entries, 2), "float32"))
             return [output.core for output in outputs]
 
-        self._core.list(input_, sort, first.stream, allocate)
+        # What the memory that allocate() returns was used for before.
+        streams += streams_of(Output(first, (0,), "int64"))
+        self._core.list(input_, sort, streams, allocate)
         return RayLists(*(output.finish() for output in outputs))
 
     def render(
@@ -309,7 +310,8 @@ class Scene:
 
     def _rays(
         self, rays: Any, directions: Any, t_min: Any, t_max: Any, stream: int | None
-    ) -> tuple[Imported, _core.RayInput]:
+    ) -> tuple[Imported, _core.RayInput, list[int]]:
+        """Rays or directions; the checked input; the streams to wait for."""
         if directions is None:
             first, second = import_array("rays", rays, stream, self._gpu), None
         else:
@@ -322,19 +324,19 @@ class Scene:
         input_ = _core.RayInput(
             second.core if second else first.core,
             first.core if second else None,
-            low,
-            high,
+            low.core if low else None,
+            high.core if high else None,
             all_low,
             all_high,
         )
-        return first, input_
+        return first, input_, streams_of(first, second, low, high)
 
-    def _end(self, name: str, value: Any, stream: int | None) -> tuple[Any, float]:
+    def _end(self, name: str, value: Any, stream: int | None) -> tuple[Imported | None, float]:
         if isinstance(value, (int, float, np.integer, np.floating)):
             if math.isnan(value):
                 raise ValueError(f"{name}: not a number")
             return None, float(value)
-        return import_array(name, value, stream, self._gpu).core, 0.0
+        return import_array(name, value, stream, self._gpu), 0.0
 
     def _output(
         self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
@@ -350,10 +352,6 @@ def load_mesh(source: str) -> tuple[np.ndarray, np.ndarray]:
     Returns vertices, (V, 3) float64 in the file's coordinates, and triangles, (T, 3) uint32.
     """
     return _core.load_mesh(source)
-
-
-def _first(*streams: int | None) -> int | None:
-    return next((stream for stream in streams if stream is not None), None)
 
 
 def _three(name: str, numbers: Sequence[float]) -> tuple[float, float, float]:
