@@ -74,8 +74,15 @@ class QueuePieces {
   SIMT_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks,
                                  const Chunks* chunks_copy, Thread& thread, std::uint32_t q,
                                  std::uint32_t n) const {
-    const FreeSlots::Wait answer = FreeSlots(chunks.word_at(q, Chunks::free_slots))
-                                       .wait(thread, n, slots(), chunks.exhausted_word());
+    const FreeSlots free_slots(chunks.word_at(q, Chunks::free_slots));
+    // A class that has all its pieces gets no more slots: waiting for one would take `patience`
+    // turns per free. relaxed: a class never loses pieces; one that is being added for a moment may
+    // be counted too early, and then a page goes into a list.
+    if (counts_ &&
+        chunks.word(q, Chunks::pieces).load(simt::relaxed) >= chunks.shape().max_pieces) {
+      return free_slots.try_wait(n);
+    }
+    const FreeSlots::Wait answer = free_slots.wait(thread, n, slots(), chunks.exhausted_word());
     return answer == FreeSlots::Wait::got ||
            (answer == FreeSlots::Wait::grow && add_piece(self, chunks_copy, thread, q, n));
   }
