@@ -260,8 +260,8 @@ class LiveLoop {
     link_.publish(std::move(event));
   }
 
-  // 16 frames/s of a moving scene, if builds leave time for that.
-  static constexpr double smooth_frame_seconds = 1.0 / 16, min_picture_seconds = 0.015;
+  // 20 frames/s of a moving scene, as many as the window has, if builds leave time for that.
+  static constexpr double smooth_frame_seconds = 1.0 / 20, min_picture_seconds = 0.015;
   static constexpr unsigned first_frames = 4, frames_per_walk = 8;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
 
