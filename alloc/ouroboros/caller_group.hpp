@@ -2,12 +2,12 @@
 // The lanes that act as one in a call of a queue of pages: all lanes of a warp if they call
 // together for the same class, or else each lane by itself.
 //
-// Smaller groups would be valid in the programming model, and pass on simulated warps. On sm_90
-// (CUDA 13.0) they fail where the lanes of a warp allocate and free at different times: several
-// groups of a warp are then inside the same collectives with different masks, a lane continues
-// without its group, and takes a ticket without a unit or waits for lanes that have left. The
-// queue's tickets and pages then disagree for good, and threads wait without end
-// (examples/particles.cpp on an H100). While a group of all lanes exists, the warp has no other.
+// Smaller groups would be valid in the programming model, and pass on simulated warps. On an H100
+// (CUDA 13.0) examples/particles.cpp, whose lanes allocate and free at different times, did not
+// end with them: a lane waited in a shuffle of its group whose other lanes had left it, threads
+// had tickets without units, and the queue's tickets and pages disagreed for good. The probable
+// cause is that several groups of a warp are inside the same collectives with different masks.
+// While a group of all lanes exists, the warp has no other.
 #pragma once
 
 #include "alloc/primitives/lane_group.hpp"
