@@ -14,10 +14,12 @@
 
 namespace heapwood::alloc::ouroboros {
 
+// `callers` is the result of thread.together() at the place of the call, which tells malloc from
+// free.
 template <class Thread>
-SIMT_INLINE LaneGroup<Thread> caller_group(const Thread& thread, const void* class_key) {
+SIMT_INLINE LaneGroup<Thread> caller_group(const Thread& thread, std::uint32_t callers,
+                                           const void* class_key) {
   constexpr std::uint32_t all = Thread::width == 32 ? ~0u : (1u << Thread::width) - 1;
-  const std::uint32_t callers = thread.together();
   std::uint32_t group = 1u << thread.lane();
   if (callers == all) {
     const std::uint32_t same_class = thread.together(class_key);
