@@ -67,7 +67,9 @@ class PageItems {
   // `self` is a copy of this object in device memory, for functions out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
-    const LaneGroup<Thread> group = caller_group(thread, chunks_.word_at(q, Chunks::units));
+    const std::uint32_t callers = thread.together();
+    const LaneGroup<Thread> group =
+        caller_group(thread, callers, chunks_.word_at(q, Chunks::units));
     const auto answer = static_cast<Units::Wait>(group.once([&] {
       const Units::Wait got =
           units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.exhausted_word());
@@ -82,7 +84,9 @@ class PageItems {
   SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c,
                               std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
-    const LaneGroup<Thread> group = caller_group(thread, chunks_.word_at(q, Chunks::units));
+    const std::uint32_t callers = thread.together();
+    const LaneGroup<Thread> group =
+        caller_group(thread, callers, chunks_.word_at(q, Chunks::units));
     const bool has_space = group.once([&] {
       return std::uint32_t{
           queue_.reserve_slots(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
