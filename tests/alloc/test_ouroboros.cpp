@@ -260,7 +260,9 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
     EXPECT_EQ(bytes_in(r.phases[2].regions, Region::State::used), 64u * j.slots);
     tables[slots > 32] = bytes_in(r.initial, Region::State::metadata);
   }
-  if constexpr (std::is_same_v<TypeParam, OuroborosPS>) EXPECT_GT(tables[1], 2 * tables[0]);
+  if constexpr (std::is_same_v<TypeParam, OuroborosPS>) {
+    EXPECT_GT(tables[1], 2 * tables[0]);
+  }
 }
 
 }  // namespace heapwood::alloc::test
