@@ -127,8 +127,9 @@ class CudaLanes {
     return __match_any_sync(active, reinterpret_cast<unsigned long long>(key)) >> first();
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
+  // Where groups with different lanes are converged, ptxas 13.0 emits one vote of all of them.
   SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
-    return __ballot_sync(lanes << first(), predicate) >> first();
+    return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }
   template <class T>
   SIMT_INLINE T shfl(std::uint32_t lanes, T value, unsigned source) const {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Groups of lanes (LaneGroup) that are in the same collectives at the same time, with first lanes
+// that poll for different times while the others wait for them. Every result of a collective is
+// compared with what the group's lanes must get.
+//   groups [ROUNDS]
+#include <heapwood/alloc/primitives/lane_group.hpp>
+#include <heapwood/simt/this_thread.hpp>
+
+#include <cstdlib>
+
+#include "tests/library/gpu/check.hpp"
+
+using heapwood::alloc::LaneGroup;
+using Thread = heapwood::simt::ThisThread;
+using heapwood_test::check;
+using heapwood_test::check_cuda;
+
+constexpr unsigned kinds = 5;
+
+struct Errors {
+  unsigned once, first_of, join, part;
+};
+
+// A number that depends on a thread, or a group, and a round.
+__device__ unsigned draw(unsigned a, unsigned b) {
+  unsigned x = a * 747796405u + b * 2891336453u + 12345u;
+  x = ((x >> (x >> 28) % 16) ^ x) * 277803737u;
+  return x >> 16 ^ x;
+}
+// Which of the lanes act together: all, halves, even and odd lanes, eight groups, drawn ones.
+__device__ unsigned key_of(unsigned kind, unsigned lane, unsigned warp, unsigned round) {
+  switch (kind) {
+    case 0:
+      return 0;
+    case 1:
+      return lane / 16;
+    case 2:
+      return lane % 2;
+    case 3:
+      return lane % 8;
+    default:
+      return draw(warp * 32 + lane, round) % 6;
+  }
+}
+// Polls a word of memory for a drawn time, as a first lane that waits for another thread.
+__device__ unsigned poll(const Thread& thread, const volatile unsigned* word, unsigned drawn) {
+  const long long end = clock64() + drawn % 4096;
+  unsigned turn = 0;
+  while (*word != ~0u && clock64() < end) thread.pause(turn++);
+  return drawn;
+}
+
+__global__ void collectives(unsigned kind, unsigned rounds, const volatile unsigned* word,
+                            Errors* errors) {
+  const Thread thread;
+  const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = thread.lane();
+  for (unsigned round = 0; round < rounds; ++round) {
+    // Some lanes are late, so that groups are parts of a warp.
+    if (kind == 4 && draw(warp * 32 + lane, round + 7) % 4 == 0) poll(thread, word, round * 977);
+    const unsigned key = key_of(kind, lane, warp, round);
+    LaneGroup<Thread> group(thread,
+                            thread.together(reinterpret_cast<const void*>(std::size_t{key + 1})));
+    for (unsigned turn = 0; turn < 3; ++turn) {
+      const unsigned lanes = group.lanes(), first = __ffs(static_cast<int>(lanes)) - 1;
+      const unsigned wanted = draw(warp * 32 + first, round * 3 + turn);
+      const unsigned got = group.once([&] { return poll(thread, word, wanted); });
+      if (got != wanted) atomicAdd(&errors->once, 1);
+      const unsigned last = 31 - __clz(static_cast<int>(lanes));
+      if (group.first_of(lane == last, lane, 99u) != last) atomicAdd(&errors->first_of, 1);
+      if (group.join(1u << lane) != lanes) atomicAdd(&errors->join, 1);
+      group.sync();
+      // The even ranks go on, as blocks that fit and those that do not.
+      const bool side = group.rank() % 2 == 0;
+      const unsigned rank = group.rank(), size = group.size();
+      group = group.part(side);
+      if (group.size() != (side ? size - size / 2 : size / 2) || group.rank() != rank / 2)
+        atomicAdd(&errors->part, 1);
+      if (!side) break;
+    }
+  }
+}
+
+int main(int count, char** arguments) {
+  const unsigned rounds = count > 1 ? static_cast<unsigned>(std::atoi(arguments[1])) : 200;
+  Errors* errors = nullptr;
+  unsigned* word = nullptr;
+  check_cuda(cudaMallocManaged(&errors, sizeof(Errors)));
+  check_cuda(cudaMallocManaged(&word, sizeof(unsigned)));
+  *word = 0;
+  for (unsigned kind = 0; kind < kinds; ++kind) {
+    *errors = {};
+    collectives<<<264, 256>>>(kind, rounds, word, errors);
+    check_cuda(cudaDeviceSynchronize());
+    std::printf("groups of kind %u: wrong results of once %u, first_of %u, join %u, part %u\n",
+                kind, errors->once, errors->first_of, errors->join, errors->part);
+    check(errors->once == 0 && errors->first_of == 0 && errors->join == 0 && errors->part == 0);
+  }
+  return heapwood_test::finish("groups");
+}
