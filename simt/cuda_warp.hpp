@@ -127,7 +127,8 @@ class CudaLanes {
     return __match_any_sync(active, reinterpret_cast<unsigned long long>(key)) >> first();
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
-  // Where groups with different lanes are converged, ptxas 13.0 emits one vote of all of them.
+  // For converged groups with different lanes ptxas 13.0 emits one vote over all of them. The same
+  // holds for reduce_or(), whose result then has bits of other groups, too.
   SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }

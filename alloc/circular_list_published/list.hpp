@@ -293,9 +293,8 @@ class List {
   //
   // No thread may get the rest while a link still leads past it. The chunk behind it could be
   // merged with it, and a walker that begins after the grace period would follow that link into
-  // user data.
-  // So the rest is busy until all links lead to it, and the offset comes last. The chunk at `end`
-  // cannot be merged with the block meanwhile, because the block is still the caller's.
+  // user data. So the rest is busy until all links lead to it, and the offset comes last. The chunk
+  // at `end` cannot be merged with the block meanwhile, because the block is still the caller's.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
                                  std::uint32_t units) const {

@@ -49,8 +49,8 @@ struct Pages {
   SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.place(a, (bit << word_shift) + w);
   }
-  // Pages of few blocks are those of larger blocks, whose slots hold most memory. They are as small
-  // as the class allows, and few slots have one.
+  // Most memory that slots hold is in pages of few blocks. These are as small as the class allows,
+  // whatever is wanted soon, and only some of the slots have one.
   static constexpr std::uint32_t few_blocks = 64;
   SIMT_INLINE bool has_few_blocks(BlockClass c) const {
     return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;

@@ -57,6 +57,8 @@ struct SharedPages : PageSlots {
 
  private:
   static constexpr unsigned max_polls = 24, max_rounds = 8;
+  // Slots of a multiprocessor that have pages of few blocks (docs/experiments.md).
+  static constexpr std::uint32_t slots_of_few_blocks = 4;
   // The position of an exhausted slot is reset above this, long before it can wrap: renew().
   static constexpr std::uint32_t max_position = 1u << 30;
 
@@ -137,7 +139,8 @@ struct SharedPages : PageSlots {
       const bool is_awaited = OpenPage(now).has_page() || OwnedBlocks(spare_seen).is_awaited();
       if (is_awaited && i % slots_per_multiprocessor == 0 && blocks < spread_lanes) {
         // The slot is in demand: from now on this request uses another one.
-        const std::uint32_t others = pages.has_few_blocks(c) ? 3 : slots_per_multiprocessor - 1;
+        const std::uint32_t others =
+            pages.has_few_blocks(c) ? slots_of_few_blocks - 1 : slots_per_multiprocessor - 1;
         i += 1 + thread.worker() % others;
         // acquire: as in allocate()
         return open_page(c, i).fetch_add(OpenPage::request(total), simt::acquire);

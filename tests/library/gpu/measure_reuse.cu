@@ -22,20 +22,25 @@ __device__ bool has_turn(bool one_lane, unsigned turn) {
   return !one_lane || threadIdx.x % 32 == turn;
 }
 
+// Allocates and stamps the first n blocks of thread i.
+__device__ void allocate_first(const MeasuredHandle& heap, unsigned long long** blocks, unsigned i,
+                               unsigned n, Sums* sums) {
+  for (unsigned k = 0; k < n; ++k) {
+    auto* const block = static_cast<unsigned long long*>(heap.malloc(bytes));
+    if (block == nullptr) {
+      atomicAdd(&sums->refused, 1ull);
+    } else {
+      block[0] = block[1] = std::uint64_t{i} * blocks_per_thread + k;
+    }
+    blocks[std::size_t{k} * threads + i] = block;
+  }
+}
 __global__ void allocate(MeasuredHandle heap, unsigned long long** blocks, bool one_lane,
                          Sums* sums) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   for (unsigned turn = 0; turn < (one_lane ? 32 : 1); ++turn) {
     if (i >= threads || !has_turn(one_lane, turn)) continue;
-    for (unsigned k = 0; k < blocks_per_thread; ++k) {
-      auto* const block = static_cast<unsigned long long*>(heap.malloc(bytes));
-      if (block == nullptr) {
-        atomicAdd(&sums->refused, 1ull);
-      } else {
-        block[0] = block[1] = std::uint64_t{i} * blocks_per_thread + k;
-      }
-      blocks[std::size_t{k} * threads + i] = block;
-    }
+    allocate_first(heap, blocks, i, blocks_per_thread, sums);
   }
 }
 __device__ void check_and_free(const MeasuredHandle& heap, unsigned long long* block,
@@ -62,15 +67,7 @@ __global__ void exchange(MeasuredHandle heap, unsigned long long** blocks, unsig
     check_and_free(heap, blocks[std::size_t{k} * threads + i],
                    std::uint64_t{i} * blocks_per_thread + k, sums);
   }
-  for (unsigned k = 0; k < n; ++k) {
-    auto* const block = static_cast<unsigned long long*>(heap.malloc(bytes));
-    if (block == nullptr) {
-      atomicAdd(&sums->refused, 1ull);
-    } else {
-      block[0] = block[1] = std::uint64_t{i} * blocks_per_thread + k;
-    }
-    blocks[std::size_t{k} * threads + i] = block;
-  }
+  allocate_first(heap, blocks, i, n, sums);
 }
 
 }  // namespace heapwood_test
