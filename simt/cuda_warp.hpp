@@ -119,12 +119,15 @@ class CudaLanes {
   }
 
   // All lanes of an active mask have read the same mask, so each of them reaches the *_sync
-  // operations that take it; those wait for lanes that diverge in between.
-  SIMT_INLINE std::uint32_t together() const { return (__activemask() & mask()) >> first(); }
+  // operations that take it; those wait for lanes that diverge in between. The calling lane's own
+  // bit is set again because ptxas 13.0 takes a mask that comes from activemask alone for uniform:
+  // on an H100, shuffles with such a mask did not wait for the first lane of a group and returned 0
+  // (tests/library/gpu/measure_reuse.cu: blocks allocated twice).
+  SIMT_INLINE std::uint32_t together() const { return with_own_lane(__activemask() & mask()); }
   SIMT_INLINE std::uint32_t together(const void* key) const {
     const unsigned active = __activemask() & mask();
-    if ((active & (active - 1)) == 0) return active >> first();  // a single lane
-    return __match_any_sync(active, reinterpret_cast<unsigned long long>(key)) >> first();
+    if ((active & (active - 1)) == 0) return with_own_lane(active);  // a single lane
+    return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
   // For converged groups with different lanes ptxas 13.0 emits one vote over all of them. The same
@@ -157,6 +160,9 @@ class CudaLanes {
 
  private:
   SIMT_INLINE unsigned first() const { return Position::lane() & ~(Width - 1); }
+  SIMT_INLINE std::uint32_t with_own_lane(unsigned lanes) const {
+    return (lanes | 1u << Position::lane()) >> first();
+  }
   SIMT_INLINE unsigned mask() const {
     return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first();
   }

@@ -15,9 +15,8 @@
 //     advance by one group per round trip to the L2 cache;
 //   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
 //     have their own slots, and do not contend for one word, while the pages are put;
-//   - the lanes of a warp that call together act as one (caller_group.hpp): one wait for all their
-//     units, one fetch_add for all their tickets, and they share the work of putting a chunk's
-//     pages.
+//   - lanes that call together act as one: one wait for all their units, one fetch_add for all
+//     their tickets, and they share the work of putting a chunk's pages.
 //
 // As published, a chunk stays with its class permanently.
 #pragma once
@@ -25,7 +24,6 @@
 #include <algorithm>
 
 #include "alloc/bulk/bulk_semaphore.hpp"
-#include "alloc/ouroboros/caller_group.hpp"
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/ouroboros/page_spill.hpp"
 #include "alloc/primitives/lane_group.hpp"
@@ -67,9 +65,7 @@ class PageItems {
   // `self` is a copy of this object in device memory, for functions out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
-    const std::uint32_t callers = thread.together();
-    const LaneGroup<Thread> group =
-        caller_group(thread, callers, chunks_.word_at(q, Chunks::units));
+    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const auto answer = static_cast<Units::Wait>(group.once([&] {
       const Units::Wait got =
           units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.exhausted_word());
@@ -84,9 +80,7 @@ class PageItems {
   SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c,
                               std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
-    const std::uint32_t callers = thread.together();
-    const LaneGroup<Thread> group =
-        caller_group(thread, callers, chunks_.word_at(q, Chunks::units));
+    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const bool has_space = group.once([&] {
       return std::uint32_t{
           queue_.reserve_slots(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};

@@ -62,9 +62,14 @@ __global__ void collectives(unsigned kind, unsigned rounds, const volatile unsig
                             thread.together(reinterpret_cast<const void*>(std::size_t{key + 1})));
     for (unsigned turn = 0; turn < 3; ++turn) {
       const unsigned lanes = group.lanes(), first = __ffs(static_cast<int>(lanes)) - 1;
-      const unsigned wanted = draw(warp * 32 + first, round * 3 + turn);
-      const unsigned got = group.once([&] { return poll(thread, word, wanted); });
-      if (got != wanted) atomicAdd(&errors->once, 1);
+      // The lanes of a group may be in different rounds.
+      const unsigned wanted = draw(warp * 32 + first, lanes);
+      const auto wanted64 = std::uint64_t{wanted} << 32 | lanes;
+      const std::uint64_t got = group.once([&] {
+        poll(thread, word, wanted);
+        return wanted64;
+      });
+      if (got != wanted64) atomicAdd(&errors->once, 1);
       const unsigned last = 31 - __clz(static_cast<int>(lanes));
       if (group.first_of(lane == last, lane, 99u) != last) atomicAdd(&errors->first_of, 1);
       if (group.join(1u << lane) != lanes) atomicAdd(&errors->join, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Blocks of one size that are allocated again after far more of them have been freed than an
-// allocator's queue of free blocks may hold (Ouroboros-P-S: 32,768 in this pool):
+// allocator's queue of free blocks may hold (Ouroboros-P-S: 65,536 in this pool):
 //   measure_reuse [ROUNDS]
 // all lanes: a warp's threads allocate together; one lane: each block is requested by one thread at
 // a time, so nothing is shared among the lanes of a warp. mixed: threads free and allocate in one
@@ -81,7 +81,7 @@ int main(int count, char** arguments) {
   require_cuda(cudaMalloc(&blocks, sizeof(void*) * threads * blocks_per_thread), "memory");
   require_cuda(cudaMallocManaged(&sums, sizeof(Sums)), "memory");
   for (const bool one_lane : {false, true}) {
-    MeasuredHeap heap(std::size_t{64} << 20);
+    MeasuredHeap heap(std::size_t{128} << 20);
     *sums = {};
     std::printf("%-14s %s, ms: malloc/free", Measured::traits.label,
                 one_lane ? "one lane " : "all lanes");
