@@ -201,7 +201,7 @@ def _(results):
 def _(results):
     tables = {}
     for allocator in PAGES:
-        for row in results.rows("regeff-3a", allocator):
+        for row in results.rows("regeff-3a", allocator, blocks=120):
             found = row.get("memory", {}).get("peak", {}).get("metadata_bytes")
             if found:
                 tables.setdefault(allocator, []).append(found)

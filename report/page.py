@@ -133,7 +133,8 @@ def verdicts_markdown(results):
     verdicts = verdicts_in_order(results)
     counts = collections.Counter(v.verdict for v in verdicts)
     lines = [
-        f"{results.device_text()}, version {results.content['runs'][-1]['git']['sha']}, {len(results.cases)} cases: "
+        f"{results.device_text()}, version {results.content['runs'][-1]['git']['sha']}, {len(results.cases)} cases in"
+        f" {sum(case['seconds'] for case in results.cases.values()) / 60:.0f} minutes: "
         + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
         + ".",
         *([""] if (said := stale_text(results)) else []),

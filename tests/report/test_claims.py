@@ -215,3 +215,16 @@ class Claims(unittest.TestCase):
         made.items["regeff-large"]["cases"].append("another payload")
         one = judge(BY_ID["ad-halloc-large"], made)
         self.assertEqual((one.verdict, one.evidence), (OPEN, "2 of 3 cases are measured"))
+
+    def test_figures_over_two_grids_are_judged_by_120_blocks(self):
+        def made(*unmeasured):
+            rows = [row("cmalloc-published", memory={}, settings={"blocks": 120})]
+            one = results({"regeff-3a": [("ad payload=4 blocks=120 runs=5", {}, rows)]})
+            one.items["regeff-3a"]["cases"] += unmeasured
+            return one
+
+        self.assertIsNone(made("ad payload=4 blocks=2112 runs=5").incomplete("regeff-3a"))
+        self.assertEqual(
+            made("ad payload=8 blocks=120 runs=5").incomplete("regeff-3a"),
+            "1 of 2 cases are measured",
+        )

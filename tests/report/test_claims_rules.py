@@ -420,7 +420,11 @@ class Ouroboros(Rules):
     def test_memory_of_queues(self):
         def made(virtual):
             rows = [
-                row(a, memory={"peak": {"metadata_bytes": 100 if a == PAGES[0] else virtual}})
+                row(
+                    a,
+                    memory={"peak": {"metadata_bytes": 100 if a == PAGES[0] else virtual}},
+                    settings={"blocks": 120},
+                )
                 for a in PAGES
             ]
             return cases("regeff-3a", ({}, rows))

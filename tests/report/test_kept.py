@@ -12,6 +12,7 @@ import unittest
 from report import page
 from report.results import Results, ResultsError, keep, newest_kept, read
 from report.sources import (
+    ROOT,
     changed_allocators,
     code_of,
     hashes,
@@ -187,6 +188,22 @@ class Warnings(Tree):
         self.assertNotIn('id="here-regeff-3a"', text)  # not measured on this machine
         self.assertIn("Measured on CPU threads", text[text.index('id="here"') :])
         self.assertNotIn("Measured on CPU threads", text[: text.index('id="here"')])
+
+    def test_the_document_has_the_verdicts_of_the_kept_run(self):
+        kept = newest_kept(ROOT / "docs/results")
+        if kept is None:
+            self.skipTest("no run of a GPU is kept")
+        document = (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")
+        written = document.split("<!-- verdicts:begin -->")[1].split("<!-- verdicts:end -->")[0]
+
+        def table(text):
+            return [line for line in text.splitlines() if line.startswith("|")]
+
+        self.assertEqual(
+            table(written),
+            table(page.verdicts_markdown(Results(kept))),
+            "write them: RESULTS=docs/results/FILE scripts/report.sh verdicts",
+        )
 
     def test_damaged_files_are_reported(self):
         path = self.root / "x-reproduce.json.gz"
