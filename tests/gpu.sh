@@ -6,7 +6,7 @@
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and
 #      pictures), every request of a build refused in turn, and the library in kernels;
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
-#      scenes and the given files;
+#      scenes and the given files, and a picture twice;
 #   3. heapwood stress with verification of contents, heapwood graph with its checks, a recorded
 #      program replayed, and moving scenes;
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
@@ -65,6 +65,13 @@ same_tree_in_little() { # SCENE
   echo "in little memory $tight, in ample $ample"
   [ -n "$tight" ] && [ "$tight" = "$ample" ]
 }
+same_picture() { # SCENE
+  local i
+  for i in 1 2; do
+    "$bin/heapwood" render "$1" --device "$device" --mode path --spp 1 --size 640x480 -o "$logs/picture$i.png" || return
+  done
+  cmp "$logs/picture1.png" "$logs/picture2.png"
+}
 replayed() { # COMMAND ARGUMENTS...
   local trace=$logs/$1.trace
   "$bin/heapwood" "$@" --device "$device" --record-trace "$trace" &&
@@ -116,7 +123,7 @@ sanitize_builtin() {
   done
   return 1
 }
-export -f same_tree same_tree_in_little tree_hash replayed sanitize sanitize_allocator sanitize_builtin stops_in_time in_time
+export -f same_tree same_tree_in_little same_picture tree_hash replayed sanitize sanitize_allocator sanitize_builtin stops_in_time in_time
 export bin device logs
 
 one "devices" 30 "$bin/heapwood" list devices
@@ -159,6 +166,7 @@ for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
   check "tree in little memory $(basename "$scene")" 120 bash -c 'same_tree_in_little "$1"' _ "$scene"
 done
+check "picture atrium:100k" 60 bash -c 'same_picture "$1"' _ atrium:100k
 # Small pools, which a walk reads quickly, because the programs share the GPU.
 for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 10K" \
   "alloc --large builtin --requests 1K --payload 64K --allocators scatter,halloc,xmalloc,awmalloc-safe"; do
