@@ -236,6 +236,7 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
   bool is_mixed = false;
   std::set<std::string> drivers;
   std::vector<const ResultsFile*> files;
+  files.reserve(shards.size() + 1);
   for (const ResultsFile& file : shards) files.push_back(&file);
   if (earlier) files.push_back(&*earlier);
   for (const ResultsFile* file : files) {

@@ -16,6 +16,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
                            const std::vector<ResultsFile>& parts) {
   Merged merged;
   std::vector<const ResultsFile*> files;
+  files.reserve(parts.size() + 1);
   for (const ResultsFile& part : parts) files.push_back(&part);
   if (earlier) files.push_back(&*earlier);
   Json runs = Json::array();
