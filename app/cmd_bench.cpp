@@ -163,12 +163,14 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   bench::BenchResult result;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   std::size_t better = 0;            // earlier results that stay in the file
+  std::size_t remaining = options.scenes.size();
   {
     bench::Progress progress;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
     events.scene_done = [&](const bench::BenchResult& so_far) {
+      --remaining;
       if (!file) return;
       const bench::LackOfMemoryEnds end;
       // Reused results of scenes that follow stay in the file.
@@ -184,6 +186,8 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       try {
         bench::Json report = bench_report(argv, job.device, so_far.results, others);
         bench::add_shard(report, shard);
+        // For merge, if the process is killed before the next scene is measured.
+        if (remaining > 0) report["remaining_scenes"] = remaining;
         better = bench::keep_better(report, earlier.remeasured);
         file->write(bench::json_text(report));
         write_error.reset();

@@ -4,138 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
+#include "bench/merge_checks.hpp"
+#include "bench/merge_reproductions.hpp"
 #include "bench/program/out_of_memory.hpp"
 #include "bench/reproduce/results.hpp"
 #include "bench/results/json_file.hpp"
-#include "bench/shard.hpp"
-#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
 namespace {
-
-[[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why) {
-  throw Error(Exit::usage, fmt::format("{}: {}", file.path, why));
-}
-
-std::string sorted_text(const Json& json) {
-  return nlohmann::json(json).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
-// read_results() has checked the types.
-Shard shard_of_json(const Json& shard) { return {shard.at("number"), shard.at("count")}; }
-
-Shard shard_in(const ResultsFile& file) {
-  const auto at = file.json.find("shard");
-  return at == file.json.end() ? Shard{} : shard_of_json(*at);
-}
-
-// The command line without what differs between shards of one command.
-std::vector<std::string> command_of(const Json& json) {
-  std::vector<std::string> words;
-  const auto argv = json.find("argv");
-  if (argv == json.end() || !argv->is_array()) return words;
-  for (std::size_t i = 1; i < argv->size(); ++i) {
-    const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
-    bool skipped = word == "--resume" || word == "--wait-for-gpu";
-    for (const char* option :
-         {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
-      if (word == option) ++i;
-      skipped |= word == option || word.starts_with(std::string(option) + "=");
-    }
-    if (!skipped) words.push_back(word);
-  }
-  return words;
-}
-
-std::string list_text(const std::set<std::string>& values) {
-  return scenes::printable(fmt::format("{}", fmt::join(values, ", ")), 200);
-}
-
-// Throws if both files have such values and one of these is another one.
-void check_recorded(const ResultsFile& first, const ResultsFile& file, const char* key,
-                    const char* name, const char* option) {
-  const std::set<std::string> one = first.recorded(key), other = file.recorded(key);
-  if (one.empty() || other.empty() || (one == other && one.size() == 1)) return;
-  refuse_file(file, fmt::format("measured with {} {}, but {} with {}; merge them {}", name,
-                                list_text(other), first.path, list_text(one), option));
-}
-
-std::string commit_of(const Json& json) {
-  const auto git = json.find("git");
-  return git == json.end() ? "" : sorted_text(*git);
-}
-
-// Of a reproduction: of all its runs.
-std::set<std::string> commits_of(const ResultsFile& file) {
-  std::set<std::string> commits;
-  if (file.schema != reproduce_schema) return {commit_of(file.json)};
-  const auto runs = file.json.find("runs");
-  if (runs != file.json.end() && runs->is_array()) {
-    for (const Json& run : *runs) commits.insert(commit_of(run));
-  }
-  return commits;
-}
-
-// The options that change the figures of a reproduction's cases, of each of its runs. Its items and
-// their part of the cases may differ: parts of several command lines are one reproduction.
-std::set<std::string> reproduction_settings(const ResultsFile& file) {
-  std::set<std::string> settings;
-  const auto runs = file.json.find("runs");
-  if (runs == file.json.end() || !runs->is_array()) return settings;
-  for (const Json& run : *runs) {
-    const std::vector<std::string> words = command_of(run);
-    std::map<std::string, std::string> values;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      for (const std::string option : {"--allocators", "--seconds"}) {
-        if (words[i] == option && i + 1 < words.size()) values[option] = words[i + 1];
-        if (words[i].starts_with(option + "=")) values[option] = words[i].substr(option.size() + 1);
-      }
-    }
-    settings.insert(fmt::format("{} {}", values["--allocators"], values["--seconds"]));
-  }
-  return settings;
-}
-
-void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed,
-                      bool same_gpu) {
-  if (file.schema != first.schema)
-    refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
-                                  file.schema, first.path, first.schema));
-  const bool is_reproduction = file.schema == reproduce_schema;
-  if (is_reproduction && text_at(file.json, "scale") != text_at(first.json, "scale"))
-    refuse_file(file, fmt::format("scale '{}', but {} has '{}'; merge parts of one scale",
-                                  scenes::printable(text_at(file.json, "scale")), first.path,
-                                  scenes::printable(text_at(first.json, "scale"))));
-  if (!same(file.device(), first.device()) && (!allow_mixed || is_reproduction))
-    refuse_file(file, fmt::format("measured on {}, but {} on {}; {}", file.device_text(),
-                                  first.path, first.device_text(),
-                                  is_reproduction ? "merge parts of one device"
-                                                  : "merge them with --allow-mixed"));
-  if (same_gpu) check_recorded(first, file, "uuid_hash", "GPU", "without --same-gpu");
-  if (allow_mixed) return;
-  check_recorded(first, file, "driver_version", "driver", "with --allow-mixed");
-  std::set<std::string> commits = commits_of(first);
-  commits.merge(commits_of(file));
-  if (commits.size() > 1)
-    refuse_file(file,
-                fmt::format("measured with another commit or state of the sources ({}) than {} "
-                            "({}); merge them with --allow-mixed",
-                            file.version_text(), first.path, first.version_text()));
-  std::set<std::string> settings = reproduction_settings(first);
-  settings.merge(reproduction_settings(file));
-  if (is_reproduction && settings.size() > 1)
-    refuse_file(file, fmt::format("measured with other --allocators or --seconds than {}; merge "
-                                  "them with --allow-mixed",
-                                  first.path));
-  if (command_of(file.json) != command_of(first.json))
-    refuse_file(file,
-                fmt::format("another command line than that of {}; merge them with --allow-mixed",
-                            first.path));
-}
 
 // Shards by number, then files without one by path; a file given twice counts once.
 void order_shards(std::vector<ResultsFile>& shards) {
@@ -183,11 +64,14 @@ std::size_t shard_count(const std::vector<ResultsFile>& files) {
   return count;
 }
 
+// In the file of a `bench` that was killed before its last scene: how many it has not measured.
+constexpr const char* remaining_scenes = "remaining_scenes";
+
 // The record of a file in the merged one.
 Json shard_record(const ResultsFile& file) {
   Json record;
   add_shard(record, shard_in(file));
-  for (const char* key : {"argv", "version", "git", "device", "device_record"}) {
+  for (const char* key : {"argv", "version", "git", "device", "device_record", remaining_scenes}) {
     if (file.json.contains(key)) record[key] = file.json[key];
   }
   return record;
@@ -198,12 +82,6 @@ struct MergedResult {
   std::string path;
   Json json;
 };
-
-// Results of `trace` have no status.
-bool is_ok(const Json& result) {
-  const std::string status = text_at(result, "status");
-  return status == "ok" || status.empty();
-}
 
 // The number of the shard that a result is from; 0 if it is from a whole file.
 std::size_t tag_of(const Json& result) {
@@ -272,16 +150,22 @@ class ResultMerger {
 std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
                                 const std::vector<ResultsFile>& shards) {
   std::vector<Json> records;
-  std::set<std::string> known;
+  std::map<std::string, std::size_t> known;  // places in `records`
   const auto key = [](const Json& record) {
     if (record.contains("shard"))
       return sorted_text(Json{record["shard"], record.value("device", Json())});
     Json without = record;
-    without.erase("device_record");
+    for (const char* changing : {"device_record", remaining_scenes}) without.erase(changing);
+    without["argv"] = command_of(record);
     return sorted_text(without);
   };
   const auto add = [&](const Json& record) {
-    if (known.insert(key(record)).second) records.push_back(record);
+    const auto [place, is_new] = known.emplace(key(record), records.size());
+    if (is_new) {
+      records.push_back(record);
+    } else if (!record.contains(remaining_scenes)) {
+      records[place->second].erase(remaining_scenes);  // one of them has all scenes
+    }
   };
   const auto add_all = [&](const ResultsFile& file) {
     const auto list = file.json.find("shards");
@@ -291,9 +175,7 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     return list != file.json.end();
   };
   for (const ResultsFile& file : shards) {
-    if (add_all(file)) continue;
-    records.push_back(shard_record(file));
-    known.insert(key(records.back()));
+    if (!add_all(file)) add(shard_record(file));
   }
   if (earlier) add_all(*earlier);
   const auto number = [](const Json& record) {
@@ -309,7 +191,8 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
                    const std::vector<ResultsFile>& shards, std::size_t count, bool mixed) {
   Merged merged;
   merged.json = shards.front().json;
-  for (const char* key : {"shard", "shards", "device_record"}) merged.json.erase(key);
+  for (const char* key : {"shard", "shards", "device_record", remaining_scenes})
+    merged.json.erase(key);
   if (count > 0) merged.json.erase("choice");  // of replay: among a shard's allocators
   merged.json["argv"] = Json::array({"heapwood"});
   for (const std::string& word : command_of(shards.front().json))
@@ -323,6 +206,17 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
     if (!present.contains(number))
       merged.missing.push_back(fmt::format("shard {} of {}", number, count));
   }
+  for (const Json& record : records) {
+    const auto remaining = record.find(remaining_scenes);
+    if (remaining == record.end() || !remaining->is_number_integer()) continue;
+    const auto scenes = remaining->get<std::int64_t>();
+    std::string text = fmt::format("{} scene{}", scenes, scenes == 1 ? "" : "s");
+    if (record.contains("shard")) {
+      const Shard shard = shard_of_json(record["shard"]);
+      text += fmt::format(" of shard {} of {}", shard.number, shard.count);
+    }
+    merged.missing.push_back(std::move(text));
+  }
   merged.json["shards"] = records;
   ResultMerger results(mixed);
   for (const ResultsFile& file : shards) results.add(file);
@@ -330,80 +224,6 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
   merged.json["results"] = results.list();
   merged.results = merged.json["results"].size();
   for (const Json& result : merged.json["results"]) merged.failed += !is_ok(result);
-  return merged;
-}
-
-Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
-                           const std::vector<ResultsFile>& parts) {
-  Merged merged;
-  std::vector<const ResultsFile*> files;
-  for (const ResultsFile& part : parts) files.push_back(&part);
-  if (earlier) files.push_back(&*earlier);
-  Json runs = Json::array();
-  std::map<std::string, std::size_t> run_of;  // its place in `runs`
-  std::map<std::string, std::pair<Json, const ResultsFile*>> cases;
-  std::vector<std::string> item_order, case_order;
-  std::map<std::string, Json> items;
-  for (const ResultsFile* file : files) {
-    const Json empty = Json::array();
-    const Json own_runs = file->json.value("runs", empty);
-    for (Json one : file->json.at("cases")) {
-      if (const Json run = one.value("run", Json());
-          run.is_number_unsigned() && run < own_runs.size()) {
-        const Json& own = own_runs.at(run.get<std::size_t>());
-        // A later file of the same part has a later state of the GPU.
-        Json without = own;
-        without.erase("device_record");
-        const auto [place, is_new] = run_of.emplace(sorted_text(without), runs.size());
-        if (is_new) runs.push_back(own);
-        one["run"] = place->second;
-      }
-      const std::string key = text_at(one, "key");
-      const auto [known, is_new] = cases.emplace(key, std::pair(one, file));
-      if (is_new) case_order.push_back(key);
-      if (!is_new && (!earlier || file != &*earlier) && !same(known->second.first, one))
-        refuse_file(*file,
-                    fmt::format("has another result of a case that is in {}, too; name one of "
-                                "them",
-                                known->second.second->path));
-    }
-    for (const Json& item : file->json.value("items", empty)) {
-      const std::string id = text_at(item, "id");
-      const auto [known, is_new] = items.emplace(id, item);
-      if (is_new) {
-        item_order.push_back(id);
-        continue;
-      }
-      Json& keys = known->second["cases"];
-      for (const Json& key : item.value("cases", empty)) {
-        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-      }
-    }
-  }
-  merged.json = parts.front().json;
-  merged.json["runs"] = std::move(runs);
-  merged.json["items"] = merged.json["cases"] = Json::array();
-  std::set<std::string> planned, added;
-  const auto add_case = [&](const std::string& key) {
-    const auto found = cases.find(key);
-    if (found == cases.end() || !added.insert(key).second) return;
-    merged.json["cases"].push_back(found->second.first);
-    for (const Json& result : found->second.first.at("results")) merged.failed += !is_ok(result);
-  };
-  for (const std::string& id : item_order) {
-    merged.json["items"].push_back(items[id]);
-    for (const Json& key : items[id].value("cases", Json::array())) {
-      if (!key.is_string()) continue;
-      planned.insert(key);
-      add_case(key);
-    }
-  }
-  std::sort(case_order.begin(), case_order.end());
-  for (const std::string& key : case_order) add_case(key);
-  merged.results = added.size();
-  std::size_t missing = 0;
-  for (const std::string& key : planned) missing += !added.contains(key);
-  if (missing > 0) merged.missing.push_back(fmt::format("{} of {} cases", missing, planned.size()));
   return merged;
 }
 
@@ -416,6 +236,7 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
   bool is_mixed = false;
   std::set<std::string> drivers;
   std::vector<const ResultsFile*> files;
+  files.reserve(shards.size() + 1);
   for (const ResultsFile& file : shards) files.push_back(&file);
   if (earlier) files.push_back(&*earlier);
   for (const ResultsFile* file : files) {

@@ -21,7 +21,8 @@ class Scene {
  public:
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
   // the scene, the tree need not. A coarse mesh is traced with the watertight test, whether asked
-  // for or not. Throws Error if memory is exhausted.
+  // for or not. Equal trees give equal hits on a device, whatever the order of the refs in their
+  // leaves. Throws Error if memory is exhausted.
   // `appearance`, if any, belongs to the mesh and need not outlive the scene; without it all
   // pictures are in clay.
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,

@@ -21,6 +21,14 @@ jobs() {
   echo $(( memory < 1 ? 1 : memory < cores ? memory : cores ))
 }
 
+# with_fixed_addresses COMMAND...: runs tests of a sanitizer. GCC's do not support the randomized
+# address layout of newer kernels; where it cannot be turned off, the command runs with it.
+with_fixed_addresses() {
+  local plain=(setarch "$(uname -m)" --addr-no-randomize)
+  "${plain[@]}" true 2> /dev/null || plain=()
+  "${plain[@]}" "$@"
+}
+
 # Exports CUDACXX: the first nvcc that supports C++20. A fetched nvcc precedes an installed one: it
 # was fetched because the installed one was unusable.
 find_nvcc() {

@@ -23,9 +23,6 @@ done
 (( ${#presets[@]} )) || presets=(asan tsan)
 scripts/setup.sh build faults
 
-# GCC's sanitizers do not support the randomized address layout of newer kernels.
-plain=(setarch "$(uname -m)" --addr-no-randomize)
-"${plain[@]}" true 2> /dev/null || plain=()
 status=0
 for preset in "${presets[@]}"; do
   folder=build/$preset-all
@@ -33,7 +30,7 @@ for preset in "${presets[@]}"; do
     -DHEAPWOOD_VIEWER_MODE=off > /dev/null
   cmake --build "$folder" --parallel "$(jobs)"
   echo "=== $preset"
-  "${plain[@]}" ctest --test-dir "$folder" --parallel "$(jobs)" --output-on-failure \
+  with_fixed_addresses ctest --test-dir "$folder" --parallel "$(jobs)" --output-on-failure \
     "${options[@]}" || status=1
 done
 exit $status

@@ -294,6 +294,15 @@ def test_meshes_on_the_gpu(torch):
 DELAY_CYCLES = 80_000_000
 
 
+def cast_filled(scene, resident, fill, stream, number, given) -> hw.RayHits:
+    """Casts rays that fill() writes on a stream: the library's current one, or given by number."""
+    with stream:
+        fill()
+        if not given:
+            return scene.cast_rays(resident)
+    return scene.cast_rays(resident, stream=number)
+
+
 @pytest.mark.parametrize("given", [False, True])
 def test_a_query_waits_for_the_stream_of_its_rays(torch, scenes, given):
     gpu, cpu = scenes
@@ -302,13 +311,13 @@ def test_a_query_waits_for_the_stream_of_its_rays(torch, scenes, given):
     resident = torch.zeros_like(source)
     torch.cuda.synchronize()
     side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
+
+    def fill() -> None:
         torch.cuda._sleep(DELAY_CYCLES)
         resident.copy_(source)
-        if not given:
-            hits = gpu.cast_rays(resident)
-    if given:
-        hits = gpu.cast_rays(resident, stream=side.cuda_stream)
+
+    stream = torch.cuda.stream(side)
+    hits = cast_filled(gpu, resident, fill, stream, side.cuda_stream, given)
     assert_same_hits(hits, cpu.cast_rays(rays))
 
 
@@ -408,13 +417,12 @@ def test_a_query_waits_for_a_stream_of_cupy(cupy, scenes, given):
     delay((1,), (1,), (1000,))
     cupy.cuda.Device().synchronize()
     side = cupy.cuda.Stream(non_blocking=True)
-    with side:
+
+    def fill() -> None:
         delay((1,), (1,), (DELAY_CYCLES,))
         resident[...] = source
-        if not given:
-            hits = gpu.cast_rays(resident)
-    if given:
-        hits = gpu.cast_rays(resident, stream=side.ptr)
+
+    hits = cast_filled(gpu, resident, fill, side, side.ptr, given)
     assert_same_hits(hits, cpu.cast_rays(rays))
 
 

@@ -33,6 +33,20 @@ class Sweeps : public Executable {
   }
 };
 
+// The file of a bench that ended early says so, as that of one that was killed.
+TEST_F(Sweeps, ScenesThatAreLeft) {
+  write("bad.obj", "f 1 2 3\n");
+  std::vector<std::string> words{"bench",  "statue:1k", path("bad.obj"), "statue:2k",
+                                 "--runs", "1",         "--device",      "cpu",
+                                 "--json", path("1"),   "--allocators",  "atomic"};
+  EXPECT_EQ(run(words).exit, 3);
+  expect_error({"merge", "--strict", path("all"), path("1")}, 1, {"missing: 1 scene;"});
+  write("bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  words.push_back("--resume");
+  ASSERT_EQ(run(words).exit, 0);
+  EXPECT_EQ(run({"merge", "--strict", path("all"), path("1")}).exit, 0);
+}
+
 TEST_F(Sweeps, ShardsAreMergedAndCompared) {
   ASSERT_EQ(run(stress("1", {"--shard", "1/2"})).exit, 0);
   ASSERT_EQ(run(stress("2", {"--shard", "2/2"})).exit, 0);

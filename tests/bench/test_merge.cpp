@@ -120,6 +120,28 @@ TEST(MergeResults, NothingIsLost) {
   EXPECT_EQ(again.json["results"][0]["runs_ms"], Json({7, 8}));
 }
 
+// `bench` writes its file after each scene and says how many are left.
+TEST(MergeResults, KilledShards) {
+  ResultsFile one = shard(1, {"a"});
+  one.json["remaining_scenes"] = 1;
+  const ResultsFile two = shard(2, {"b"}), three = shard(3, {"c"});
+  const Merged part = merge_results({}, {one, two, three}, false);
+  EXPECT_EQ(part.missing, std::vector<std::string>{"1 scene of shard 1 of 3"});
+  EXPECT_FALSE(part.json.contains("remaining_scenes"));
+  const Merged again = merge_results(as_earlier(part), {one}, false);
+  EXPECT_EQ(again.missing, part.missing);
+  EXPECT_EQ(json_text(merge_results(as_earlier(again), {one, two, three}, false).json),
+            json_text(part.json));
+  const Merged all = merge_results(as_earlier(part), {shard(1, {"a", "d"})}, false);
+  EXPECT_TRUE(all.missing.empty());
+  // What was complete stays so, if the shard is measured again and killed.
+  EXPECT_TRUE(merge_results(as_earlier(all), {one}, false).missing.empty());
+  // A file of no shard.
+  one.json.erase("shard");
+  one.json["remaining_scenes"] = 2;
+  EXPECT_EQ(merge_results({}, {one}, false).missing, std::vector<std::string>{"2 scenes"});
+}
+
 TEST(MergeResults, OtherSweepsAreRefused) {
   const ResultsFile one = shard(1, {"a"});
   const auto refuses = [&](const char* text, auto change) {

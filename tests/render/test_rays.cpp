@@ -218,6 +218,27 @@ TEST_P(Rays, DirectionsOfAnyLength) {
   }
 }
 
+// Each triangle twice: of two hits at the same distance the one with the lower number is found,
+// whatever the order of a leaf's refs. Pictures of equal trees depend on it.
+TEST_P(Rays, OrderOfALeafsRefs) {
+  Soup soup = kdtree::random_soup(300, 35, 0.2f);
+  const auto once = static_cast<std::uint32_t>(soup.triangles.size());
+  append(soup, soup);
+  const Tree tree = MedianBuilder::build(soup.view(), 6);
+  const std::vector<Ray> rays = mixed_rays(2000, 36);
+  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  const Scene shuffled(test_device(), kdtree::shuffled(tree), soup.view(), GetParam());
+  const std::vector<Hit> hits = scene.closest(rays), others = shuffled.closest(rays);
+  unsigned found = 0;
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    ASSERT_EQ(hits[i].triangle, others[i].triangle) << i;
+    if (!hits[i].found()) continue;
+    ++found;
+    ASSERT_LT(hits[i].triangle, once) << i;
+  }
+  EXPECT_GT(found, 200u);
+}
+
 TEST_P(Rays, MissTheBox) {
   const Soup soup = kdtree::random_soup(100, 26);
   const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "bench/merge_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "bench/reproduce/results.hpp"
+#include "bench/results/json_file.hpp"
+#include "scenes/file.hpp"
+
+namespace heapwood::bench {
+
+void refuse_file(const ResultsFile& file, const std::string& why) {
+  throw Error(Exit::usage, fmt::format("{}: {}", file.path, why));
+}
+
+std::string sorted_text(const Json& json) {
+  return nlohmann::json(json).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string list_text(const std::set<std::string>& values) {
+  return scenes::printable(fmt::format("{}", fmt::join(values, ", ")), 200);
+}
+
+Shard shard_of_json(const Json& shard) { return {shard.at("number"), shard.at("count")}; }
+
+Shard shard_in(const ResultsFile& file) {
+  const auto at = file.json.find("shard");
+  return at == file.json.end() ? Shard{} : shard_of_json(*at);
+}
+
+std::vector<std::string> command_of(const Json& json) {
+  std::vector<std::string> words;
+  const auto argv = json.find("argv");
+  if (argv == json.end() || !argv->is_array()) return words;
+  for (std::size_t i = 1; i < argv->size(); ++i) {
+    const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
+    bool skipped = word == "--resume" || word == "--wait-for-gpu";
+    for (const char* option :
+         {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
+      if (word == option) ++i;
+      skipped |= word == option || word.starts_with(std::string(option) + "=");
+    }
+    if (!skipped) words.push_back(word);
+  }
+  return words;
+}
+
+bool is_ok(const Json& result) {
+  const std::string status = text_at(result, "status");
+  return status == "ok" || status.empty();
+}
+
+namespace {
+
+// Throws if both files have such values and one of these is another one.
+void check_recorded(const ResultsFile& first, const ResultsFile& file, const char* key,
+                    const char* name, const char* option) {
+  const std::set<std::string> one = first.recorded(key), other = file.recorded(key);
+  if (one.empty() || other.empty() || (one == other && one.size() == 1)) return;
+  refuse_file(file, fmt::format("measured with {} {}, but {} with {}; merge them {}", name,
+                                list_text(other), first.path, list_text(one), option));
+}
+
+std::string commit_of(const Json& json) {
+  const auto git = json.find("git");
+  return git == json.end() ? "" : sorted_text(*git);
+}
+
+// Of a reproduction: of all its runs.
+std::set<std::string> commits_of(const ResultsFile& file) {
+  std::set<std::string> commits;
+  if (file.schema != reproduce_schema) return {commit_of(file.json)};
+  const auto runs = file.json.find("runs");
+  if (runs != file.json.end() && runs->is_array()) {
+    for (const Json& run : *runs) commits.insert(commit_of(run));
+  }
+  return commits;
+}
+
+// The options that change the figures of a reproduction's cases, of each of its runs. Its items and
+// their part of the cases may differ: parts of several command lines are one reproduction.
+std::set<std::string> reproduction_settings(const ResultsFile& file) {
+  std::set<std::string> settings;
+  const auto runs = file.json.find("runs");
+  if (runs == file.json.end() || !runs->is_array()) return settings;
+  for (const Json& run : *runs) {
+    const std::vector<std::string> words = command_of(run);
+    std::map<std::string, std::string> values;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (const std::string option : {"--allocators", "--seconds"}) {
+        if (words[i] == option && i + 1 < words.size()) values[option] = words[i + 1];
+        if (words[i].starts_with(option + "=")) values[option] = words[i].substr(option.size() + 1);
+      }
+    }
+    settings.insert(fmt::format("{} {}", values["--allocators"], values["--seconds"]));
+  }
+  return settings;
+}
+
+}  // namespace
+
+void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed,
+                      bool same_gpu) {
+  if (file.schema != first.schema)
+    refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
+                                  file.schema, first.path, first.schema));
+  const bool is_reproduction = file.schema == reproduce_schema;
+  if (is_reproduction && text_at(file.json, "scale") != text_at(first.json, "scale"))
+    refuse_file(file, fmt::format("scale '{}', but {} has '{}'; merge parts of one scale",
+                                  scenes::printable(text_at(file.json, "scale")), first.path,
+                                  scenes::printable(text_at(first.json, "scale"))));
+  if (!same(file.device(), first.device()) && (!allow_mixed || is_reproduction))
+    refuse_file(file, fmt::format("measured on {}, but {} on {}; {}", file.device_text(),
+                                  first.path, first.device_text(),
+                                  is_reproduction ? "merge parts of one device"
+                                                  : "merge them with --allow-mixed"));
+  if (same_gpu) check_recorded(first, file, "uuid_hash", "GPU", "without --same-gpu");
+  if (allow_mixed) return;
+  check_recorded(first, file, "driver_version", "driver", "with --allow-mixed");
+  std::set<std::string> commits = commits_of(first);
+  commits.merge(commits_of(file));
+  if (commits.size() > 1)
+    refuse_file(file,
+                fmt::format("measured with another commit or state of the sources ({}) than {} "
+                            "({}); merge them with --allow-mixed",
+                            file.version_text(), first.path, first.version_text()));
+  std::set<std::string> settings = reproduction_settings(first);
+  settings.merge(reproduction_settings(file));
+  if (is_reproduction && settings.size() > 1)
+    refuse_file(file, fmt::format("measured with other --allocators or --seconds than {}; merge "
+                                  "them with --allow-mixed",
+                                  first.path));
+  if (command_of(file.json) != command_of(first.json))
+    refuse_file(file,
+                fmt::format("another command line than that of {}; merge them with --allow-mixed",
+                            first.path));
+}
+
+}  // namespace heapwood::bench
