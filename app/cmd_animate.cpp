@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/animate_tables.hpp"
+#include "app/output/print_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
@@ -127,11 +128,7 @@ void print_report(const AnimateCommand& command, const bench::AnimateJob& job,
   notes.push_back(
       fmt::format("device: {}; {}", bench::device_text(job.device), bench::version_line()));
   for (const std::string& line : animate_method_lines(rows)) notes.push_back(line);
-  for (const bench::Table& table : tables) {
-    const std::string text =
-        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
-    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
-  }
+  print_tables(tables, command.format);
 }
 
 void check(const AnimateCommand& command, const bench::AnimateResult& result) {

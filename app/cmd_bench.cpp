@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "app/output/print_tables.hpp"
 #include "app/output/profile_table.hpp"
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
@@ -107,15 +108,7 @@ void print_report(const BenchOptions& options, const bench::BenchJob& job,
   for (std::string& line :
        bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
     tables.back().notes.push_back(line);
-  const bool markdown = options.format == "markdown";
-  const auto text = [&](const bench::Table& table) {
-    return markdown ? to_markdown(table) : to_text(table, bench::terminal_style());
-  };
-  const char* between = "";
-  for (const bench::Table& table : tables) {
-    fmt::print("{}{}", between, text(table));
-    between = "\n";
-  }
+  print_tables(tables, options.format);
 }
 
 void warn_of_large_leaves(const std::vector<bench::Result>& results) {

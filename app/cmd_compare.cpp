@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/output/print_tables.hpp"
 #include "bench/compare/compare.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
@@ -81,8 +82,7 @@ Exit compare(const CompareCommand& command) {
     table.notes.insert(table.notes.begin(),
                        fmt::format("old: {}; new: {}; {}", older.version_text(),
                                    newer.version_text(), newer.device_text()));
-    fmt::print("{}", command.format == "markdown" ? to_markdown(table)
-                                                  : to_text(table, bench::terminal_style()));
+    print_tables({table}, command.format);
   }
   std::size_t failed = 0;
   for (const bench::Verdict verdict : failures) {

@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/graph_tables.hpp"
+#include "app/output/print_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_json.hpp"
@@ -63,11 +64,7 @@ void print_report(const GraphCommand& command, const bench::GraphBench& bench,
   notes.push_back(
       fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
   notes.insert(notes.end(), remarks.begin(), remarks.end());
-  for (const bench::Table& table : tables) {
-    const std::string text =
-        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
-    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
-  }
+  print_tables(tables, command.format);
 }
 
 // A case is an allocator or another layout.

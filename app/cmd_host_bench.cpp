@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/host_bench_tables.hpp"
+#include "app/output/print_tables.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
@@ -64,11 +65,7 @@ void print_report(const HostBenchCommand& command, const bench::HostBench& bench
   notes.push_back(fmt::format("memory is mapped in steps of {}, {} at the start",
                               bench::bytes_text(bench.options.growth_bytes),
                               bench::bytes_text(bench.options.initial_bytes)));
-  for (const bench::Table& table : tables) {
-    const std::string text =
-        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
-    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
-  }
+  print_tables(tables, command.format);
 }
 
 Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>& argv) {

@@ -9,6 +9,7 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
+#include "app/output/print_tables.hpp"
 #include "app/output/replay_tables.hpp"
 #include "app/report_options.hpp"
 #include "bench/program/input_file.hpp"
@@ -83,11 +84,7 @@ void print_report(const ReplayCommand& command, const bench::ReplayBench& bench,
   if (command.over_time) tables.push_back(replay_memory_table(bench, rows));
   tables.back().notes.push_back(
       fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
-  for (const bench::Table& table : tables) {
-    const std::string text =
-        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
-    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
-  }
+  print_tables(tables, command.format);
   fmt::print("\n{}\n", choice.text);
 }
 
@@ -112,9 +109,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   bench.trace = &trace;
   warn_of_gaps(command.trace, trace);
   if (command.dry_run) {
-    const bench::Table table = trace_table(bench);
-    fmt::print("{}", command.format == "markdown" ? to_markdown(table)
-                                                  : to_text(table, bench::terminal_style()));
+    print_tables({trace_table(bench)}, command.format);
     return Exit::done;
   }
   if (bench.summary.requests == 0)

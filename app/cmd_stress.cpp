@@ -11,6 +11,7 @@
 #include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
+#include "app/output/print_tables.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
 #include "app/report_options.hpp"
@@ -71,11 +72,7 @@ void print_report(const StressCommand& command, const bench::StressBench& bench,
     left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ",
                             requests_text(point.requests), bench::size_text(point.payload));
   if (!left_out.empty()) notes.push_back("omitted, larger than the pool: " + left_out);
-  for (const bench::Table& table : tables) {
-    const std::string text =
-        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
-    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
-  }
+  print_tables(tables, command.format);
 }
 
 // Tests of primitives have no allocator, points or JSON report.
@@ -87,9 +84,11 @@ Exit primitives(const StressCommand& command) {
   const bench::Table table = bench::stress_primitives(
       command.test, choose_measured_device(command.device),
       command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
-  fmt::print("{}", command.format == "csv"        ? bench::to_csv(table)
-                   : command.format == "markdown" ? bench::to_markdown(table)
-                                                  : bench::to_text(table, bench::terminal_style()));
+  if (command.format == "csv") {
+    fmt::print("{}", bench::to_csv(table));
+  } else {
+    print_tables({table}, command.format);
+  }
   return Exit::done;
 }
 
