@@ -114,6 +114,14 @@ void LiveView::take(const LiveEvent& event) {
   }
 }
 
+double LiveView::trace_ms() const {
+  std::vector<double> ms;
+  for (const LiveSample& sample : sides[0].times.samples()) {
+    if (sample.trace_ms > 0) ms.push_back(sample.trace_ms);
+  }
+  return bench::median(ms).value_or(0);
+}
+
 double LiveView::frames_per_second() const {
   double rate = 0;
   for (const LiveSide& side : sides) {

@@ -23,7 +23,8 @@ struct LiveSample {
   std::uint64_t refused_bytes = 0;  // the first refused request, if it is incomplete
   // Of a kept pool after the build: 1 - largest free region / all free bytes.
   std::optional<double> fragmentation{};
-  double seconds = 0;  // when it was made
+  double seconds = 0;   // when it was made
+  double trace_ms = 0;  // of one sample per pixel of the picture shown then; 0: unknown
 };
 
 struct LiveEvent {
@@ -96,6 +97,9 @@ struct LiveView {
   bool moves = false;                     // the scene
   std::uint64_t choice = 0;               // the latest one that has taken effect
 
+  // Of the latest frames, the median time of one sample per pixel; 0: unknown. Both sides have the
+  // same tree.
+  double trace_ms() const;
   // Of both builds and the time left to the picture; 0: unknown.
   double frames_per_second() const;
 

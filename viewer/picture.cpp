@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "render/kernel.hpp"
+#include "viewer/film_rows.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -33,16 +34,6 @@ render::RenderJob job_of(const View& view) {
   job.camera = view.camera;
   job.lighting = view.lighting;
   return job;
-}
-
-std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigned samples,
-                                    const render::Development& how, const render::Range& range) {
-  std::vector<gl::Rgba8> rows(sums.size());
-  std::transform(sums.begin(), sums.end(), rows.begin(), [&](const render::Pixel& sum) {
-    const render::Rgb8 c = render::develop(sum, samples, how, range);
-    return gl::Rgba8{c.r, c.g, c.b, 255};
-  });
-  return rows;
 }
 
 // Bilinear interpolation: each pixel of the window is a weighted mean of four coarse pixels.
@@ -83,8 +74,10 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
   return pixels;
 }
 
-double largest_in(const render::Film& film) {
+// Of modes that show numbers; else 0.
+double largest_in(const render::Film& film, render::Mode mode) {
   double largest = 0;
+  if (!render::shows_numbers(mode)) return largest;
   for (const render::Pixel& p : film.sums)
     largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
   return largest;
@@ -281,10 +274,11 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
   publish(0, enlarged(small, coarse.width, coarse.height, view.width, view.height));
   const std::lock_guard lock(mutex_);
+  status_.trace_ms = 1e3 * seconds_per_pixel_ * view.width * view.height;
   status_.samples = 0;
   status_.coarse = factor;
   status_.range = range_;
-  status_.largest = largest_in(film);
+  status_.largest = largest_in(film, view.mode);
   return true;
 }
 
@@ -325,7 +319,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
       range_ =
           render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
-      largest = largest_in(film);
+      largest = largest_in(film, view.mode);
     }
     if (measure || seconds_since(shown) > 0.5) {
       show_rows(view, version, picture, 0, rows, samples);
@@ -339,7 +333,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     first = false;
     const std::lock_guard lock(mutex_);
     if (version != version_) return;
-    status_.pass_ms = 1e3 * busy;
+    status_.pass_ms = status_.trace_ms = 1e3 * busy;
     status_.camera_rays_per_second = busy > 0 ? pixels / busy : 0;
     status_.done = last;
   }

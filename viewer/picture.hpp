@@ -37,6 +37,7 @@ struct PictureStatus {
   unsigned spp = 0;      // of the complete picture
   unsigned coarse = 0;   // window pixels per coarse pixel and axis; 1: full resolution
   double pass_ms = 0;    // of the last pass at full resolution
+  double trace_ms = 0;   // of one sample per pixel, by the last pass at any resolution; 0: unknown
   double camera_rays_per_second = 0;
   render::Range range;  // of the colours, in modes that show numbers
   double largest = 0;   // value in the picture

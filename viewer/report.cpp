@@ -144,15 +144,12 @@ void write_report(const State& state, const std::string& path) {
                     state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
   json["fly"] = state.settings.fly;
-  json["live"] = {{"frames", state.live.frames},
-                  {"compared", state.live.compared},
-                  {"different", state.live.different},
-                  {"frozen", state.live.frozen},
-                  {"problem", state.live.problem},
-                  {"pool_bytes", state.live.pool_bytes},
-                  {"moves", state.live.moves},
-                  {"frames_per_second", state.live.frames_per_second()},
-                  {"sides", Json::array()}};
+  json["live"] = {
+      {"frames", state.live.frames},       {"compared", state.live.compared},
+      {"different", state.live.different}, {"frozen", state.live.frozen},
+      {"problem", state.live.problem},     {"pool_bytes", state.live.pool_bytes},
+      {"moves", state.live.moves},         {"frames_per_second", state.live.frames_per_second()},
+      {"trace_ms", state.live.trace_ms()}, {"sides", Json::array()}};
   for (const LiveSide& side : state.live.sides) {
     json["live"]["sides"].push_back(
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
@@ -174,6 +171,11 @@ void write_report(const State& state, const std::string& path) {
                   {"boxes", state.tree.total},
                   {"visible", state.tree.visible},
                   {"depth", state.tree.depth}};
+  json["slice"] = {{"visible", state.slice.visible},
+                   {"axis", state.slice.axis},
+                   {"place", state.slice.place},
+                   {"cells", state.slice.total},
+                   {"triangles", state.slice.triangles}};
   if (state.node.shown) {
     const NodeExplanation& node = *state.node.shown;
     json["node"] = {{"visible", state.node.visible},

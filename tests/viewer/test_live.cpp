@@ -6,6 +6,7 @@
 #include "tests/viewer/program.hpp"
 #include "viewer/frame_source.hpp"
 #include "viewer/graph_recording.hpp"
+#include "viewer/level_spans.hpp"
 #include "viewer/live.hpp"
 
 namespace heapwood::viewer {
@@ -109,6 +110,31 @@ TEST(GraphRecording, IsTheGraphAfterEachRound) {
   EXPECT_GT(tight.record(*registry::find("cfmmalloc"), [](unsigned) {}).refused, 0u);
 }
 
+// The root is finished first, and the spans of all levels have the nodes of the tree.
+TEST(Live, LevelsAreThoseOfTheRecording) {
+  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  prepared.build_growing(entry);
+  const Recording recording = make_recording("pipes:1k", entry, "cpu", prepared.pool_bytes(),
+                                             prepared.build_recorded(entry, 1u << 20));
+  const std::vector<LevelSpan> spans = level_spans(recording);
+  ASSERT_EQ(spans.size(), recording.depth + 1);
+  EXPECT_EQ(spans.front().nodes, 1u);
+  std::uint64_t nodes = 0, all = 0;
+  for (const Recording::Level& level : recording.points.back().levels)
+    all += level.inner + level.leaves;
+  for (const LevelSpan& span : spans) {
+    nodes += span.nodes;
+    EXPECT_LE(span.first, span.quarter);
+    EXPECT_LE(span.quarter, span.half);
+    EXPECT_LE(span.half, span.three_quarters);
+    EXPECT_LE(span.three_quarters, span.last);
+    EXPECT_LE(span.last, 1);
+    EXPECT_GE(span.first, spans.front().first);
+  }
+  EXPECT_EQ(nodes, all);
+}
+
 TEST(HeapMap, TheLargestHoleIsTheLongestEmptyRun) {
   HeapMap::Run run;
   bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
@@ -157,6 +183,11 @@ TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   EXPECT_GE(start["compared"], 12);
   EXPECT_EQ(start["different"], 0);
   EXPECT_NE(json("first")["texts"]["verdict"], "Measuring ...");
+  EXPECT_GT(start["trace_ms"], 0);
+  EXPECT_NE(json("first")["texts"]["trace"].get<std::string>().find("ms trace"), std::string::npos);
+  const std::string levels = json("first")["texts"]["levels"];
+  EXPECT_EQ(levels.find("A 0 levels"), std::string::npos) << levels;
+  EXPECT_EQ(levels.find("B 0 levels"), std::string::npos) << levels;
   EXPECT_EQ(other["sides"][1]["allocator"], registry::allocators().front().traits->id);
   EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
   EXPECT_EQ(json("frozen")["live"]["frames"], first["live"]["frames"]);
