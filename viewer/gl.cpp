@@ -184,6 +184,14 @@ void clear(float r, float g, float b) {
   glClear(GL_COLOR_BUFFER_BIT);
 }
 
+void clear(const Rectangle& area, float r, float g, float b) {
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(area.x, area.y, area.width, area.height);
+  glClearColor(r, g, b, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glDisable(GL_SCISSOR_TEST);
+}
+
 Present::Present() : program_(link(shaders::present)), empty_(make_vertex_array()) {}
 void Present::draw(const Texture& texture, const Rectangle& area) const {
   viewport(area);

@@ -101,6 +101,7 @@ class Canvas {
 void bind_window();
 void viewport(const Rectangle& area);
 void clear(float r, float g, float b);
+void clear(const Rectangle& area, float r, float g, float b);
 
 // Draws a texture over an area.
 class Present {

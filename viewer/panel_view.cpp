@@ -238,8 +238,8 @@ void draw_screenshot_section(State& state) {
 void draw_panel(State& state, const Area& area) {
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings |
+  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration |
+                                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                                      ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("panel", nullptr, flags & ~ImGuiWindowFlags_NoScrollbar)) {
     switch (state.tab) {

@@ -52,23 +52,33 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
   };
   std::vector<Place> columns(width);
   for (unsigned x = 0; x < width; ++x) columns[x] = place(x, small_width, width);
-  std::vector<gl::Rgba8> pixels;
-  pixels.reserve(std::size_t{width} * height);
+  // First down, then across. Red and blue are multiplied together, in the halves of a word.
+  struct Sum {
+    std::uint64_t red_blue;
+    unsigned green;
+  };
+  std::vector<Sum> row_sums(small_width);
+  std::vector<gl::Rgba8> pixels(std::size_t{width} * height);
   for (unsigned y = 0; y < height; ++y) {
     const Place row = place(y, small_height, height);
     const gl::Rgba8 *above = &small[std::size_t{row.low} * small_width],
                     *below = &small[std::size_t{row.high} * small_width];
-    for (const Place& column : columns) {
-      const gl::Rgba8 a = above[column.low], b = above[column.high], c = below[column.low],
-                      d = below[column.high];
-      const auto mean = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
-        return static_cast<std::uint8_t>(
-            ((p * (256 - column.share) + q * column.share) * (256 - row.share) +
-             (r * (256 - column.share) + s * column.share) * row.share) >>
-            16);
-      };
-      pixels.push_back(
-          {mean(a.r, b.r, c.r, d.r), mean(a.g, b.g, c.g, d.g), mean(a.b, b.b, c.b, d.b), 255});
+    const auto mixed = [](std::uint64_t a, std::uint64_t b, unsigned share) {
+      return a * (256 - share) + b * share;
+    };
+    for (unsigned x = 0; x < small_width; ++x) {
+      const gl::Rgba8 a = above[x], b = below[x];
+      row_sums[x] = {
+          mixed(a.r | std::uint64_t{a.b} << 32, b.r | std::uint64_t{b.b} << 32, row.share),
+          static_cast<unsigned>(mixed(a.g, b.g, row.share))};
+    }
+    gl::Rgba8* const out = &pixels[std::size_t{y} * width];
+    for (unsigned x = 0; x < width; ++x) {
+      const Sum &a = row_sums[columns[x].low], &b = row_sums[columns[x].high];
+      const std::uint64_t red_blue = mixed(a.red_blue, b.red_blue, columns[x].share),
+                          green = mixed(a.green, b.green, columns[x].share);
+      out[x] = {static_cast<std::uint8_t>(red_blue >> 16), static_cast<std::uint8_t>(green >> 16),
+                static_cast<std::uint8_t>(red_blue >> 48), 255};
     }
   }
   return pixels;

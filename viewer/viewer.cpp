@@ -291,20 +291,23 @@ void Viewer::draw(const Layout& at) {
   state_.places.texts.clear();
   if (state_.shots.panel && state_.shots.panel->summary) {
     gl::viewport({0, 0, at.width, at.height});
-    gl::clear(0.055f, 0.06f, 0.07f);
+    gl::clear(colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
     draw_summary(state_, {0, 0, static_cast<float>(at.width), static_cast<float>(at.height)});
     ImGui::Render();
     return ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   }
   fresh_ = state_.picture.upload(picture_) || fresh_;
   gl::viewport({0, 0, at.width, at.height});
-  gl::clear(0.055f, 0.06f, 0.07f);
+  // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
+  gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
+  const gl::Rectangle area{
+      static_cast<int>(at.picture.x),
+      at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
+      static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const bool traced = picture_.width() > 0 && !shows_slice();
+  if (!traced) gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
   if (picture_.width() > 0) {
-    const gl::Rectangle area{
-        static_cast<int>(at.picture.x),
-        at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
-        static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
-    if (!shows_slice()) present_->draw(picture_, area);
+    if (traced) present_->draw(picture_, area);
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
