@@ -19,8 +19,8 @@ void LiveTimes::add(const LiveSample& sample) {
   }
   if (ms.empty()) return;
   median_ = *bench::median(ms);
-  low_ = *bench::quantile(ms, 0.1);
-  high_ = *bench::quantile(ms, 0.9);
+  low_ = *bench::quantile(ms, 0.25);
+  high_ = *bench::quantile(ms, 0.75);
 }
 
 std::string slower_text(double factor) {
@@ -67,7 +67,7 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
   if (slow.low() <= fast.high()) {
     verdict.kind = Kind::noisy;
     verdict.text = "Too noisy to rank";
-    verdict.detail = fmt::format("The medians differ by {:.1f}%, but the ranges overlap.",
+    verdict.detail = fmt::format("The medians differ by {:.1f}%, but their middle halves overlap.",
                                  100 * (verdict.factor - 1));
     if (a.allocator == b.allocator)
       verdict.detail = "The same allocator on both sides: what differs is noise.";
@@ -77,8 +77,8 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
   verdict.text =
       fmt::format("{} is {}", sides[verdict.slower]->label(), slower_text(verdict.factor));
   verdict.detail =
-      fmt::format("{} ms against {} ms per build, ranges apart", bench::figure_text(slow.median()),
-                  bench::figure_text(fast.median()));
+      fmt::format("{} ms against {} ms per build, middle halves apart",
+                  bench::figure_text(slow.median()), bench::figure_text(fast.median()));
   return verdict;
 }
 

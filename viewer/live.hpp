@@ -49,7 +49,7 @@ class LiveTimes {
   void clear() { *this = {}; }
   const std::deque<LiveSample>& samples() const { return samples_; }
   bool is_empty() const { return samples_.empty(); }
-  // Of the window: the median, and the range without the fastest and slowest tenth.
+  // Of the window: the median and the quartiles, which also decide in the tables of `bench`.
   double median() const { return median_; }
   double low() const { return low_; }
   double high() const { return high_; }

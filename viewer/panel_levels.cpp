@@ -37,8 +37,14 @@ void draw_levels_timeline(State& state, float width, float height) {
   for (std::size_t side = 0; side < 2; ++side) {
     if (const auto& recording = state.live.sides[side].recording)
       spans[side] = level_spans(*recording);
-    if (!spans[side].empty()) deepest = std::max(deepest, spans[side].back().depth);
+    std::uint32_t nodes = 0;
+    for (const LevelSpan& span : spans[side]) nodes += span.nodes;
+    // The deepest levels often have a node or two.
+    for (const LevelSpan& span : spans[side])
+      if (span.nodes > nodes / 500) deepest = std::max(deepest, span.depth);
   }
+  for (auto& side : spans)
+    std::erase_if(side, [&](const LevelSpan& span) { return span.depth > deepest; });
   const float row = height / static_cast<float>(deepest + 1);
   for (std::size_t side = 0; side < 2; ++side) {
     const float left = at.x + (half + gap) * static_cast<float>(side);

@@ -117,11 +117,11 @@ void draw_side(State& state, std::size_t side, double maximum) {
                  IM_COL32(255, 255, 255, 60), 2);
   }
   ImGui::Dummy({width, height + em * 0.3f});
-  ui::hint(fmt::format("Median of the last {} frames; the light band is their range without the "
-                       "fastest and slowest tenth: {} to {} ms",
-                       times.samples().size(), bench::figure_text(times.low()),
-                       bench::figure_text(times.high()))
-               .c_str());
+  ui::hint(
+      fmt::format(
+          "Median of the last {} frames; the light band is the middle half of them: {} to {} ms",
+          times.samples().size(), bench::figure_text(times.low()), bench::figure_text(times.high()))
+          .c_str());
 }
 
 struct Cost {

@@ -23,6 +23,8 @@ double seconds_since(Clock::time_point start) {
 constexpr double slice_seconds = 0.03;
 // Target time to a coarse picture.
 constexpr double coarse_seconds = 0.05;
+// For the launch that runs, while the picture is to be held.
+constexpr auto max_wait = std::chrono::milliseconds(100);
 
 render::RenderJob job_of(const View& view) {
   render::RenderJob job;
@@ -129,13 +131,27 @@ void Picture::show(const View& view) {
   changed_.notify_all();
 }
 
-void Picture::hold(bool held) {
+void Picture::hold(bool held, bool wait) {
   {
-    const std::lock_guard lock(mutex_);
-    if (held == held_) return;
+    std::unique_lock lock(mutex_);
+    if (held == held_ && !wait) return;
     held_ = held;
+    if (wait) changed_.wait_for(lock, max_wait, [&] { return !tracing_ || stop_; });
   }
   changed_.notify_all();
+}
+
+void Picture::trace_rows(render::Progressive& picture, unsigned first, unsigned count) {
+  const auto set = [&](bool tracing) {
+    {
+      const std::lock_guard lock(mutex_);
+      tracing_ = tracing;
+    }
+    changed_.notify_all();
+  };
+  set(true);
+  const std::shared_ptr<void> ended(nullptr, [&](void*) { set(false); });
+  picture.add_rows(first, count, 60);
 }
 
 bool Picture::upload(gl::Texture& texture) {
@@ -271,7 +287,7 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const auto start = Clock::now();
   const unsigned step = std::max(1u, picture.tile_rows() / 4);
   for (unsigned row = 0; row < picture.tile_rows(); row += step) {
-    picture.add_rows(row, step, 60);
+    trace_rows(picture, row, step);
     if (outdated(version) && factor <= 4)
       return false;  // the coarsest pictures are shown even while the camera moves
   }
@@ -308,7 +324,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       if (outdated(version)) return;
       const auto slice = Clock::now();
       count = std::min(step, rows - row);
-      picture.add_rows(row, count, 60);
+      trace_rows(picture, row, count);
       const double seconds = seconds_since(slice);
       busy += seconds;
       // Rows of the first pass are shown at once.

@@ -55,7 +55,8 @@ class Picture {
   // Sets the view to render; a view equal to the last one continues its picture.
   void show(const View& view);
   // While builds are timed: renders coarse pictures only, and only when the view changes.
-  void hold(bool held);
+  // `wait`: until the launch that runs has ended, so that it does not slow the builds.
+  void hold(bool held, bool wait = false);
   // Uploads rows changed since the last call; returns whether there were any.
   bool upload(gl::Texture& texture);
   PictureStatus status() const;
@@ -81,12 +82,14 @@ class Picture {
     return pixels && pixels->width() == width_ && pixels->height() == height_;
   }
   void wait_while_held(std::uint64_t version);
+  void trace_rows(render::Progressive& picture, unsigned first, unsigned count);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   View wanted_;
   std::uint64_t version_ = 0;  // of wanted_
   bool held_ = false, stop_ = false;
+  bool tracing_ = false;  // a launch runs
 
   // The picture shown; rows [dirty_first_, dirty_last_) have not been uploaded.
   unsigned width_ = 0, height_ = 0, dirty_first_ = 0, dirty_last_ = 0;

@@ -128,7 +128,7 @@ struct State {
            sweeps = 0;  // finished jobs, for scripts
 
   Picture picture;
-  Jobs jobs{[this](bool held) { picture.hold(held); }};  // last: its thread ends first
+  Jobs jobs{[this](bool held) { picture.hold(held, held); }};  // last: its thread ends first
 
   void add_message(Message::Kind kind, const std::string& text);
 };
