@@ -49,7 +49,7 @@ class LiveTimes {
   void clear() { *this = {}; }
   const std::deque<LiveSample>& samples() const { return samples_; }
   bool is_empty() const { return samples_.empty(); }
-  // Of the window: the median and the quartiles, which also decide in the tables of `bench`.
+  // Of the window: the median, and the range without the fastest and slowest tenth.
   double median() const { return median_; }
   double low() const { return low_; }
   double high() const { return high_; }
@@ -77,6 +77,13 @@ struct LiveVerdict {
   double factor = 1;       // ranked: its median over the other's
   std::string text, detail;
 };
+// Frames that both sides completed, and in how many of them a side took longer than the other.
+struct PairedFrames {
+  std::size_t all = 0, slower = 0;
+};
+PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other);
+// Called slower is a side that took longer in at least nine of ten frames. Both build the same frame
+// one after the other, first in turn, so a disturbance that lasts slows both.
 LiveVerdict judge(const LiveSide& a, const LiveSide& b);
 
 // "3.2x slower", "5% slower"

@@ -117,11 +117,11 @@ void draw_side(State& state, std::size_t side, double maximum) {
                  IM_COL32(255, 255, 255, 60), 2);
   }
   ImGui::Dummy({width, height + em * 0.3f});
-  ui::hint(
-      fmt::format(
-          "Median of the last {} frames; the light band is the middle half of them: {} to {} ms",
-          times.samples().size(), bench::figure_text(times.low()), bench::figure_text(times.high()))
-          .c_str());
+  ui::hint(fmt::format("Median of the last {} frames; the light band is their range without the "
+                       "fastest and slowest tenth: {} to {} ms",
+                       times.samples().size(), bench::figure_text(times.low()),
+                       bench::figure_text(times.high()))
+               .c_str());
 }
 
 struct Cost {
@@ -219,6 +219,23 @@ std::string check_text(const LiveView& live) {
                      live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
 }
 
+// The scale of the strip of frames, in ms, and whether the time of the rays fits it.
+struct StripScale {
+  double maximum = 1e-6;
+  bool traced = false;
+};
+StripScale strip_scale(const LiveView& live) {
+  StripScale scale;
+  for (const LiveSide& side : live.sides) {
+    if (!side.times.is_empty()) scale.maximum = std::max(scale.maximum, 1.25 * side.times.high());
+  }
+  // Rays that take far longer than builds would leave no height to the builds.
+  const double trace = live.trace_ms();
+  scale.traced = trace > 0 && trace < 3 * scale.maximum;
+  if (scale.traced) scale.maximum = std::max(scale.maximum, 1.1 * trace);
+  return scale;
+}
+
 // Times of the latest frames. A click freezes and selects a frame.
 void draw_strip(State& state, ImVec2 size) {
   LiveView& live = state.live;
@@ -226,14 +243,7 @@ void draw_strip(State& state, ImVec2 size) {
   const float em = ImGui::GetFontSize();
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
-  double maximum = 1e-6;
-  for (const LiveSide& side : live.sides) {
-    if (!side.times.is_empty()) maximum = std::max(maximum, 1.25 * side.times.high());
-  }
-  // Rays that take far longer than builds would leave no height to the builds.
-  const double trace = live.trace_ms();
-  const bool traced = trace > 0 && trace < 3 * maximum;
-  if (traced) maximum = std::max(maximum, 1.1 * trace);
+  const auto [maximum, traced] = strip_scale(live);
   const auto y = [&](double ms) {
     return at.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
   };
@@ -381,10 +391,8 @@ void draw_live_below(State& state, const Area& area) {
                 choices = ImGui::GetFrameHeightWithSpacing();
     const float strip = std::max(em * 3, (all.y - choices - 2 * line) * 0.34f);
     const float wide = std::floor((all.x - gap) * 0.62f), left = ImGui::GetCursorPosX();
-    ImGui::TextDisabled("Latest frames: build A, build B");
-    ImGui::SameLine(0, 0);
-    ImGui::TextDisabled(", rays");
-    ui::hint("One sample per pixel of the picture; drawn where it fits the scale of the builds");
+    ImGui::TextDisabled("Build times of the latest frames, A and B%s",
+                        strip_scale(live).traced ? "; line: trace" : "");
     ImGui::SameLine(left + wide + gap);
     ImGui::TextDisabled("Levels during one build, root at the top");
     ui::hint(

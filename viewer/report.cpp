@@ -155,7 +155,7 @@ void write_report(const State& state, const std::string& path) {
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
-         {"quartiles_ms", {side.times.low(), side.times.high()}},
+         {"range_ms", {side.times.low(), side.times.high()}},
          {"exhausted", side.times.exhausted()},
          {"keeps_pool", side.keeps_pool},
          {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()},

@@ -47,7 +47,8 @@ TEST(FilmRows, AreDevelopedAsPicturesAre) {
       ASSERT_EQ(rows.size(), sums.size());
       for (std::size_t i = 0; i < sums.size(); ++i) {
         const render::Rgb8 c = render::develop(sums[i], 4, how, range);
-        ASSERT_EQ(rows[i], (gl::Rgba8{c.r, c.g, c.b, 255})) << static_cast<int>(mode) << ", pixel " << i;
+        ASSERT_EQ(rows[i], (gl::Rgba8{c.r, c.g, c.b, 255}))
+            << static_cast<int>(mode) << ", pixel " << i;
       }
     }
   }

@@ -20,7 +20,7 @@ LiveSide side_with(const char* allocator, std::vector<double> ms) {
   return side;
 }
 
-TEST(Live, RanksOnlyRangesThatAreApart) {
+TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   using Kind = LiveVerdict::Kind;
   const std::vector<double> fast{10, 11, 12, 10, 11, 12, 10, 11, 12, 10, 11, 12};
   std::vector<double> slow = fast;
@@ -34,6 +34,19 @@ TEST(Live, RanksOnlyRangesThatAreApart) {
   slow.assign(12, 11.5);
   EXPECT_EQ(judge(a, side_with("atomic", slow)).kind, Kind::noisy);
   EXPECT_EQ(judge(a, a).kind, Kind::noisy);
+  // What disturbs both sides of a frame does not matter; 11 of 12 frames are enough, 10 are not.
+  std::vector<double> drifting, both;
+  for (int i = 0; i < 12; ++i) {
+    drifting.push_back(10 + 5 * i);
+    both.push_back(11 + 5 * i);
+  }
+  both[3] = 1;
+  const LiveSide drift = side_with("cfmmalloc", drifting);
+  const LiveVerdict paired = judge(drift, side_with("atomic", both));
+  EXPECT_EQ(paired.kind, Kind::ranked);
+  EXPECT_NE(paired.detail.find("11 of 12 frames"), std::string::npos) << paired.detail;
+  both[4] = 1;
+  EXPECT_EQ(judge(drift, side_with("atomic", both)).kind, Kind::noisy);
   // One slow frame in a hundred does not blur the range; an incomplete tree is no time at all.
   LiveSide spiky = side_with("atomic", std::vector<double>(100, 40.0));
   spiky.times.add({100, 4, 7, true, 0});
