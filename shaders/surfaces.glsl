@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Coloured triangles in space: those of a node of the tree, and its plane; those of the scene behind
-// a slice plane. Each is lit by its normal, as seen from the eye.
+// Coloured triangles in space: those of a node of the tree, and its plane; those of the scene
+// behind a slice plane. Each is lit by its normal, as seen from the eye.
 #ifdef VERTEX
 uniform mat4 to_clip;
 layout(location = 0) in vec3 position;

@@ -214,8 +214,8 @@ void start_live(State& state) {
     return;
   }
   if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
-    // A contrast to begin with: CMalloc, whose builds differ clearly from Heapwood's on every device,
-    // or else an allocator that frees.
+    // A contrast to begin with: CMalloc, whose builds are clearly slower than Heapwood's, or else
+    // an allocator that frees.
     const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
     const auto other = [&](const auto* entry) {
       return entry != state.choice.allocator && !entry->traits->lower_bound;

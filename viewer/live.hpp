@@ -82,8 +82,8 @@ struct PairedFrames {
   std::size_t all = 0, slower = 0;
 };
 PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other);
-// Called slower is a side that took longer in at least nine of ten frames. Both build the same frame
-// one after the other, first in turn, so a disturbance that lasts slows both.
+// A side is called slower if it took longer in at least nine of ten frames. Both build the same
+// frame one after the other, first in turn, so a disturbance that lasts slows both.
 LiveVerdict judge(const LiveSide& a, const LiveSide& b);
 
 // "3.2x slower", "5% slower"

@@ -35,9 +35,9 @@ class LiveLink {
   void stop();
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
-  // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed by
-  // the other. Waits at most so long for a build to end; then no build starts until end_drawing(),
-  // for at most max_drawing_seconds.
+  // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed
+  // by the other. Waits at most so long for a build to end; then no build starts until
+  // end_drawing(), for at most max_drawing_seconds.
   bool begin_drawing(double seconds);
   void end_drawing();
   // Number of the latest choice. Events that follow an earlier one may still come.

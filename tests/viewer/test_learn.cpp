@@ -125,7 +125,7 @@ TEST_F(NodeExplain, ABlockLeadsToItsNode) {
   EXPECT_EQ(nodes.front().back().node, 0u);
 }
 
-// At every depth the cells on a plane cover the box once, and the leaves on it are those of the tree.
+// At every depth the cells on a plane cover the box once.
 TEST_F(NodeExplain, CellsOnAPlaneCoverItOnce) {
   const Box& box = tree().bounds;
   for (const unsigned axis : {0u, 1u, 2u}) {

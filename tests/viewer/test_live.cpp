@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The Live tab, and dynamic graphs in the Heap tab.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
@@ -8,6 +11,7 @@
 #include "viewer/graph_recording.hpp"
 #include "viewer/level_spans.hpp"
 #include "viewer/live.hpp"
+#include "viewer/live_loop.hpp"
 
 namespace heapwood::viewer {
 
@@ -121,6 +125,30 @@ TEST(GraphRecording, IsTheGraphAfterEachRound) {
   settings.graph = "rgg:20k";
   const GraphRecorder tight(settings, small, simt::find_device("cpu", 2), 60);
   EXPECT_GT(tight.record(*registry::find("cfmmalloc"), [](unsigned) {}).refused, 0u);
+}
+
+// On CPU threads no build starts while the window is drawn, and the reverse; neither waits forever.
+TEST(Live, BuildsAndTheWindowTakeTurns) {
+  LiveLink link;
+  link.begin();
+  link.begin_builds();
+  EXPECT_FALSE(link.begin_drawing(0.001));
+  link.end_builds();
+  EXPECT_TRUE(link.begin_drawing(0.001));
+  std::atomic<bool> building{false};
+  std::thread job([&] {
+    link.begin_builds();
+    building = true;
+    link.end_builds();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(building);
+  link.end_drawing();
+  job.join();
+  EXPECT_TRUE(building);
+  link.begin_drawing(0.001);
+  link.begin_builds();  // the window does not end: after a tenth of a second the build starts
+  link.end_builds();
 }
 
 // The root is finished first, and the spans of all levels have the nodes of the tree.

@@ -81,7 +81,7 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   EXPECT_EQ(processes, (std::vector<std::string>{"CFMMalloc, pipes", "CMalloc, pipes"}));
 }
 
-// Every choice of the Heap tab: the requests depend on the test alone, and all allocators serve them.
+// Every choice of the Heap tab: the requests depend on the test alone; all allocators serve them.
 TEST(TraceRecording, StressTestsAreServed) {
   const simt::DeviceInfo cpu = simt::find_device("cpu", 2);
   ASSERT_GE(stress_choices().size(), 3u);
