@@ -44,7 +44,11 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
   ImGui::PushFont(fonts().large);
   ui::wrapped_text(verdict.text, tint);
   ImGui::PopFont();
+  // Two lines in any case: what is below does not move when the verdict changes.
+  const float top = ImGui::GetCursorPosY();
   ui::dim_text(verdict.detail);
+  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + ImGui::GetTextLineHeight() +
+                                                            ImGui::GetTextLineHeightWithSpacing()));
   state.places.texts["verdict"] = verdict.text;
   state.places.texts["verdict detail"] = verdict.detail;
 }
