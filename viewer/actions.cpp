@@ -37,7 +37,7 @@ bool start(State& state, const JobSpec& spec) {
     state.add_message(Message::Kind::error, state.choice.pool_problem + "; nothing was started");
     return false;
   }
-  if (spec.source.empty() && !spec.graph && spec.trace.empty()) {
+  if (spec.source.empty() && !spec.graph && !spec.stress && spec.trace.empty()) {
     state.add_message(Message::Kind::error, state.choice.source +
                                                 ": moves; only Live builds it. Choose a scene that "
                                                 "stands for this.");
@@ -79,6 +79,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   if (other) note_recent(state.settings, scene->source);
   state.scene = scene;
   state.tree.clear();
+  state.slice.clear();
   state.node.clear();
   state.probe.clear();
   if (other) {
@@ -213,11 +214,16 @@ void start_live(State& state) {
     return;
   }
   if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
-    // A contrast to begin with: an allocator of the papers that frees.
+    // A contrast to begin with: CMalloc, whose builds are clearly slower than Heapwood's, or else
+    // an allocator that frees.
     const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
-    const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto* entry) {
+    const auto other = [&](const auto* entry) {
       return entry != state.choice.allocator && !entry->traits->lower_bound;
+    };
+    auto found = std::find_if(choices.begin(), choices.end(), [&](const auto* entry) {
+      return other(entry) && std::string(entry->traits->id) == "cmalloc";
     });
+    if (found == choices.end()) found = std::find_if(choices.begin(), choices.end(), other);
     state.choice.other = found == choices.end() ? state.choice.allocator : *found;
   }
   state.jobs.live().choose(live_setup(state));
@@ -313,6 +319,17 @@ void open_trace(State& state, const std::string& path) {
   if (state.choice.other) spec.allocators.push_back(state.choice.other);
   if (!start(state, spec)) return;
   state.choice.trace = path;
+  state.choice.stress_shown = false;
+  show_tab(state, Tab::heap);
+}
+
+void open_stress(State& state) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::record);
+  spec.stress = &stress_choices()[state.choice.stress];
+  spec.allocators = {state.choice.allocator};
+  if (state.choice.other) spec.allocators.push_back(state.choice.other);
+  if (!start(state, spec)) return;
+  state.choice.stress_shown = true;
   show_tab(state, Tab::heap);
 }
 
@@ -320,7 +337,13 @@ void record_again(State& state) {
   const auto& recordings = state.heap.recordings;
   if (!recordings.empty() && recordings.front()->in_rounds()) return start_graph_recording(state);
   const bool trace = !recordings.empty() && recordings.front()->is_trace;
-  trace ? open_trace(state, state.choice.trace) : start_recording(state);
+  if (!trace) return start_recording(state);
+  state.choice.stress_shown ? open_stress(state) : open_trace(state, state.choice.trace);
+}
+
+void toggle_slice(State& state) {
+  state.slice.visible = !state.slice.visible;
+  if (state.slice.visible && state.scene) state.slice.face(*state.scene, state.camera);
 }
 
 void reset_view(State& state) {
@@ -414,7 +437,10 @@ void cancel_all(State& state) {
 }
 
 void take_outcomes(State& state) {
-  for (const LiveEvent& event : state.jobs.live().take()) state.live.take(event);
+  for (LiveEvent& event : state.jobs.live().take()) {
+    event.sample.trace_ms = state.picture.status().trace_ms;
+    state.live.take(event);
+  }
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
     if (outcome->live) state.heap.watch(*outcome->live);

@@ -184,6 +184,14 @@ void clear(float r, float g, float b) {
   glClear(GL_COLOR_BUFFER_BIT);
 }
 
+void clear(const Rectangle& area, float r, float g, float b) {
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(area.x, area.y, area.width, area.height);
+  glClearColor(r, g, b, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glDisable(GL_SCISSOR_TEST);
+}
+
 Present::Present() : program_(link(shaders::present)), empty_(make_vertex_array()) {}
 void Present::draw(const Texture& texture, const Rectangle& area) const {
   viewport(area);
@@ -225,12 +233,13 @@ void Lines::upload(const std::vector<Vertex>& vertices) {
                GL_DYNAMIC_DRAW);
 }
 
-void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {
+void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide) const {
   if (count_ == 0) return;
   viewport(area);
   glEnable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  glDisable(GL_DEPTH_TEST);
+  may_hide ? glEnable(GL_DEPTH_TEST) : glDisable(GL_DEPTH_TEST);
+  glDepthFunc(GL_LEQUAL);
   glUseProgram(program_.get());
   glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
   glBindVertexArray(array_.get());
@@ -241,6 +250,7 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const 
     glDrawArrays(GL_LINES, 0, static_cast<int>(count_));
   }
   glDisable(GL_SCISSOR_TEST);
+  glDisable(GL_DEPTH_TEST);
   glBindVertexArray(0);
 }
 
@@ -256,8 +266,8 @@ void Surfaces::upload(const std::vector<Vertex>& vertices) {
                GL_DYNAMIC_DRAW);
 }
 
-void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity,
-                    bool writes_depth) const {
+void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
+                    const Plane& cut) const {
   if (count_ == 0) return;
   viewport(area);
   glEnable(GL_BLEND);
@@ -268,6 +278,8 @@ void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity,
   glUseProgram(program_.get());
   glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
   glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
+  glUniform4f(glGetUniformLocation(program_.get(), "cut"), cut.normal.x, cut.normal.y, cut.normal.z,
+              cut.offset);
   glBindVertexArray(array_.get());
   glEnable(GL_SCISSOR_TEST);
   glScissor(area.x, area.y, area.width, area.height);

@@ -101,6 +101,7 @@ class Canvas {
 void bind_window();
 void viewport(const Rectangle& area);
 void clear(float r, float g, float b);
+void clear(const Rectangle& area, float r, float g, float b);
 
 // Draws a texture over an area.
 class Present {
@@ -120,6 +121,12 @@ struct Vertex {
 };
 static_assert(sizeof(Vertex) == 16);
 
+// Points p with dot(normal, p) + offset > 0 are on its positive side; none are if all is 0.
+struct Plane {
+  Vec3 normal{0, 0, 0};
+  float offset = 0;
+};
+
 // Column-major, as glUniformMatrix4fv takes it.
 struct Matrix {
   float m[16] = {};
@@ -130,7 +137,8 @@ class Lines {
   Lines();
   void upload(const std::vector<Vertex>& vertices);  // two per line
   // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
-  void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
+  // `may_hide`: not where a surface is nearer.
+  void draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide = false) const;
 
  private:
   Name<delete_program> program_;
@@ -145,8 +153,9 @@ class Surfaces {
   Surfaces();
   void upload(const std::vector<Vertex>& vertices);  // three per triangle
   // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
-  // others.
-  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth) const;
+  // others. What is on the positive side of `cut` is left out.
+  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
+            const Plane& cut = {}) const;
 
  private:
   Name<delete_program> program_;

@@ -154,6 +154,9 @@ void Viewer::key(const KeyPress& press) {
       s.probe.active = !s.probe.active;
       s.probe.clear();
       break;
+    case GLFW_KEY_X:
+      if (s.tab == Tab::learn) toggle_slice(s);
+      break;
     case GLFW_KEY_N:
       s.node.visible = !s.node.visible;
       break;

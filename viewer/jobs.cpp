@@ -50,10 +50,10 @@ bool Jobs::start(const JobSpec& spec) {
     live_.stop();
     progress_ = {.running = true,
                  .kind = spec.kind,
-                 .what = (spec.graph           ? spec.graph->graph
-                          : spec.trace.empty() ? spec.source
-                                               : spec.trace) +
-                         ": loading"};
+                 .what = spec.stress           ? "stress test: loading"
+                         : spec.graph          ? spec.graph->graph + ": loading"
+                         : !spec.trace.empty() ? spec.trace + ": loading"
+                                               : spec.source + ": loading"};
     started_ = now();
   }
   changed_.notify_all();
@@ -113,13 +113,13 @@ void Jobs::work() {
 void Jobs::run(const JobSpec& spec) {
   JobOutcome outcome;
   outcome.kind = spec.kind;
-  outcome.of_graph = spec.graph || !spec.trace.empty();
+  outcome.of_graph = spec.graph || spec.stress || !spec.trace.empty();
   try {
     if (spec.kind == JobSpec::Kind::live) {
       run_live(spec);
     } else if (spec.graph) {
       record_graph(spec, outcome);
-    } else if (!spec.trace.empty()) {
+    } else if (spec.stress || !spec.trace.empty()) {
       record_trace(spec, outcome);
     } else if (spec.kind == JobSpec::Kind::record) {
       record(spec, outcome);
@@ -266,10 +266,15 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
-  report_progress(0, spec.allocators.size(), spec.trace + ": reading");
   const bool frees = bench::pool_needs(spec.allocators).frees;
-  const TraceRecorder recorder(spec.trace, spec.settings.pool, frees, spec.device,
-                               spec.settings.timeout);
+  report_progress(0, spec.allocators.size(),
+                  spec.stress ? std::string("stress test: recording") : spec.trace + ": reading");
+  const TraceRecorder recorder =
+      spec.stress ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
+                                  record_stress(*spec.stress, spec.device, spec.settings.timeout),
+                                  spec.settings.pool, frees, spec.device, spec.settings.timeout)
+                  : TraceRecorder(spec.trace, spec.settings.pool, frees, spec.device,
+                                  spec.settings.timeout);
   outcome.warning = recorder.warning();
   std::size_t done = 0;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {

@@ -31,8 +31,9 @@ struct JobSpec {
   bench::BuildSettings settings;
   std::vector<bench::PoolSize> pools;  // of a sweep
   simt::DeviceInfo device;
-  std::optional<GraphSettings> graph;  // a recording of this workload instead of a build
-  std::string trace;                   // or of this program trace
+  std::optional<GraphSettings> graph;    // a recording of this workload instead of a build
+  std::string trace;                     // or of this program trace
+  const StressChoice* stress = nullptr;  // or of this stress test
   bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
 };
 
@@ -49,7 +50,7 @@ struct JobOutcome {
   Exit exit = Exit::failed;  // the exit code of a command that fails so
   bool cancelled = false;
   bool ended = false;
-  bool of_graph = false;  // or of a program trace: no scene is involved
+  bool of_graph = false;  // or of a program trace or a stress test: no scene is involved
 };
 
 struct JobProgress {

@@ -36,6 +36,19 @@ std::uint64_t tightest_hole(const Recording& recording) {
   return least;
 }
 
+PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other) {
+  PairedFrames frames;
+  auto one = other.samples().begin();
+  for (const LiveSample& sample : side.samples()) {
+    while (one != other.samples().end() && one->frame < sample.frame) ++one;
+    if (one == other.samples().end()) break;
+    if (one->frame != sample.frame || !one->complete || !sample.complete) continue;
+    ++frames.all;
+    frames.slower += sample.ms > one->ms;
+  }
+  return frames;
+}
+
 LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
   using Kind = LiveVerdict::Kind;
   LiveVerdict verdict;
@@ -64,21 +77,23 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
   verdict.slower = a.times.median() > b.times.median() ? 0 : 1;
   const LiveTimes &slow = sides[verdict.slower]->times, &fast = sides[1 - verdict.slower]->times;
   verdict.factor = fast.median() > 0 ? slow.median() / fast.median() : 1;
-  if (slow.low() <= fast.high()) {
+  const PairedFrames frames = paired_frames(slow, fast);
+  const std::string label = sides[verdict.slower]->label(),
+                    share = fmt::format("{} of {} frames", frames.slower, frames.all);
+  if (frames.slower * 10 < frames.all * 9 || frames.slower == 0) {
     verdict.kind = Kind::noisy;
     verdict.text = "Too noisy to rank";
-    verdict.detail = fmt::format("The medians differ by {:.1f}%, but the ranges overlap.",
-                                 100 * (verdict.factor - 1));
+    verdict.detail = fmt::format("The medians differ by {:.1f}%, but {} is slower in only {}.",
+                                 100 * (verdict.factor - 1), label, share);
     if (a.allocator == b.allocator)
       verdict.detail = "The same allocator on both sides: what differs is noise.";
     return verdict;
   }
   verdict.kind = Kind::ranked;
-  verdict.text =
-      fmt::format("{} is {}", sides[verdict.slower]->label(), slower_text(verdict.factor));
+  verdict.text = fmt::format("{} is {}", label, slower_text(verdict.factor));
   verdict.detail =
-      fmt::format("{} ms against {} ms per build, ranges apart", bench::figure_text(slow.median()),
-                  bench::figure_text(fast.median()));
+      fmt::format("{} against {} ms per build, slower in {}", bench::figure_text(slow.median()),
+                  bench::figure_text(fast.median()), share);
   return verdict;
 }
 
@@ -112,6 +127,14 @@ void LiveView::take(const LiveEvent& event) {
       break;
     }
   }
+}
+
+double LiveView::trace_ms() const {
+  std::vector<double> ms;
+  for (const LiveSample& sample : sides[0].times.samples()) {
+    if (sample.trace_ms > 0) ms.push_back(sample.trace_ms);
+  }
+  return bench::median(ms).value_or(0);
 }
 
 double LiveView::frames_per_second() const {

@@ -23,7 +23,8 @@ struct LiveSample {
   std::uint64_t refused_bytes = 0;  // the first refused request, if it is incomplete
   // Of a kept pool after the build: 1 - largest free region / all free bytes.
   std::optional<double> fragmentation{};
-  double seconds = 0;  // when it was made
+  double seconds = 0;   // when it was made
+  double trace_ms = 0;  // of one sample per pixel of the picture shown then; 0: unknown
 };
 
 struct LiveEvent {
@@ -76,6 +77,13 @@ struct LiveVerdict {
   double factor = 1;       // ranked: its median over the other's
   std::string text, detail;
 };
+// Frames that both sides completed, and in how many of them a side took longer than the other.
+struct PairedFrames {
+  std::size_t all = 0, slower = 0;
+};
+PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other);
+// A side is called slower if it took longer in at least nine of ten frames. Both build the same
+// frame one after the other, first in turn, so a disturbance that lasts slows both.
 LiveVerdict judge(const LiveSide& a, const LiveSide& b);
 
 // "3.2x slower", "5% slower"
@@ -96,6 +104,9 @@ struct LiveView {
   bool moves = false;                     // the scene
   std::uint64_t choice = 0;               // the latest one that has taken effect
 
+  // Of the latest frames, the median time of one sample per pixel; 0: unknown. Both sides have the
+  // same tree.
+  double trace_ms() const;
   // Of both builds and the time left to the picture; 0: unknown.
   double frames_per_second() const;
 

@@ -63,6 +63,36 @@ void LiveLink::publish(LiveEvent event) {
   events_.push_back(std::move(event));
 }
 
+bool LiveLink::begin_drawing(double seconds) {
+  std::unique_lock lock(mutex_);
+  drawing_ = true;
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return !building_; });
+}
+
+void LiveLink::end_drawing() {
+  {
+    const std::lock_guard lock(mutex_);
+    drawing_ = false;
+  }
+  changed_.notify_all();
+}
+
+void LiveLink::begin_builds() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(max_drawing_seconds),
+                    [&] { return !drawing_ || stop_; });
+  building_ = true;
+}
+
+void LiveLink::end_builds() {
+  {
+    const std::lock_guard lock(mutex_);
+    building_ = false;
+  }
+  changed_.notify_all();
+}
+
 void LiveLink::leave_to_picture(double seconds, bool until_done) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -88,6 +118,7 @@ class LiveLoop {
     for (std::uint64_t frame = 0; setup; ++frame, setup = link_.next_frame()) {
       const Clock::time_point begin = Clock::now();
       hooks_.hold_picture(true);
+      link_.begin_builds();
       if (source_->moves() && frame > 0) source_->advance(frame);
       take_setup(*setup);
       double seconds = 0;
@@ -95,6 +126,7 @@ class LiveLoop {
         seconds += build(side, frame);
       if (source_->moves() && !tree_.nodes.empty()) show();
       hooks_.hold_picture(false);
+      link_.end_builds();
       if (source_->moves()) {
         // Its picture is never complete: it gets what is left of a smooth frame.
         const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -279,7 +311,10 @@ class LiveLoop {
 }  // namespace
 
 void run_live(const LiveSpec& spec, LiveLink& link, const LiveHooks& hooks) {
-  const std::shared_ptr<void> released(nullptr, [&](void*) { hooks.hold_picture(false); });
+  const std::shared_ptr<void> released(nullptr, [&](void*) {
+    hooks.hold_picture(false);
+    link.end_builds();
+  });
   LiveLoop(spec, link, hooks).run();
 }
 

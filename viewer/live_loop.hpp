@@ -35,6 +35,11 @@ class LiveLink {
   void stop();
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
+  // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed
+  // by the other. Waits at most so long for a build to end; then no build starts until
+  // end_drawing(), for at most max_drawing_seconds.
+  bool begin_drawing(double seconds);
+  void end_drawing();
   // Number of the latest choice. Events that follow an earlier one may still come.
   std::uint64_t choice() const;
 
@@ -43,6 +48,8 @@ class LiveLink {
   // The setup of the next frame, after waiting while frozen; nullopt: the job ends.
   std::optional<LiveSetup> next_frame();
   void publish(LiveEvent event);
+  void begin_builds();
+  void end_builds();
   // Gives the ray tracer so much time, or until its picture is complete.
   void leave_to_picture(double seconds, bool until_done);
 
@@ -52,6 +59,8 @@ class LiveLink {
   LiveSetup setup_;
   std::uint64_t choice_ = 0, taken_choice_ = 0;  // the latest; that of the present frame
   bool frozen_ = false, stop_ = false;
+  bool building_ = false, drawing_ = false;  // drawing_: or about to
+  static constexpr double max_drawing_seconds = 0.1;
   std::vector<LiveEvent> events_;
   std::atomic<bool> picture_done_{false};
 };

@@ -82,7 +82,9 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
       if (line <= edge.text_width) ImGui::SameLine();
       ImGui::TextDisabled("%s", size.c_str());
     }
-    if (state.settings.numbers && state.scene && state.tab != Tab::live) {
+    if (state.tab == Tab::learn && state.slice.visible) {
+      ImGui::TextDisabled("slice, drawn without light and textures");
+    } else if (state.settings.numbers && state.scene && state.tab != Tab::live) {
       const std::string detail =
           picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
                              : fmt::format("{} of {} samples", picture.samples, picture.spp);
@@ -266,6 +268,7 @@ void draw_help(State& state) {
                {"T   +   -", "node boxes; deeper and shallower"},
                {"P, click", "ray under the mouse; pin it"},
                {"N, click", "explain a node; go one level down (Shift: to the leaf)"},
+               {"X", "in Learn: slice plane through geometry and tree"},
                {"Page Down   Page Up", "lesson: next and previous step"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
                {"F12   Ctrl C", "screenshot; copy the picture"}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the Heap tab records: a build of the scene, or updates of a dynamic graph.
+// What the Heap tab records: a build of the scene, updates of a dynamic graph, the requests of a
+// program trace or of a stress test.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -150,6 +151,30 @@ void draw_trace_section(State& state) {
       "Requests that a program made, recorded by heapwood::recording_heap or --record-trace. The "
       "chosen allocators serve them once more, one at a time.");
   if ((entered || pressed) && !path.empty()) open_trace(state, path);
+}
+
+void draw_stress_section(State& state) {
+  if (!ui::section("Open a stress test")) return;
+  const auto choices = stress_choices();
+  std::size_t& chosen = state.choice.stress;
+  ui::field("lifetimes");
+  ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
+  if (ui::begin_combo(state, "##stress", choices[chosen].name)) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (ImGui::Selectable(choices[i].name, chosen == i)) chosen = i;
+      ui::hint(choices[i].hint);
+    }
+    ImGui::EndCombo();
+  }
+  state.places.note("stress test");
+  ui::hint(choices[chosen].hint);
+  ImGui::SameLine();
+  if (ui::button(state, "Open##stress", false, !state.jobs.progress().running,
+                 ImGui::GetContentRegionAvail().x))
+    open_stress(state);
+  ui::hint(
+      "Requests of 'heapwood stress lifetimes': 1,000 threads, sizes of every order of magnitude. "
+      "The chosen allocators serve them, one at a time.");
 }
 
 }  // namespace heapwood::viewer

@@ -13,8 +13,8 @@ namespace heapwood::viewer {
 
 namespace {
 
-constexpr ImGuiWindowFlags fixed = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                   ImGuiWindowFlags_NoSavedSettings |
+constexpr ImGuiWindowFlags fixed = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration |
+                                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                                    ImGuiWindowFlags_NoBringToFrontOnFocus;
 const char* const names[] = {"A", "B"};
 
@@ -44,7 +44,11 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
   ImGui::PushFont(fonts().large);
   ui::wrapped_text(verdict.text, tint);
   ImGui::PopFont();
+  // Two lines in any case: what is below does not move when the verdict changes.
+  const float top = ImGui::GetCursorPosY();
   ui::dim_text(verdict.detail);
+  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + ImGui::GetTextLineHeight() +
+                                                            ImGui::GetTextLineHeightWithSpacing()));
   state.places.texts["verdict"] = verdict.text;
   state.places.texts["verdict detail"] = verdict.detail;
 }
@@ -88,6 +92,17 @@ void draw_side(State& state, std::size_t side, double maximum) {
   ImGui::PopFont();
   if (known && !times.exhausted()) {
     const std::string rate = fmt::format("{} builds/s", bench::figure_text(1000 / times.median()));
+    if (const double trace = state.live.trace_ms(); trace > 0) {
+      const std::string text = fmt::format("+ {} ms trace", bench::figure_text(trace));
+      ImGui::SameLine();
+      ImGui::AlignTextToFramePadding();
+      ImGui::TextDisabled("%s", text.c_str());
+      ui::hint(
+          "Median time of one sample per pixel of the picture, in its mode. The trees of both "
+          "sides "
+          "are equal, so this time is, too.");
+      state.places.texts["trace"] = text;
+    }
     ImGui::SameLine();
     ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x -
                          ImGui::CalcTextSize(rate.c_str()).x);
@@ -208,6 +223,23 @@ std::string check_text(const LiveView& live) {
                      live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
 }
 
+// The scale of the strip of frames, in ms, and whether the time of the rays fits it.
+struct StripScale {
+  double maximum = 1e-6;
+  bool traced = false;
+};
+StripScale strip_scale(const LiveView& live) {
+  StripScale scale;
+  for (const LiveSide& side : live.sides) {
+    if (!side.times.is_empty()) scale.maximum = std::max(scale.maximum, 1.25 * side.times.high());
+  }
+  // Rays that take far longer than builds would leave no height to the builds.
+  const double trace = live.trace_ms();
+  scale.traced = trace > 0 && trace < 3 * scale.maximum;
+  if (scale.traced) scale.maximum = std::max(scale.maximum, 1.1 * trace);
+  return scale;
+}
+
 // Times of the latest frames. A click freezes and selects a frame.
 void draw_strip(State& state, ImVec2 size) {
   LiveView& live = state.live;
@@ -215,10 +247,7 @@ void draw_strip(State& state, ImVec2 size) {
   const float em = ImGui::GetFontSize();
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
-  double maximum = 1e-6;
-  for (const LiveSide& side : live.sides) {
-    if (!side.times.is_empty()) maximum = std::max(maximum, 1.25 * side.times.high());
-  }
+  const auto [maximum, traced] = strip_scale(live);
   const auto y = [&](double ms) {
     return at.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
   };
@@ -254,12 +283,23 @@ void draw_strip(State& state, ImVec2 size) {
                          sample.complete ? faint(side, 0.85f) : ImGui::GetColorU32(colour::error));
     }
   }
+  if (traced) {
+    std::optional<ImVec2> before;
+    for (const LiveSample& sample : live.sides[0].times.samples()) {
+      if (sample.frame < first || sample.trace_ms <= 0) continue;
+      const ImVec2 place{x(sample.frame) + step / 2, y(sample.trace_ms)};
+      if (before) draw.AddLine(*before, place, ImGui::GetColorU32(colour::hole), 1.5f);
+      before = place;
+    }
+  }
   const auto line = [&](double ms, const std::string& text) {
     draw.AddLine({at.x, y(ms)}, {at.x + size.x, y(ms)}, IM_COL32(255, 255, 255, 70));
     const float wide = ImGui::CalcTextSize(text.c_str()).x;
-    draw.AddRectFilled({at.x + 4, y(ms) + 2}, {at.x + wide + 10, y(ms) + em * 1.2f},
+    // Below the line, unless it is near the lower edge.
+    const float top = std::min(y(ms) + 2, at.y + size.y - em * 1.25f);
+    draw.AddRectFilled({at.x + 4, top}, {at.x + wide + 10, top + em * 1.2f},
                        IM_COL32(14, 16, 19, 190), 3);
-    draw.AddText({at.x + 7, y(ms) + 2}, ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
+    draw.AddText({at.x + 7, top}, ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
   };
   if (maximum > 16.7 * 1.02 && maximum < 16.7 * 8)
     line(16.7, "16.7 ms: 60 frames/s");
@@ -268,14 +308,17 @@ void draw_strip(State& state, ImVec2 size) {
   if (!under) under = live.selected;
   if (!under || !ImGui::IsItemHovered()) return;
   std::string text = fmt::format("frame {}", bench::count_text(*under));
+  double rays = 0;
   for (std::size_t side = 0; side < 2; ++side) {
     for (const LiveSample& sample : live.sides[side].times.samples()) {
       if (sample.frame != *under) continue;
       text +=
           fmt::format("\n{}  {} {}", names[side], live.sides[side].label(),
                       sample.complete ? bench::figure_text(sample.ms) + " ms" : "incomplete tree");
+      if (side == 0 && sample.trace_ms > 0) rays = sample.trace_ms;
     }
   }
+  if (rays > 0) text += fmt::format("\ntrace  {} ms", bench::figure_text(rays));
   ImGui::SetTooltip("%s\nclick to freeze", text.c_str());
 }
 
@@ -351,8 +394,18 @@ void draw_live_below(State& state, const Area& area) {
     const float line = ImGui::GetTextLineHeightWithSpacing(),
                 choices = ImGui::GetFrameHeightWithSpacing();
     const float strip = std::max(em * 3, (all.y - choices - 2 * line) * 0.34f);
-    ImGui::TextDisabled("Build times of the latest frames");
-    draw_strip(state, {all.x, strip});
+    const float wide = std::floor((all.x - gap) * 0.62f), left = ImGui::GetCursorPosX();
+    ImGui::TextDisabled("Build times of the latest frames, A and B%s",
+                        strip_scale(live).traced ? "; line: trace" : "");
+    ImGui::SameLine(left + wide + gap);
+    ImGui::TextDisabled("Levels during one build, root at the top");
+    ui::hint(
+        "When the nodes of each level were finished in the recorded builds that the maps play, in "
+        "shares of their events: from the first to the last node, the middle half of them strong. "
+        "A recording has an order of events and no times.");
+    draw_strip(state, {wide, strip});
+    ImGui::SameLine(left + wide + gap);
+    draw_levels_timeline(state, all.x - gap - wide, strip);
     draw_map_legend(state, live.heap, "The pool during one build:");
     // The recorded builds are played over and over, in eight seconds.
     if (!live.frozen)

@@ -5,7 +5,9 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <array>
 
+#include "bench/results/format.hpp"
 #include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
@@ -124,6 +126,48 @@ void draw_view_section(State& state) {
   ui::hint(("for 'heapwood render': " + camera).c_str());
 }
 
+// Axis, position and depth of the slice plane.
+void draw_slice_section(State& state) {
+  SliceView& slice = state.slice;
+  if (!state.scene || !ui::section("Slice")) return;
+  ui::field("across");
+  const float width = (ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().ItemSpacing.x) / 3;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (axis) ImGui::SameLine();
+    const char* const names[] = {"x##slice", "y##slice", "z##slice"};
+    if (ui::button(state, names[axis], slice.axis == axis, true, width)) slice.axis = axis;
+  }
+  ui::field("position");
+  const Vec3d& origin = state.scene->mesh.origin;
+  const double at = static_cast<double>(slice.position(*state.scene)) +
+                    std::array{origin.x, origin.y, origin.z}[slice.axis];
+  ImGui::SliderFloat("##slice position", &slice.place, 0, 1, fmt::format("{:.4g}", at).c_str(),
+                     ImGuiSliderFlags_AlwaysClamp);
+  state.places.note("slice position");
+  ui::field("cells");
+  const int deepest =
+      state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
+  int depth = std::min(slice.depth, deepest);
+  if (ImGui::SliderInt("##slice depth", &depth, 0, deepest,
+                       depth == deepest ? "all leaves" : "depth %d", ImGuiSliderFlags_AlwaysClamp))
+    slice.depth = depth == deepest ? static_cast<int>(kdtree::max_depth) : depth;
+  state.places.note("slice depth");
+  ImGui::Checkbox("the other side", &slice.other_side);
+  state.places.note("slice side");
+  ui::hint("Cuts away what is behind the plane instead of what is in front of it");
+  std::string text = fmt::format(
+      "{} cells: leaves by number of refs, empty ones grey, inner nodes green. White: {} triangles "
+      "that are cut",
+      bench::count_text(slice.total), bench::count_text(slice.triangles));
+  if (slice.shown < slice.total)
+    text += fmt::format("; {} cells shown", bench::count_text(slice.shown));
+  if (slice.drawn_triangles < state.scene->mesh.triangles.size())
+    text += fmt::format("; {} of {} triangles shown", bench::count_text(slice.drawn_triangles),
+                        bench::count_text(state.scene->mesh.triangles.size()));
+  state.places.texts["slice"] = text;
+  ui::dim_text(text);
+}
+
 void draw_tree_section(State& state) {
   if (!ui::section("Tree")) return;
   ImGui::Checkbox("boxes", &state.tree.visible);
@@ -139,6 +183,13 @@ void draw_tree_section(State& state) {
   ImGui::Checkbox("node", &state.node.visible);
   state.places.note("node");
   ui::hint("Explains why a node was split where it is (N); click in the picture to choose one");
+  ImGui::SameLine();
+  bool slice = state.slice.visible;
+  if (ImGui::Checkbox("slice", &slice)) toggle_slice(state);
+  state.places.note("slice");
+  ui::hint(
+      "Cuts the scene open with a plane, and draws on it the cells of the tree that it crosses "
+      "(X)");
   if (state.tree.visible) {
     const int deepest =
         state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
@@ -187,8 +238,8 @@ void draw_screenshot_section(State& state) {
 void draw_panel(State& state, const Area& area) {
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings |
+  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration |
+                                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                                      ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("panel", nullptr, flags & ~ImGuiWindowFlags_NoScrollbar)) {
     switch (state.tab) {
@@ -197,6 +248,7 @@ void draw_panel(State& state, const Area& area) {
       case Tab::learn:
         draw_lesson_button(state);
         if (state.node.visible) draw_node_section(state);
+        if (state.slice.visible) draw_slice_section(state);
         draw_scene_section(state);
         draw_build_section(state);
         draw_view_section(state);
@@ -216,6 +268,7 @@ void draw_panel(State& state, const Area& area) {
         draw_record_section(state);
         draw_graph_section(state);
         draw_trace_section(state);
+        draw_stress_section(state);
         if (draw_round_section(state)) break;
         draw_memory_section(state);
         draw_allocations_section(state);

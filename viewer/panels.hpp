@@ -22,6 +22,7 @@ void draw_summary(State& state, const Area& area);  // the slowdown table alone,
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);
 void draw_view_section(State& state);
+void draw_slice_section(State& state);
 void draw_tree_section(State& state);
 void draw_screenshot_section(State& state);
 void draw_lesson_button(State& state);
@@ -33,13 +34,16 @@ float draw_lesson(State& state, const Area& area);
 
 void draw_graph_section(State& state);
 void draw_trace_section(State& state);
+void draw_stress_section(State& state);
 // Figures of the graph at the round shown; false if there is no graph.
 bool draw_round_section(State& state);
 void draw_record_section(State& state);  // of a build, in the Heap tab
 
 void draw_tab_bar(State& state, const Area& area);
-void draw_live_panel(State& state, const Area& area);    // verdict and costs
-void draw_live_below(State& state, const Area& area);    // frames, maps, allocators
+void draw_live_panel(State& state, const Area& area);  // verdict and costs
+void draw_live_below(State& state, const Area& area);  // frames, maps, allocators
+// When each level of the tree was built.
+void draw_levels_timeline(State& state, float width, float height);
 void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
 // A map of the pool with its title.
 void draw_map(State& state, HeapView& view, std::size_t which, float width, float height);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "render/kernel.hpp"
+#include "viewer/film_rows.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -22,6 +23,8 @@ double seconds_since(Clock::time_point start) {
 constexpr double slice_seconds = 0.03;
 // Target time to a coarse picture.
 constexpr double coarse_seconds = 0.05;
+// For the launch that runs, while the picture is to be held.
+constexpr auto max_wait = std::chrono::milliseconds(100);
 
 render::RenderJob job_of(const View& view) {
   render::RenderJob job;
@@ -33,16 +36,6 @@ render::RenderJob job_of(const View& view) {
   job.camera = view.camera;
   job.lighting = view.lighting;
   return job;
-}
-
-std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigned samples,
-                                    const render::Development& how, const render::Range& range) {
-  std::vector<gl::Rgba8> rows(sums.size());
-  std::transform(sums.begin(), sums.end(), rows.begin(), [&](const render::Pixel& sum) {
-    const render::Rgb8 c = render::develop(sum, samples, how, range);
-    return gl::Rgba8{c.r, c.g, c.b, 255};
-  });
-  return rows;
 }
 
 // Bilinear interpolation: each pixel of the window is a weighted mean of four coarse pixels.
@@ -61,30 +54,42 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
   };
   std::vector<Place> columns(width);
   for (unsigned x = 0; x < width; ++x) columns[x] = place(x, small_width, width);
-  std::vector<gl::Rgba8> pixels;
-  pixels.reserve(std::size_t{width} * height);
+  // First down, then across. Red and blue are multiplied together, in the halves of a word.
+  struct Sum {
+    std::uint64_t red_blue;
+    unsigned green;
+  };
+  std::vector<Sum> row_sums(small_width);
+  std::vector<gl::Rgba8> pixels(std::size_t{width} * height);
   for (unsigned y = 0; y < height; ++y) {
     const Place row = place(y, small_height, height);
     const gl::Rgba8 *above = &small[std::size_t{row.low} * small_width],
                     *below = &small[std::size_t{row.high} * small_width];
-    for (const Place& column : columns) {
-      const gl::Rgba8 a = above[column.low], b = above[column.high], c = below[column.low],
-                      d = below[column.high];
-      const auto mean = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
-        return static_cast<std::uint8_t>(
-            ((p * (256 - column.share) + q * column.share) * (256 - row.share) +
-             (r * (256 - column.share) + s * column.share) * row.share) >>
-            16);
-      };
-      pixels.push_back(
-          {mean(a.r, b.r, c.r, d.r), mean(a.g, b.g, c.g, d.g), mean(a.b, b.b, c.b, d.b), 255});
+    const auto mixed = [](std::uint64_t a, std::uint64_t b, unsigned share) {
+      return a * (256 - share) + b * share;
+    };
+    for (unsigned x = 0; x < small_width; ++x) {
+      const gl::Rgba8 a = above[x], b = below[x];
+      row_sums[x] = {
+          mixed(a.r | std::uint64_t{a.b} << 32, b.r | std::uint64_t{b.b} << 32, row.share),
+          static_cast<unsigned>(mixed(a.g, b.g, row.share))};
+    }
+    gl::Rgba8* const out = &pixels[std::size_t{y} * width];
+    for (unsigned x = 0; x < width; ++x) {
+      const Sum &a = row_sums[columns[x].low], &b = row_sums[columns[x].high];
+      const std::uint64_t red_blue = mixed(a.red_blue, b.red_blue, columns[x].share),
+                          green = mixed(a.green, b.green, columns[x].share);
+      out[x] = {static_cast<std::uint8_t>(red_blue >> 16), static_cast<std::uint8_t>(green >> 16),
+                static_cast<std::uint8_t>(red_blue >> 48), 255};
     }
   }
   return pixels;
 }
 
-double largest_in(const render::Film& film) {
+// Of modes that show numbers; else 0.
+double largest_in(const render::Film& film, render::Mode mode) {
   double largest = 0;
+  if (!render::shows_numbers(mode)) return largest;
   for (const render::Pixel& p : film.sums)
     largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
   return largest;
@@ -126,13 +131,27 @@ void Picture::show(const View& view) {
   changed_.notify_all();
 }
 
-void Picture::hold(bool held) {
+void Picture::hold(bool held, bool wait) {
   {
-    const std::lock_guard lock(mutex_);
-    if (held == held_) return;
+    std::unique_lock lock(mutex_);
+    if (held == held_ && !wait) return;
     held_ = held;
+    if (wait) changed_.wait_for(lock, max_wait, [&] { return !tracing_ || stop_; });
   }
   changed_.notify_all();
+}
+
+void Picture::trace_rows(render::Progressive& picture, unsigned first, unsigned count) {
+  const auto set = [&](bool tracing) {
+    {
+      const std::lock_guard lock(mutex_);
+      tracing_ = tracing;
+    }
+    changed_.notify_all();
+  };
+  set(true);
+  const std::shared_ptr<void> ended(nullptr, [&](void*) { set(false); });
+  picture.add_rows(first, count, 60);
 }
 
 bool Picture::upload(gl::Texture& texture) {
@@ -268,7 +287,7 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const auto start = Clock::now();
   const unsigned step = std::max(1u, picture.tile_rows() / 4);
   for (unsigned row = 0; row < picture.tile_rows(); row += step) {
-    picture.add_rows(row, step, 60);
+    trace_rows(picture, row, step);
     if (outdated(version) && factor <= 4)
       return false;  // the coarsest pictures are shown even while the camera moves
   }
@@ -281,10 +300,11 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
   publish(0, enlarged(small, coarse.width, coarse.height, view.width, view.height));
   const std::lock_guard lock(mutex_);
+  status_.trace_ms = 1e3 * seconds_per_pixel_ * view.width * view.height;
   status_.samples = 0;
   status_.coarse = factor;
   status_.range = range_;
-  status_.largest = largest_in(film);
+  status_.largest = largest_in(film, view.mode);
   return true;
 }
 
@@ -304,7 +324,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       if (outdated(version)) return;
       const auto slice = Clock::now();
       count = std::min(step, rows - row);
-      picture.add_rows(row, count, 60);
+      trace_rows(picture, row, count);
       const double seconds = seconds_since(slice);
       busy += seconds;
       // Rows of the first pass are shown at once.
@@ -325,7 +345,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
       range_ =
           render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
-      largest = largest_in(film);
+      largest = largest_in(film, view.mode);
     }
     if (measure || seconds_since(shown) > 0.5) {
       show_rows(view, version, picture, 0, rows, samples);
@@ -339,7 +359,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     first = false;
     const std::lock_guard lock(mutex_);
     if (version != version_) return;
-    status_.pass_ms = 1e3 * busy;
+    status_.pass_ms = status_.trace_ms = 1e3 * busy;
     status_.camera_rays_per_second = busy > 0 ? pixels / busy : 0;
     status_.done = last;
   }

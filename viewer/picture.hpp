@@ -37,6 +37,7 @@ struct PictureStatus {
   unsigned spp = 0;      // of the complete picture
   unsigned coarse = 0;   // window pixels per coarse pixel and axis; 1: full resolution
   double pass_ms = 0;    // of the last pass at full resolution
+  double trace_ms = 0;   // of one sample per pixel, by the last pass at any resolution; 0: unknown
   double camera_rays_per_second = 0;
   render::Range range;  // of the colours, in modes that show numbers
   double largest = 0;   // value in the picture
@@ -54,7 +55,8 @@ class Picture {
   // Sets the view to render; a view equal to the last one continues its picture.
   void show(const View& view);
   // While builds are timed: renders coarse pictures only, and only when the view changes.
-  void hold(bool held);
+  // `wait`: until the launch that runs has ended, so that it does not slow the builds.
+  void hold(bool held, bool wait = false);
   // Uploads rows changed since the last call; returns whether there were any.
   bool upload(gl::Texture& texture);
   PictureStatus status() const;
@@ -80,12 +82,14 @@ class Picture {
     return pixels && pixels->width() == width_ && pixels->height() == height_;
   }
   void wait_while_held(std::uint64_t version);
+  void trace_rows(render::Progressive& picture, unsigned first, unsigned count);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   View wanted_;
   std::uint64_t version_ = 0;  // of wanted_
   bool held_ = false, stop_ = false;
+  bool tracing_ = false;  // a launch runs
 
   // The picture shown; rows [dirty_first_, dirty_last_) have not been uploaded.
   unsigned width_ = 0, height_ = 0, dirty_first_ = 0, dirty_last_ = 0;

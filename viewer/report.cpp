@@ -144,20 +144,18 @@ void write_report(const State& state, const std::string& path) {
                     state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
   json["fly"] = state.settings.fly;
-  json["live"] = {{"frames", state.live.frames},
-                  {"compared", state.live.compared},
-                  {"different", state.live.different},
-                  {"frozen", state.live.frozen},
-                  {"problem", state.live.problem},
-                  {"pool_bytes", state.live.pool_bytes},
-                  {"moves", state.live.moves},
-                  {"frames_per_second", state.live.frames_per_second()},
-                  {"sides", Json::array()}};
+  json["live"] = {
+      {"frames", state.live.frames},       {"compared", state.live.compared},
+      {"different", state.live.different}, {"frozen", state.live.frozen},
+      {"problem", state.live.problem},     {"pool_bytes", state.live.pool_bytes},
+      {"moves", state.live.moves},         {"frames_per_second", state.live.frames_per_second()},
+      {"trace_ms", state.live.trace_ms()}, {"sides", Json::array()}};
   for (const LiveSide& side : state.live.sides) {
     json["live"]["sides"].push_back(
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
+         {"range_ms", {side.times.low(), side.times.high()}},
          {"exhausted", side.times.exhausted()},
          {"keeps_pool", side.keeps_pool},
          {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()},
@@ -174,6 +172,11 @@ void write_report(const State& state, const std::string& path) {
                   {"boxes", state.tree.total},
                   {"visible", state.tree.visible},
                   {"depth", state.tree.depth}};
+  json["slice"] = {{"visible", state.slice.visible},
+                   {"axis", state.slice.axis},
+                   {"place", state.slice.place},
+                   {"cells", state.slice.total},
+                   {"triangles", state.slice.triangles}};
   if (state.node.shown) {
     const NodeExplanation& node = *state.node.shown;
     json["node"] = {{"visible", state.node.visible},

@@ -21,6 +21,7 @@
 #include "viewer/ray_probe.hpp"
 #include "viewer/screenshot.hpp"
 #include "viewer/settings.hpp"
+#include "viewer/slice_view.hpp"
 #include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {
@@ -51,9 +52,11 @@ struct Choice {
   simt::DeviceInfo device;
   bench::BuildSettings settings;
   GraphSettings graph;
-  std::string trace;        // the program trace recorded last; empty: none
-  bool keep_pools = false;  // in Live, from frame to frame
-  bool sweep_all = false;   // a sweep over pools is of all allocators, not of A and B
+  std::string trace;          // the program trace recorded last; empty: none
+  std::size_t stress = 0;     // of stress_choices()
+  bool stress_shown = false;  // it was recorded last, and no trace
+  bool keep_pools = false;    // in Live, from frame to frame
+  bool sweep_all = false;     // a sweep over pools is of all allocators, not of A and B
   // Text fields as typed. A pool that cannot be parsed has a problem, and no job starts with it.
   std::string path_text, trace_text, pool_text = settings.pool.text, pool_problem;
   std::string sweep_text = "live:2,live:4,live:8,20x,200x,fast", sweep_problem;
@@ -98,6 +101,7 @@ struct State {
   LiveView live;
   HeapView heap;
   TreeView tree;
+  SliceView slice;
   NodeView node;
   Lesson lesson;
   RayProbe probe;
@@ -124,7 +128,7 @@ struct State {
            sweeps = 0;  // finished jobs, for scripts
 
   Picture picture;
-  Jobs jobs{[this](bool held) { picture.hold(held); }};  // last: its thread ends first
+  Jobs jobs{[this](bool held) { picture.hold(held, held); }};  // last: its thread ends first
 
   void add_message(Message::Kind kind, const std::string& text);
 };
@@ -150,6 +154,8 @@ void start_recording(State& state);
 void start_graph_recording(State& state);
 // Serves the requests of a program trace for the heap map.
 void open_trace(State& state, const std::string& path);
+// The same of the chosen stress test.
+void open_stress(State& state);
 // Repeats the recording shown, with the allocators chosen now.
 void record_again(State& state);
 // Writes the recordings shown as Chrome trace JSON; an empty path: an unused name.
@@ -158,6 +164,8 @@ void export_recordings(State& state, const std::string& path);
 void save_summary(State& state, const std::string& path);
 // Shows the node whose array a block of the heap map is, if the recording tells.
 void show_node_of(State& state, const Recording& recording, const workloads::Block& block);
+// Shows the slice plane, across the camera's direction, or hides it.
+void toggle_slice(State& state);
 void reset_view(State& state);
 void light_view(State& state);
 void add_bookmark(State& state);

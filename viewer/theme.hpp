@@ -13,6 +13,8 @@ inline const ImVec4 text{0.90f, 0.91f, 0.92f, 1}, dim{0.58f, 0.61f, 0.64f, 1},
     accent{0.45f, 0.78f, 0.56f, 1}, warning{0.95f, 0.74f, 0.36f, 1}, error{0.95f, 0.46f, 0.42f, 1},
     second{0.42f, 0.68f, 0.95f, 1};
 inline const ImVec4 hole{0.98f, 0.85f, 0.40f, 0.9f};  // frame of the largest free region
+// Behind the picture, and of the bar, the panels and what is below the picture.
+inline const ImVec4 backdrop{0.055f, 0.06f, 0.07f, 1}, panel{0.0744f, 0.0813f, 0.0933f, 1};
 // Heap map.
 inline constexpr gl::Rgba8 untouched{24, 27, 31, 255}, freed{52, 66, 74, 255},
     used{104, 196, 134, 255}, abandoned{196, 132, 72, 255}, outside{16, 18, 21, 255},

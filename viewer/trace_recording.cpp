@@ -9,7 +9,9 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/program/input_file.hpp"
+#include "bench/record_trace.hpp"
 #include "bench/results/format.hpp"
+#include "bench/stress.hpp"
 #include "simt/memory.hpp"
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
@@ -49,7 +51,47 @@ std::uint64_t pool_for(const bench::PoolSize& pool, const alloc::ProgramTrace& t
   return std::max<std::uint64_t>(alloc::round_up(bytes, 256), 1 << 16);
 }
 
+alloc::ProgramTrace read_trace(const std::string& path) {
+  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
+  if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
+  alloc::ProgramTrace trace = alloc::read_program_trace(*file, path);
+  if (trace.requests == 0) throw Error(Exit::scene, path + ": the trace has no requests");
+  if (trace.events.size() > max_trace_events)
+    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map", path,
+                                         bench::count_text(trace.events.size())));
+  return trace;
+}
+
+constexpr StressChoice stress_tests[] = {
+    {"any order", "Each thread frees its blocks in any order: lifetimes --order random",
+     workloads::Lifetimes::random, 2048},
+    {"last in, first out", "Each thread frees its latest block first: lifetimes --order lifo",
+     workloads::Lifetimes::lifo, 2048},
+    {"one of 256 stays",
+     "One block of 256 is never freed and pins the memory around it: lifetimes --order immortal",
+     workloads::Lifetimes::immortal, 2048},
+    {"small blocks", "In any order, at most 128 bytes: lifetimes --order random --payload 128",
+     workloads::Lifetimes::random, 128}};
+
 }  // namespace
+
+std::span<const StressChoice> stress_choices() { return stress_tests; }
+
+alloc::ProgramTrace record_stress(const StressChoice& choice, const simt::DeviceInfo& device,
+                                  double seconds) {
+  bench::StressBench bench;
+  bench.device = device;
+  bench.settings.test = workloads::StressTest::lifetimes;
+  bench.settings.order = choice.order;
+  bench.settings.lanes = 32;
+  bench.settings.seconds = seconds;
+  bench::StressLists lists;
+  lists.payload = std::to_string(choice.max_bytes);
+  lists.requests = "1000";
+  lists.iterations = "4";  // launches: more events would show more of the same
+  bench.points = bench::stress_points(lists, bench.settings.test, device);
+  return bench::record_stress(bench);
+}
 
 bool is_program_trace(const std::string& path) {
   std::error_code ignored;
@@ -62,14 +104,13 @@ bool is_program_trace(const std::string& path) {
 
 TraceRecorder::TraceRecorder(const std::string& path, const bench::PoolSize& pool, bool frees,
                              const simt::DeviceInfo& device, double seconds)
-    : name_(std::filesystem::path(path).stem().string()), device_(device), seconds_(seconds) {
-  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
-  if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
-  trace_ = alloc::read_program_trace(*file, path);
-  if (trace_.requests == 0) throw Error(Exit::scene, path + ": the trace has no requests");
-  if (trace_.events.size() > max_trace_events)
-    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map", path,
-                                         bench::count_text(trace_.events.size())));
+    : TraceRecorder(std::filesystem::path(path).stem().string(), read_trace(path), pool, frees,
+                    device, seconds) {}
+
+TraceRecorder::TraceRecorder(std::string name, alloc::ProgramTrace trace,
+                             const bench::PoolSize& pool, bool frees,
+                             const simt::DeviceInfo& device, double seconds)
+    : name_(std::move(name)), device_(device), seconds_(seconds), trace_(std::move(trace)) {
   warning_ = warning_of(trace_);
   pool_bytes_ = pool_for(pool, trace_, frees);
 }

@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: MIT
 // A program trace (docs/program-trace.md) for the heap map. A trace has no addresses: its requests
 // are served once more by an allocator, one at a time in their recorded order, so that the map at
-// each event is the pool's real state. Contention is not shown.
+// each event is the pool's real state. Contention is not shown. Stress tests are shown so, too:
+// their requests are recorded first, as `heapwood stress --record-trace` does.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "alloc/recording/program_trace.hpp"
 #include "bench/program/options.hpp"
 #include "viewer/recording.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::viewer {
 
 // Whether a file begins as a program trace does.
 bool is_program_trace(const std::string& path);
+
+// A stress test for the heap map. `name` is that of a choice and of its recordings.
+struct StressChoice {
+  const char *name, *hint;
+  workloads::Lifetimes order;
+  std::size_t max_bytes;  // of a request
+};
+std::span<const StressChoice> stress_choices();
+// The requests of a test, by 1,000 threads.
+alloc::ProgramTrace record_stress(const StressChoice& choice, const simt::DeviceInfo& device,
+                                  double seconds);
 
 class TraceRecorder {
  public:
@@ -22,6 +36,9 @@ class TraceRecorder {
   // that will serve it do; otherwise an automatic pool is large enough for all requests together.
   TraceRecorder(const std::string& path, const bench::PoolSize& pool, bool frees,
                 const simt::DeviceInfo& device, double seconds);
+  // The same of a trace in memory.
+  TraceRecorder(std::string name, alloc::ProgramTrace trace, const bench::PoolSize& pool,
+                bool frees, const simt::DeviceInfo& device, double seconds);
   const std::string& name() const { return name_; }
   // What the trace leaves out of the program's run; "" for nothing.
   const std::string& warning() const { return warning_; }

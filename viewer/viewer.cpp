@@ -18,6 +18,9 @@ namespace heapwood::viewer {
 
 namespace {
 
+// The window is drawn at least so often, however long builds take.
+constexpr double max_turn_seconds = 0.12;
+
 std::atomic<bool> close_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -138,6 +141,23 @@ bool Viewer::busy() const {
          state_.path.recording || state_.now - last_activity_ < 0.6;
 }
 
+// Between the builds of Live on CPU threads. Input does not wait.
+bool Viewer::take_turn() {
+  constexpr double slice = 0.01;
+  const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
+  // Frames of a moving scene come sooner if its builds and the window share the cores.
+  if (!live || state_.live.moves || busy() || state_.choice.device.id.kind != simt::DeviceKind::cpu)
+    return false;
+  for (double waited = 0; waited < max_turn_seconds; waited += slice) {
+    if (state_.jobs.live().begin_drawing(slice)) break;
+    window_.poll();
+    if (!window_.take_activity()) continue;
+    last_activity_ = clock();
+    break;
+  }
+  return true;
+}
+
 void Viewer::step() {
   // 60 frames/s while something moves, 30 in Live, 20 while the picture is refined or not there,
   // otherwise four: without a GPU every frame takes time from the ray tracer and the builder. With
@@ -156,6 +176,9 @@ void Viewer::step() {
   } else {
     window_.poll();
   }
+  const std::shared_ptr<void> turn(nullptr, [this, taken = take_turn()](void*) {
+    if (taken) state_.jobs.live().end_drawing();
+  });
   state_.now = clock();
   if (window_.take_activity()) last_activity_ = state_.now;
   const double since = std::min(state_.now - drawn_at_, 0.1);
@@ -268,20 +291,23 @@ void Viewer::draw(const Layout& at) {
   state_.places.texts.clear();
   if (state_.shots.panel && state_.shots.panel->summary) {
     gl::viewport({0, 0, at.width, at.height});
-    gl::clear(0.055f, 0.06f, 0.07f);
+    gl::clear(colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
     draw_summary(state_, {0, 0, static_cast<float>(at.width), static_cast<float>(at.height)});
     ImGui::Render();
     return ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   }
   fresh_ = state_.picture.upload(picture_) || fresh_;
   gl::viewport({0, 0, at.width, at.height});
-  gl::clear(0.055f, 0.06f, 0.07f);
+  // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
+  gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
+  const gl::Rectangle area{
+      static_cast<int>(at.picture.x),
+      at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
+      static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const bool traced = picture_.width() > 0 && !shows_slice();
+  if (!traced) gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
   if (picture_.width() > 0) {
-    const gl::Rectangle area{
-        static_cast<int>(at.picture.x),
-        at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
-        static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
-    present_->draw(picture_, area);
+    if (traced) present_->draw(picture_, area);
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
@@ -303,9 +329,14 @@ void Viewer::draw(const Layout& at) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
+bool Viewer::shows_slice() const {
+  return state_.tab == Tab::learn && state_.slice.visible && state_.scene;
+}
+
 void Viewer::draw_lines(const Layout& at) {
   const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
-  if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node)) return;
+  const bool slice = shows_slice();
+  if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node && !slice)) return;
   const gl::Rectangle area{
       static_cast<int>(at.picture.x),
       at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
@@ -313,16 +344,19 @@ void Viewer::draw_lines(const Layout& at) {
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
+  const int line_width = std::max(1, static_cast<int>(window_.scale()));
+  if (slice)
+    state_.slice.draw(*state_.scene, state_.camera, state_.clay, matrix, area, line_width, slice_);
   if (node) {
     state_.node.update(*state_.scene, node_);
     gl::clear_depth();
     if (state_.node.triangles) node_.surfaces->draw(matrix, area, 0.9f, true);
-    node_.box->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
+    node_.box->draw(matrix, area, line_width);
     if (state_.node.plane) node_.plane->draw(matrix, area, 1, false);
   }
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
-    boxes_->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
+    boxes_->draw(matrix, area, line_width);
   }
   if (state_.probe.active && state_.probe.path) {
     if (!ray_) ray_.emplace();

@@ -27,6 +27,7 @@ class Viewer {
   };
   Layout layout(int width, int height) const;
   void step();
+  bool take_turn();
   void keys();
   void key(const KeyPress& press);
   void copy_picture();
@@ -42,6 +43,7 @@ class Viewer {
   void unattended();
   bool busy() const;
   bool may_close();
+  bool shows_slice() const;
   void keep_live();
 
   Options options_;
@@ -52,6 +54,7 @@ class Viewer {
   std::optional<gl::Present> present_;
   std::optional<gl::Lines> boxes_, ray_;
   NodeView::Drawn node_;
+  SliceView::Drawn slice_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
   int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Learn tab: nodes explained, the lesson, and the way from a block of the heap map to its node.
+// The Learn tab: nodes explained, the lesson, the slice plane, and the way from a block of the heap
+// map to its node.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include "tests/viewer/program.hpp"
 #include "viewer/node_explain.hpp"
 #include "viewer/recording.hpp"
+#include "viewer/slice_view.hpp"
 
 namespace heapwood::viewer {
 
@@ -123,6 +125,51 @@ TEST_F(NodeExplain, ABlockLeadsToItsNode) {
   EXPECT_EQ(nodes.front().back().node, 0u);
 }
 
+// At every depth the cells on a plane cover the box once.
+TEST_F(NodeExplain, CellsOnAPlaneCoverItOnce) {
+  const Box& box = tree().bounds;
+  for (const unsigned axis : {0u, 1u, 2u}) {
+    const unsigned u = (axis + 1) % 3, v = (axis + 2) % 3;
+    const auto area = [&](const Box& of) {
+      return static_cast<double>(of.hi[u] - of.lo[u]) * static_cast<double>(of.hi[v] - of.lo[v]);
+    };
+    // Also on the root's plane, which belongs to the cells above it.
+    const float root =
+        tree().nodes[0].axis() == axis ? tree().nodes[0].split : (box.lo[axis] + box.hi[axis]) / 2;
+    for (const float position : {root, box.lo[axis] * 0.7f + box.hi[axis] * 0.3f}) {
+      for (const unsigned depth : {0u, 1u, 6u, kdtree::max_depth}) {
+        std::size_t total = 0;
+        const std::vector<NodeBox> cells = cells_on(tree(), axis, position, depth, 100000, total);
+        EXPECT_EQ(cells.size(), total);
+        double covered = 0;
+        for (const NodeBox& cell : cells) {
+          covered += area(cell.box);
+          EXPECT_LE(cell.box.lo[axis], position);
+          EXPECT_GE(cell.box.hi[axis], position);
+          EXPECT_TRUE(cell.leaf || cell.depth == depth);
+        }
+        EXPECT_NEAR(covered, area(box), 1e-4 * area(box)) << axis << ", depth " << depth;
+      }
+      std::size_t total = 0;
+      EXPECT_EQ(cells_on(tree(), axis, position, 1, 1, total).size(), 1u);
+      EXPECT_EQ(total, tree().nodes[0].axis() == axis ? 1u : 2u);
+    }
+  }
+}
+
+TEST(SliceSection, CutsEachTriangleOnce) {
+  const std::vector<Vec3> vertices{{0, 0, 0}, {2, 0, 0}, {0, 2, 4},
+                                   {5, 5, 5}, {6, 5, 5}, {5, 6, 5}};
+  const std::vector<Triangle> triangles{{0, 1, 2}, {3, 4, 5}};
+  const std::vector<Vec3> cut = section_on({vertices, triangles}, 0, 1);
+  ASSERT_EQ(cut.size(), 2u);
+  for (const Vec3& point : cut) EXPECT_EQ(point.x, 1);
+  EXPECT_EQ(std::max(cut[0].z, cut[1].z), 2);
+  EXPECT_TRUE(section_on({vertices, triangles}, 2, 7).empty());
+  // A corner in the plane counts as one above it.
+  EXPECT_TRUE(section_on({vertices, triangles}, 0, 0).empty());
+}
+
 }  // namespace
 
 }  // namespace heapwood::viewer
@@ -199,6 +246,40 @@ TEST_F(Learn, ANodeIsExplainedAndItsBlocksAreMarked) {
   EXPECT_EQ(json("heap")["tab"], "heap");
   EXPECT_NE(json("heap")["texts"]["legend"].get<std::string>().find("arrays of the node"),
             std::string::npos);
+}
+
+// The slice plane: what is in front of it is gone, and its cells follow its position and depth.
+TEST_F(Learn, ASlicePlaneCutsTheSceneOpen) {
+  const Outcome outcome =
+      view({"statue:1k", "--size", "1280x800", "--mode", "normals", "--spp", "1"},
+           "wait built\nwait samples 1\nkey X\nwait 0.3\nreport " + path("middle") + "\nwindow " +
+               path("window.png") + " 1280x800 1\ndrag slice position 0.5 0.53\nwait 0.2\nreport " +
+               path("moved") + "\nclick x##slice\nwait 0.2\nreport " + path("axis") +
+               "\ndrag slice depth 0.9 0.1\nwait 0.2\nreport " + path("coarse") +
+               "\nkey X\nwait 0.2\nreport " + path("off") + "\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const Json middle = json("middle")["slice"], moved = json("moved")["slice"],
+             axis = json("axis")["slice"], coarse = json("coarse")["slice"];
+  EXPECT_TRUE(middle["visible"].get<bool>());
+  EXPECT_EQ(middle["place"], 0.5);
+  EXPECT_GT(middle["cells"], 100);
+  EXPECT_GT(middle["triangles"], 10);
+  EXPECT_NEAR(moved["place"].get<double>(), 0.53, 0.02);
+  EXPECT_NE(moved["cells"], middle["cells"]);
+  EXPECT_EQ(axis["axis"], 0);
+  EXPECT_LT(coarse["cells"], axis["cells"]);
+  EXPECT_FALSE(json("off")["slice"]["visible"].get<bool>());
+  EXPECT_NE(json("middle")["texts"]["slice"].get<std::string>().find("cells"), std::string::npos);
+  // The section through triangles is white.
+  const render::Image window = render::read_png(path("window.png"));
+  std::size_t white = 0;
+  for (unsigned y = 60; y < 790; ++y) {
+    for (unsigned x = 0; x < 870; ++x) {
+      const render::Rgb8 c = window.at(x, y);
+      white += c.r > 240 && c.g > 240 && c.b > 240;
+    }
+  }
+  EXPECT_GT(white, 150u);
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The Live tab, and dynamic graphs in the Heap tab.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/frame_source.hpp"
 #include "viewer/graph_recording.hpp"
+#include "viewer/level_spans.hpp"
 #include "viewer/live.hpp"
+#include "viewer/live_loop.hpp"
 
 namespace heapwood::viewer {
 
@@ -19,7 +24,7 @@ LiveSide side_with(const char* allocator, std::vector<double> ms) {
   return side;
 }
 
-TEST(Live, RanksOnlyRangesThatAreApart) {
+TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   using Kind = LiveVerdict::Kind;
   const std::vector<double> fast{10, 11, 12, 10, 11, 12, 10, 11, 12, 10, 11, 12};
   std::vector<double> slow = fast;
@@ -33,6 +38,19 @@ TEST(Live, RanksOnlyRangesThatAreApart) {
   slow.assign(12, 11.5);
   EXPECT_EQ(judge(a, side_with("atomic", slow)).kind, Kind::noisy);
   EXPECT_EQ(judge(a, a).kind, Kind::noisy);
+  // What disturbs both sides of a frame does not matter; 11 of 12 frames are enough, 10 are not.
+  std::vector<double> drifting, both;
+  for (int i = 0; i < 12; ++i) {
+    drifting.push_back(10 + 5 * i);
+    both.push_back(11 + 5 * i);
+  }
+  both[3] = 1;
+  const LiveSide drift = side_with("cfmmalloc", drifting);
+  const LiveVerdict paired = judge(drift, side_with("atomic", both));
+  EXPECT_EQ(paired.kind, Kind::ranked);
+  EXPECT_NE(paired.detail.find("11 of 12 frames"), std::string::npos) << paired.detail;
+  both[4] = 1;
+  EXPECT_EQ(judge(drift, side_with("atomic", both)).kind, Kind::noisy);
   // One slow frame in a hundred does not blur the range; an incomplete tree is no time at all.
   LiveSide spiky = side_with("atomic", std::vector<double>(100, 40.0));
   spiky.times.add({100, 4, 7, true, 0});
@@ -109,6 +127,55 @@ TEST(GraphRecording, IsTheGraphAfterEachRound) {
   EXPECT_GT(tight.record(*registry::find("cfmmalloc"), [](unsigned) {}).refused, 0u);
 }
 
+// On CPU threads no build starts while the window is drawn, and the reverse; neither waits forever.
+TEST(Live, BuildsAndTheWindowTakeTurns) {
+  LiveLink link;
+  link.begin();
+  link.begin_builds();
+  EXPECT_FALSE(link.begin_drawing(0.001));
+  link.end_builds();
+  EXPECT_TRUE(link.begin_drawing(0.001));
+  std::atomic<bool> building{false};
+  std::thread job([&] {
+    link.begin_builds();
+    building = true;
+    link.end_builds();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(building);
+  link.end_drawing();
+  job.join();
+  EXPECT_TRUE(building);
+  link.begin_drawing(0.001);
+  link.begin_builds();  // the window does not end: after a tenth of a second the build starts
+  link.end_builds();
+}
+
+// The root is finished first, and the spans of all levels have the nodes of the tree.
+TEST(Live, LevelsAreThoseOfTheRecording) {
+  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  prepared.build_growing(entry);
+  const Recording recording = make_recording("pipes:1k", entry, "cpu", prepared.pool_bytes(),
+                                             prepared.build_recorded(entry, 1u << 20));
+  const std::vector<LevelSpan> spans = level_spans(recording);
+  ASSERT_EQ(spans.size(), recording.depth + 1);
+  EXPECT_EQ(spans.front().nodes, 1u);
+  std::uint64_t nodes = 0, all = 0;
+  for (const Recording::Level& level : recording.points.back().levels)
+    all += level.inner + level.leaves;
+  for (const LevelSpan& span : spans) {
+    nodes += span.nodes;
+    EXPECT_LE(span.first, span.quarter);
+    EXPECT_LE(span.quarter, span.half);
+    EXPECT_LE(span.half, span.three_quarters);
+    EXPECT_LE(span.three_quarters, span.last);
+    EXPECT_LE(span.last, 1);
+    EXPECT_GE(span.first, spans.front().first);
+  }
+  EXPECT_EQ(nodes, all);
+}
+
 TEST(HeapMap, TheLargestHoleIsTheLongestEmptyRun) {
   HeapMap::Run run;
   bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
@@ -157,6 +224,11 @@ TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   EXPECT_GE(start["compared"], 12);
   EXPECT_EQ(start["different"], 0);
   EXPECT_NE(json("first")["texts"]["verdict"], "Measuring ...");
+  EXPECT_GT(start["trace_ms"], 0);
+  EXPECT_NE(json("first")["texts"]["trace"].get<std::string>().find("ms trace"), std::string::npos);
+  const std::string levels = json("first")["texts"]["levels"];
+  EXPECT_EQ(levels.find("A 0 levels"), std::string::npos) << levels;
+  EXPECT_EQ(levels.find("B 0 levels"), std::string::npos) << levels;
   EXPECT_EQ(other["sides"][1]["allocator"], registry::allocators().front().traits->id);
   EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
   EXPECT_EQ(json("frozen")["live"]["frames"], first["live"]["frames"]);

@@ -81,6 +81,26 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   EXPECT_EQ(processes, (std::vector<std::string>{"CFMMalloc, pipes", "CMalloc, pipes"}));
 }
 
+// Every choice of the Heap tab: the requests depend on the test alone; all allocators serve them.
+TEST(TraceRecording, StressTestsAreServed) {
+  const simt::DeviceInfo cpu = simt::find_device("cpu", 2);
+  ASSERT_GE(stress_choices().size(), 3u);
+  for (const StressChoice& choice : stress_choices()) {
+    const alloc::ProgramTrace trace = record_stress(choice, cpu, 60);
+    EXPECT_GT(trace.requests, 10000u) << choice.name;
+    EXPECT_EQ(trace.dropped + trace.refused, 0u) << choice.name;
+    if (&choice != &stress_choices().front()) continue;
+    const TraceRecorder recorder(choice.name, trace, {}, true, cpu, 60);
+    for (const char* id : {"heapwood", "cmalloc"}) {
+      const std::shared_ptr<const Recording> recording = recorder.record(*registry::find(id));
+      EXPECT_EQ(recording->scene, choice.name);
+      EXPECT_EQ(recording->requests.failures, 0u) << id;
+      EXPECT_EQ(recording->replay().overlaps, 0u) << id;
+      EXPECT_LE(recording->largest_block, choice.max_bytes);
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace heapwood::viewer
@@ -120,6 +140,25 @@ TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
   EXPECT_EQ(read_file(exported), read_file(path("step.json")));
   EXPECT_GT(Json::parse(read_file(exported))["traceEvents"].size(), 1000u);
   std::filesystem::remove(exported);
+}
+
+TEST_F(Traces, AStressTestIsOpenedFromTheHeapTab) {
+  const Outcome outcome =
+      view({"atrium:1k", "--tab", "heap", "--allocator", "heapwood", "--beside", "cmalloc",
+            "--mode", "normals", "--spp", "1", "--size", "1280x900"},
+           "wait built\nclick Open##stress\nwait recorded\nkey Space\nwait 0.2\nreport " +
+               path("report") + "\nclick Record again\nwait recorded 2\nwait 0.2\nreport " +
+               path("again") + "\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* name : {"report", "again"}) {
+    const Json report = json(name);
+    ASSERT_EQ(report["heap"].size(), 2u);
+    for (const Json& heap : report["heap"]) {
+      EXPECT_EQ(heap["scene"], "stress test, any order");
+      EXPECT_EQ(heap["refused"], 0);
+      EXPECT_GT(heap["events"], 10000);
+    }
+  }
 }
 
 }  // namespace
