@@ -103,8 +103,8 @@ void print_csv(const std::vector<DeviceProcess>& devices,
   }
 }
 
-void print_tables(const AllGpusCommand& command, const std::vector<DeviceProcess>& devices,
-                  const std::vector<bench::ProcessOutcome>& outcomes) {
+void print_outputs(const AllGpusCommand& command, const std::vector<DeviceProcess>& devices,
+                   const std::vector<bench::ProcessOutcome>& outcomes) {
   const char* between = "";
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].out.empty()) continue;
@@ -264,7 +264,7 @@ Exit measure_on(const AllGpusCommand& given, const std::string& program,
   if (command.format == "csv")
     print_csv(devices, outcomes);
   else if (command.format != "json")
-    print_tables(command, devices, outcomes);
+    print_outputs(command, devices, outcomes);
 
   std::optional<Error> merge_error;
   std::size_t kept = 0;
