@@ -130,8 +130,7 @@ class CudaLanes {
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
-  // For converged groups with different lanes ptxas 13.0 emits one vote over all of them. The same
-  // holds for reduce_or(), whose result then has bits of other groups, too.
+  // ptxas 13.0 emits a vote over all active lanes, which may be those of several groups.
   SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }

@@ -99,8 +99,7 @@ void draw_side(State& state, std::size_t side, double maximum) {
       ImGui::TextDisabled("%s", text.c_str());
       ui::hint(
           "Median time of one sample per pixel of the picture, in its mode. The trees of both "
-          "sides "
-          "are equal, so this time is, too.");
+          "sides are equal, so this time is, too.");
       state.places.texts["trace"] = text;
     }
     ImGui::SameLine();
