@@ -190,6 +190,10 @@ class ReleaseAtEnd {
 //
 // Blocks of a context and other blocks are alike: each may be freed either way. Adaptors have no
 // context.
+//
+// Such an allocator may also say how many warps suit its pool. Host code:
+//
+//   unsigned preferred_warps(unsigned max) const;  // 0 to max, where `max` warps can be resident
 struct BlockPair {
   void* first = nullptr;
   void* second = nullptr;

@@ -54,6 +54,8 @@ struct Heapwood {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
+  unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
+
   // A warp's own arenas (alloc/allocator.hpp).
   using WarpState = arena::WarpState;
   template <class Warp>

@@ -87,18 +87,21 @@ class Layout {
       const std::size_t memory_at = round_up(counts_at + a.superblocks * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       // Runs are placed away from the arenas that persistent warps claim first
-      // (PrivateArena::claim_initial_arenas), and overlap the superblock spans at the pool's end
-      // little or not at all.
+      // (PrivateArena::claim_initial_arenas), and end where the last quarter begins: spans of
+      // superblocks are taken from the pool's end, and need superblocks that are not split.
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
       const bool has_large_arenas = a.shift > max_shift;
       a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
-      a.run_first =
-          static_cast<std::uint32_t>(3 * quarter) - (has_large_arenas ? a.run_capacity : 0);
+      a.run_first = static_cast<std::uint32_t>(3 * quarter) - a.run_capacity;
       // The reserve is hidden from all other allocations until a search fails. It is at most half
       // of the spare memory, so that no request has to wait for memory held in it.
       const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
                                                                      << a.shift;
       a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
+      shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
+      // Two for each warp, and half as many again for large blocks and for blocks that outlive
+      // their warp's arenas. Four of any kind suffice, too.
+      shared.max_ample_warps = std::max(a.arenas / 4, shared.spare_arenas / 5 * 2);
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);

@@ -31,7 +31,7 @@ class PrivateArena {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
       state_.known_used = state_.deferred_count = 0;
-      state_.has_ample_arenas = !has_fewer_per_warp(shared.arenas, warp, 4);
+      state_.has_ample_arenas = warp.workers() <= shared.max_ample_warps;
       state_.allocates_runs_directly = state_.has_ample_arenas && shared.arenas.runs_begin_split();
       state_.arenas = shared.arenas;
       state_.self = self;

@@ -26,6 +26,8 @@
 // TiB (docs/own-allocator.md).
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/heapwood/arenas.hpp"
 #include "alloc/heapwood/slot.hpp"
 #include "alloc/primitives/lane_group.hpp"
@@ -41,6 +43,15 @@ struct SharedArenas {
   std::uint64_t* slots = nullptr;
   std::uint32_t slot_mask = 0;
   std::uint32_t max_slot_request = 0;  // max granules of a request served by a slot
+  // Max persistent warps that may each keep two arenas and hold them while they wait.
+  std::uint32_t max_ample_warps = 0;
+  std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
+
+  // Of at most `max` persistent warps: where arenas are scarce, as many as have three spare arenas
+  // each. Host code.
+  std::uint32_t preferred_warps(std::uint32_t max) const {
+    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 3);
+  }
   // Tickets of the cooperative search for space in other slots.
   std::uint32_t* slot_search_tickets = nullptr;
 

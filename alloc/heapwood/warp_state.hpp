@@ -27,7 +27,7 @@ struct WarpState {
   WarpArena own[2];              // current, previous
   std::uint32_t known_used = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t deferred_count = 0;
-  // There are at least four arenas per warp, so a warp may hold memory while it waits.
+  // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold memory while it waits.
   bool has_ample_arenas = false;
   // Also, pairs of more than an arena are allocated as runs without a look at the current arena.
   bool allocates_runs_directly = false;

@@ -3,6 +3,7 @@
 // registry/instance.hpp instantiates it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -24,6 +25,19 @@ double timed(F f) {
   f();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
+}
+
+// Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
+// the warps that the allocator prefers (docs/experiments.md, Warps over memory).
+template <class Allocator>
+unsigned warps_for(const Allocator& allocator, std::size_t triangles, unsigned resident) {
+  if constexpr (requires { allocator.preferred_warps(resident); }) {
+    constexpr std::size_t max_triangles_per_warp = 200;
+    const unsigned min_warps = (resident * 2 + 4) / 5;
+    if (triangles < max_triangles_per_warp * resident)
+      return std::max(min_warps, allocator.preferred_warps(resident));
+  }
+  return resident;
 }
 
 template <class Allocator, RefKind kind, class Device, class Probe = NoProbe>
@@ -50,8 +64,9 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .refs = p.output.data(),
       .ref_capacity = p.output.size()};
   BuildRun run;
-  run.warps = device.template resident_warps<Kernel>();
-  if (options.warps != 0 && options.warps < run.warps) run.warps = options.warps;
+  const unsigned resident = device.template resident_warps<Kernel>();
+  run.warps = options.warps == 0 ? warps_for(allocator, p.mesh->triangles.size(), resident)
+                                 : std::min(options.warps, resident);
   run.reset_ms = timed([&] { p.reset(run.warps); });
   run.ms = deadline.launch(
       [&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });

@@ -418,6 +418,37 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
 }
 
+// Spans of superblocks come from the end of the pool and need superblocks that are not split.
+TEST(Arena, RunsEndBeforeTheLastQuarter) {
+  for (const std::size_t mebibytes : {1, 34, 68, 136, 272, 400, 4000}) {
+    for (const bool has_persistent_warps : {false, true}) {
+      const arena::Arenas a =
+          arena::Layout::plan({nullptr, mebibytes << 20}, has_persistent_warps).arenas;
+      EXPECT_LE(a.run_first + a.run_capacity, a.arenas / 4 * 3) << mebibytes;
+      EXPECT_GE(a.run_first, a.arenas / 4 * 2) << mebibytes;
+    }
+  }
+}
+
+// The resident warps of an H100 in pools of 2 to 16 times the 17 MiB that the blocks of a scene need
+// at once, 26 MiB of which the caller expects.
+TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
+  constexpr std::uint32_t resident = 2640;
+  const auto plan = [](std::size_t mebibytes) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}, true, (mebibytes - 26) << 20);
+  };
+  EXPECT_LT(plan(34).max_ample_warps, resident);
+  EXPECT_LT(plan(68).max_ample_warps, resident);
+  EXPECT_GE(plan(136).max_ample_warps, resident);
+  EXPECT_EQ(plan(34).preferred_warps(resident), 682u);   // 8 MiB in arenas of 4 KiB
+  EXPECT_EQ(plan(68).preferred_warps(resident), 1792u);  // 42 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(136).preferred_warps(resident), resident);
+  EXPECT_EQ(plan(68).preferred_warps(1000), 1000u);
+  // Without a word on what is spare, a quarter of the arenas.
+  const arena::SharedArenas unknown = arena::Layout::plan({nullptr, std::size_t{68} << 20}, true);
+  EXPECT_EQ(unknown.max_ample_warps, unknown.arenas.arenas / 4);
+}
+
 // In a large pool a slot whose search has failed refuses a limited number of requests and then
 // searches again.
 struct Impatient {
