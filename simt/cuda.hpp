@@ -53,19 +53,10 @@ class DeviceControl {
     cudaStreamDestroy(stream_);
   }
   Control* device() const { return device_; }
-  // In the order of the default stream.
-  void reset() { check_cuda(cudaMemsetAsync(device_, 0, sizeof(Control)), "control block"); }
   void raise_abort() {
     static const std::uint32_t one = 1;
     check_cuda(cudaMemcpyAsync(&device_->abort, &one, sizeof(one), cudaMemcpyHostToDevice, stream_),
                "abort flag");
-  }
-  // After the kernel has ended.
-  Control read() const {
-    Control copy;
-    check_cuda(cudaMemcpy(&copy, device_, sizeof(Control), cudaMemcpyDeviceToHost),
-               "control block");
-    return copy;
   }
 
  private:
@@ -89,6 +80,22 @@ class CudaEvent {
 
  private:
   cudaEvent_t event_{};
+};
+
+// Page-locked host memory for one T: copies to it stay in stream order.
+template <class T>
+class Pinned {
+ public:
+  Pinned() {
+    check_cuda(cudaMallocHost(reinterpret_cast<void**>(&memory_), sizeof(T)), "pinned memory");
+  }
+  ~Pinned() { cudaFreeHost(memory_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  T* get() const { return memory_; }
+
+ private:
+  T* memory_ = nullptr;
 };
 
 // Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted
@@ -116,9 +123,8 @@ struct CudaWait {
   }
 };
 
-// The control block and the events of one launch. Creating them takes as long as a short kernel, so
-// launches that ended by themselves leave theirs to later ones. After a raised abort flag they are
-// not used again: the copy of the flag may still be on its way.
+// The control block, the events and the outcome of one launch. Creating them takes as long as a
+// short kernel, so a launch that left its control block as it was leaves them to later ones.
 class LaunchState {
  public:
   LaunchState() {
@@ -131,18 +137,28 @@ class LaunchState {
         list.pop_back();
       }
     }
-    if (parts_) {
-      parts_->control.reset();
-    } else {
-      parts_ = std::make_unique<Parts>();
-    }
+    if (!parts_) parts_ = std::make_unique<Parts>();
   }
   LaunchState(const LaunchState&) = delete;
   LaunchState& operator=(const LaunchState&) = delete;
-  DeviceControl& control() { return parts_->control; }
-  CudaEvent& begin() { return parts_->begin; }
-  CudaEvent& end() { return parts_->end; }
-  // Call when the kernel has ended and its outcome has been read.
+  Control* control() { return parts_->control.device(); }
+  void record_begin() { parts_->begin.record(); }
+  // The outcome is copied in stream order, to page-locked memory: one wait serves both.
+  void record_end(const char* what) {
+    parts_->end.record();
+    check_cuda(
+        cudaMemcpyAsync(parts_->outcome.get(), control(), sizeof(Control), cudaMemcpyDeviceToHost),
+        what);
+    parts_->copied.record();
+  }
+  CudaWait wait(const LaunchLimits& limits) {
+    return {parts_->copied, parts_->control, limits, std::chrono::steady_clock::now()};
+  }
+  // After wait().
+  double ms() const { return parts_->end.ms_since(parts_->begin); }
+  const Control& outcome() const { return *parts_->outcome.get(); }
+  // Call if the kernel neither failed nor was stopped: the copy of a raised abort flag may still be
+  // on its way.
   void keep_for_later() {
     const std::lock_guard lock(unused().mutex);
     unused().of_device[device_].push_back(std::move(parts_));
@@ -151,7 +167,8 @@ class LaunchState {
  private:
   struct Parts {
     DeviceControl control;
-    CudaEvent begin, end;
+    CudaEvent begin, end, copied;
+    Pinned<Control> outcome;
   };
   struct Unused {
     std::mutex mutex;
@@ -339,14 +356,14 @@ class Cuda {
   double launch_blocks(const Kernel& kernel, unsigned blocks, const LaunchLimits& limits) const {
     check_interruption(limits);
     LaunchState state;
-    state.begin().record();
-    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, state.control().device());
+    state.record_begin();
+    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, state.control());
     check_cuda(cudaGetLastError(), limits.what);
-    state.end().record();
-    const CudaWait waited(state.end(), state.control(), limits, std::chrono::steady_clock::now());
-    const double ms = state.end().ms_since(state.begin());
-    const Control outcome = state.control().read();
-    if (!waited.stopped) state.keep_for_later();
+    state.record_end(limits.what);
+    const CudaWait waited = state.wait(limits);
+    const double ms = state.ms();
+    const Control outcome = state.outcome();
+    if (!waited.stopped && outcome.code == 0) state.keep_for_later();
     check_outcome(outcome.code, outcome.operand, waited.stopped, waited.was_interrupted, limits);
     return ms;
   }
