@@ -135,7 +135,7 @@ for allocator in cfmalloc heapwood; do
 done
 # Device malloc serves a request at a time: builds and graphs that outlive their limit many times.
 one "time limit of a build" 30 bash -c 'stops_in_time "$@"' _ .05 build atrium:300k --allocator cuda --timeout {}
-one "time limit of a graph" 30 bash -c 'stops_in_time "$@"' _ .05 graph rgg:300k --allocators cuda --phase init,insert \
+one "time limit of a graph" 60 bash -c 'stops_in_time "$@"' _ .05 graph rgg:1m --allocators cuda --phase init,insert \
   --rounds 1 --seconds {}
 # The pool is full after the first splits: nearly all requests are refused, and their nodes deferred.
 one "time limit of a build in a full pool" 30 bash -c 'in_time "$@"' _ .5 build statue:300k --allocator heapwood --pool 16x \

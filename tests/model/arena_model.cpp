@@ -219,7 +219,8 @@ class Model {
             }
             t.crosses = t.before.used <= granules;
             t.vacant = t.before.arena == none;
-            t.at = t.crosses && t.before.arena != none ? At::close_old : At::look;
+            t.at = !t.crosses ? At::look : t.before.arena != none ? At::close_old : At::take;
+            if (t.at == At::take) claim();
             break;
           case Call::free:
           case Call::free_own:
@@ -270,7 +271,7 @@ class Model {
         s.count[t.before.arena] = static_cast<std::int16_t>(
             s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) -
             open);
-        t.at = At::look;
+        claim();
         break;
       case At::look:
         if (s.slot.needs_renewal()) {

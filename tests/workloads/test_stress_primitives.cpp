@@ -28,7 +28,13 @@ TEST(StressPrimitives, DoWhatTheyMeasure) {
         job.threads = threads;
         job.readers = readers;
         job.batch = 8;
-        const PrimitiveResult result = run_primitive(job);
+        PrimitiveResult result;
+        try {
+          result = run_primitive(job);
+        } catch (const Error& error) {
+          FAIL() << "test " << static_cast<int>(test) << ", " << threads << " threads, " << readers
+                 << " readers: " << error.what();
+        }
         const bool semaphore =
             test <= PrimitiveTest::bulk_semaphore || test == PrimitiveTest::published_semaphore;
         EXPECT_EQ(result.wanted, semaphore ? threads : (threads + readers - 1) / readers);
