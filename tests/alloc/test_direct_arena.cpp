@@ -430,8 +430,8 @@ TEST(Arena, RunsEndBeforeTheLastQuarter) {
   }
 }
 
-// The resident warps of an H100 in pools of 2 to 16 times the 17 MiB that the blocks of a scene need
-// at once, 26 MiB of which the caller expects.
+// The resident warps of an H100, and pools of 2, 4 and 8 times the 17 MiB that blocks need at once.
+// The caller expects them to need 26 MiB.
 TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   constexpr std::uint32_t resident = 2640;
   const auto plan = [](std::size_t mebibytes) {
