@@ -325,8 +325,7 @@ struct SharedArenas {
       // refusals, which may apply to larger requests only.
       const bool crosses =
           before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
-      // relaxed, here and below: a look. A crossing request expects its own sum there.
-      if (!crosses) now = slot.load(simt::relaxed);
+      now = slot.load(simt::relaxed);  // relaxed, here and below: a look
       SIMT_ROLLED
       for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n);
            ++turn) {

@@ -219,8 +219,7 @@ class Model {
             }
             t.crosses = t.before.used <= granules;
             t.vacant = t.before.arena == none;
-            t.at = !t.crosses ? At::look : t.before.arena != none ? At::close_old : At::take;
-            if (t.at == At::take) claim();
+            t.at = t.crosses && t.before.arena != none ? At::close_old : At::look;
             break;
           case Call::free:
           case Call::free_own:
@@ -271,7 +270,7 @@ class Model {
         s.count[t.before.arena] = static_cast<std::int16_t>(
             s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) -
             open);
-        claim();
+        t.at = At::look;
         break;
       case At::look:
         if (s.slot.needs_renewal()) {
