@@ -128,8 +128,13 @@ struct HitArrays {
     if (t != nullptr) t[i] = found ? hit.t : HUGE_VALF;
     if (triangle != nullptr) triangle[i] = hit.triangle;
     if (uv != nullptr) {
-      uv[2 * i] = found ? hit.u : 0;
-      uv[2 * i + 1] = found ? hit.v : 0;
+      const FloatPair pair{found ? hit.u : 0, found ? hit.v : 0};
+      if (reinterpret_cast<std::uintptr_t>(uv) % alignof(FloatPair) == 0) {
+        reinterpret_cast<FloatPair*>(uv)[i] = pair;  // one store
+      } else {
+        uv[2 * i] = pair.x;
+        uv[2 * i + 1] = pair.y;
+      }
     }
     if (normal != nullptr) {
       Vec3 n;

@@ -252,6 +252,10 @@ def test_torch_out(torch, scenes):
     hits = gpu.cast_rays(resident, out=hw.RayHits(primitive_ids=ids))
     assert hits.primitive_ids is ids
     assert np.mean(host(ids).view(np.uint32) != cpu.cast_rays(rays).primitive_ids) < 5e-4
+    # Not aligned to the eight bytes of a pair.
+    uvs = torch.zeros(10001, device="cuda")[1:].reshape(5000, 2)
+    assert gpu.cast_rays(resident, out=hw.RayHits(primitive_uvs=uvs)).primitive_uvs is uvs
+    assert torch.equal(uvs, gpu.cast_rays(resident).primitive_uvs)
     any_hit = torch.zeros(5000, dtype=torch.bool, device="cuda")
     assert gpu.test_occlusions(resident, out=any_hit) is any_hit and bool(any_hit.any())
     counts = torch.zeros(5000, dtype=torch.uint32, device="cuda")

@@ -196,6 +196,10 @@ def test_results_can_be_written_into_arrays():
     assert given.t_hit is out.t_hit and given.primitive_normals is None
     np.testing.assert_array_equal(out.t_hit, hits["t_hit"])
     np.testing.assert_array_equal(out.primitive_ids, hits["primitive_ids"])
+    # Not aligned to the eight bytes of a pair.
+    uvs = np.empty(201, np.float32)[1:].reshape(100, 2)
+    scene.cast_rays(rays, out=hw.RayHits(primitive_uvs=uvs))
+    np.testing.assert_array_equal(uvs, hits.primitive_uvs)
     flags, counts = np.empty(100, bool), np.empty(100, np.uint32)
     assert scene.test_occlusions(rays, out=flags) is flags
     np.testing.assert_array_equal(flags, np.isfinite(hits.t_hit))
