@@ -157,8 +157,8 @@ class LaunchState {
   // After wait().
   double ms() const { return parts_->end.ms_since(parts_->begin); }
   const Control& outcome() const { return *parts_->outcome.get(); }
-  // Call if the kernel neither failed nor was stopped: a failure stays in the control block, and the
-  // copy of a raised abort flag may still be on its way.
+  // Call if the kernel neither failed nor was stopped: a failure stays in the control block, and
+  // the copy of a raised abort flag may still be on its way.
   void keep_for_later() {
     const std::lock_guard lock(unused().mutex);
     unused().of_device[device_].push_back(std::move(parts_));
