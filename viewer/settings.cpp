@@ -5,17 +5,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "bench/program/input_file.hpp"
 #include "bench/program/output_file.hpp"
+#include "bench/results/json.hpp"
 #include "render/camera.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using bench::Json;
 
 template <class T>
 void get(const Json& json, const char* key, T& value) {

@@ -15,8 +15,7 @@ namespace {
 constexpr int max_depth = 100;
 }  // namespace
 
-std::optional<nlohmann::ordered_json> read_json(const std::string& path) {
-  using Json = nlohmann::ordered_json;
+std::optional<Json> read_json(const std::string& path) {
   const LackOfMemoryEnds end;
   const std::optional<std::string> text = read_text(path, Exit::failed);
   if (!text) return std::nullopt;
@@ -41,7 +40,7 @@ std::optional<nlohmann::ordered_json> read_json(const std::string& path) {
   }
 }
 
-std::string text_at(const nlohmann::ordered_json& json, const char* key) {
+std::string text_at(const Json& json, const char* key) {
   if (!json.is_object()) return "";
   const auto value = json.find(key);
   return value != json.end() && value->is_string() ? value->get<std::string>() : "";

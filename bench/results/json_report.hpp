@@ -4,19 +4,16 @@
 #pragma once
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "bench/results/json.hpp"
 #include "bench/results/result.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
-
-// Keys stay in insertion order.
-using Json = nlohmann::ordered_json;
 
 inline constexpr const char* bench_schema = "heapwood.bench/1";
 
