@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is read from JSON that somebody may have edited.
+// Numbers in JSON that may have been edited.
 #include <gtest/gtest.h>
 
 #include "bench/results/json.hpp"
