@@ -46,14 +46,14 @@ struct SharedArenas {
   // Max persistent warps that may each keep two arenas and hold them while they wait.
   std::uint32_t max_ample_warps = 0;
   std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
+  // Tickets of the cooperative search for space in other slots.
+  std::uint32_t* slot_search_tickets = nullptr;
 
   // Of at most `max` persistent warps: where arenas are scarce, as many as have three spare arenas
   // each. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
     return max <= max_ample_warps ? max : std::min(max, spare_arenas / 3);
   }
-  // Tickets of the cooperative search for space in other slots.
-  std::uint32_t* slot_search_tickets = nullptr;
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.
   SIMT_INLINE std::uint64_t vacant() const {

@@ -2,10 +2,14 @@
 // The JSON of reports and settings.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace heapwood::bench {
 
@@ -41,8 +45,8 @@ struct JsonSerializer<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
  private:
   template <class AnyJson>
   [[noreturn]] static void reject(const AnyJson& json) {
-    throw std::out_of_range(std::string(json.type_name()) +
-                            " in place of an integer, or too large");
+    throw std::out_of_range("expected an integer that fits, found " +
+                            (json.is_number() ? json.dump() : std::string(json.type_name())));
   }
 };
 
