@@ -157,6 +157,8 @@ struct Script {
     std::vector<Op> all;
     std::vector<std::uint32_t> begins;
     for (const ExercisePhase& phase : job.phases) {
+      if (phase.scripts.size() > std::size_t{job.warps} * job.lanes)
+        throw Error(Exit::usage, "exercise: more scripts than lanes");
       for (std::size_t s = 0; s < std::size_t{job.warps} * job.lanes; ++s) {
         begins.push_back(static_cast<std::uint32_t>(all.size()));
         if (s < phase.scripts.size())

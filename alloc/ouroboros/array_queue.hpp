@@ -68,9 +68,13 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
                            std::uint32_t number, std::uint32_t piece) const {
     simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
-    taken_of(chunks, piece).store(0, simt::relaxed);
-    attach(chunks, thread, q, piece);
-    return_piece(chunks, q);
+    if (take_surplus(chunks, q)) {
+      release_piece(chunks, q, piece);
+    } else {
+      taken_of(chunks, piece).store(0, simt::relaxed);
+      attach(chunks, thread, q, piece);
+    }
+    return_slots(chunks, q);
   }
 
   template <class Visitor>

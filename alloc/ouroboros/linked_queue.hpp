@@ -7,8 +7,10 @@
 //
 // Differs from the paper:
 //   - emptied pieces stay where they are until a thread needs a piece after the last one. Then
-//     those at the beginning get the next numbers and move to the end; no chunk is allocated or
-//     released, and other threads only walk meanwhile;
+//     those at the beginning get the next numbers and move to the end, and other threads only walk
+//     meanwhile. A surplus piece is released from the beginning of the list;
+//   - a link names its class. A thread that arrives at a chunk that has been released, and may be a
+//     piece of another queue, sees this and restarts from `first`;
 //   - the list is changed by one thread at a time. Other threads check whether their piece has
 //     appeared; they wait for their turn only if they hold a new piece. (Published: the thread that
 //     gets a piece's first slot links the next piece, and the thread that moves the front releases
@@ -38,8 +40,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       const std::uint32_t c = q * n;
       std::vector<std::uint64_t> links;
       for (std::uint32_t i = 0; i < n; ++i)
-        links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
-      const std::uint64_t first = link(0, c), end = link(n - 1, c + n - 1);
+        links.push_back(link(q, i, i + 1 < n ? c + i + 1 : Chunks::none));
+      const std::uint64_t first = link(q, 0, c), end = link(q, n - 1, c + n - 1);
       simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::front), &first, sizeof(first));
@@ -64,14 +66,15 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       // acquire: the slots of this piece and the link to the next one belong to their numbers.
       const std::uint64_t seen = link_of(chunks, c).load(simt::acquire);
       const auto distance = static_cast<std::int32_t>(number - number_in(seen));
-      if (distance == 0) break;
-      if (distance > 0 && piece_in(seen) != Chunks::none) {
+      const bool is_in_list = class_in(seen) == q;
+      if (is_in_list && distance == 0) break;
+      if (is_in_list && distance > 0 && piece_in(seen) != Chunks::none) {
         c = piece_in(seen);
         ++hops;
         continue;
       }
-      if (distance < 0) {
-        // The piece has a new number, or lies before `last`.
+      if (!is_in_list || distance < 0) {
+        // The piece has left the list or has a new number, or the wanted one lies before `last`.
         c = piece_in(chunks.word(q, Chunks::first).load(simt::relaxed));
       } else if (puts && recycle_emptied(self, chunks_copy, q)) {
         continue;
@@ -82,7 +85,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       ++turn;
     }
     // Other threads then find it in one hop. Any of several concurrent stores may win.
-    if (puts && hops > 0) chunks.word(q, Chunks::last).store(link(number, c), simt::relaxed);
+    if (puts && hops > 0) chunks.word(q, Chunks::last).store(link(q, number, c), simt::relaxed);
     return c;
   }
 
@@ -92,16 +95,17 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
                           std::uint32_t piece) const {
     if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
     const std::uint64_t end = chunks.word(q, Chunks::end).load(simt::relaxed);
-    chunks.word(q, Chunks::end).store(append(chunks, end, piece), simt::relaxed);
+    chunks.word(q, Chunks::end).store(append(chunks, q, end, piece), simt::relaxed);
     end_linking(chunks, q);
   }
 
   // Called for a piece that has been emptied.
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread&, std::uint32_t q, std::uint32_t,
+  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t,
                            std::uint32_t) const {
     advance_front(chunks, q);
-    return_piece(chunks, q);
+    return_slots(chunks, q);
+    release_surplus(chunks, thread, q);
   }
 
   template <class Visitor>
@@ -120,16 +124,23 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
  private:
   static constexpr std::uint32_t max_pieces_per_call = 64;
 
-  // The link of a piece: {number:32, next piece + 1:32}. `first` to `end` have the same form, with
-  // the piece itself.
-  static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
-    return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
+  // The link of a piece: {number:32, class:8, next piece + 1:24}. `first` to `end` have the same
+  // form, with the piece itself.
+  static constexpr unsigned class_shift = 24;
+  static constexpr std::uint32_t no_class = 0xff;
+  static_assert(Chunks::max_chunks < (1u << class_shift));
+  static SIMT_INLINE std::uint64_t link(std::uint32_t q, std::uint32_t number,
+                                        std::uint32_t piece) {
+    return std::uint64_t{number} << 32 | (q << class_shift | (piece + 1));
   }
   static SIMT_INLINE std::uint32_t number_in(std::uint64_t link) {
     return static_cast<std::uint32_t>(link >> 32);
   }
+  static SIMT_INLINE std::uint32_t class_in(std::uint64_t link) {
+    return static_cast<std::uint32_t>(link) >> class_shift;
+  }
   static SIMT_INLINE std::uint32_t piece_in(std::uint64_t link) {
-    return static_cast<std::uint32_t>(link) - 1;
+    return (static_cast<std::uint32_t>(link) & ((1u << class_shift) - 1)) - 1;
   }
   SIMT_INLINE std::uint64_t* link_at(const Chunks& chunks, std::uint32_t piece) const {
     return reinterpret_cast<std::uint64_t*>(chunks.base() + links_at_) + piece;
@@ -151,12 +162,44 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Links an empty piece after `end` and returns the new end. release: publishes that the slots are
   // empty, which the count also states.
-  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint64_t end,
+  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint32_t q, std::uint64_t end,
                                    std::uint32_t piece) const {
     const std::uint32_t number = number_in(end) + 1;
-    link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
-    link_of(chunks, piece_in(end)).store(link(number_in(end), piece), simt::release);
-    return link(number, piece);
+    link_of(chunks, piece).store(link(q, number, Chunks::none), simt::release);
+    link_of(chunks, piece_in(end)).store(link(q, number_in(end), piece), simt::release);
+    return link(q, number, piece);
+  }
+
+  // Whether the piece at the beginning of the list is emptied and not the last one. If so, `next` is
+  // the second piece. acquire: the slots are empty, and all threads that used them have left.
+  SIMT_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
+                                    std::uint32_t& next) const {
+    next = piece_in(link_of(chunks, piece).load(simt::relaxed));
+    return next != Chunks::none && taken_of(chunks, piece).load(simt::acquire) == slots();
+  }
+
+  // Releases emptied pieces from the beginning of the list while more slots are available than the
+  // class should keep. relaxed: `first` and the link of a released piece only lead threads
+  // elsewhere.
+  template <class Thread>
+  SIMT_INLINE void release_surplus(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    if (!take_surplus(chunks, q)) return;
+    if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
+    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
+    SIMT_ROLLED
+    for (bool has_surplus = true; has_surplus; has_surplus = take_surplus(chunks, q)) {
+      const std::uint64_t begin = first.load(simt::relaxed);
+      const std::uint32_t piece = piece_in(begin);
+      std::uint32_t next = 0;
+      if (!is_first_emptied(chunks, piece, next)) {
+        return_slots(chunks, q);
+        break;
+      }
+      first.store(link(q, number_in(begin) + 1, next), simt::relaxed);
+      link_of(chunks, piece).store(link(no_class, 0, Chunks::none), simt::relaxed);
+      release_piece(chunks, q, piece);
+    }
+    end_linking(chunks, q);
   }
 
   // Moves emptied pieces from the beginning of the list to its end. Returns false if there are
@@ -170,16 +213,13 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     std::uint32_t n = 0;
     SIMT_ROLLED
     for (; n < max_pieces_per_call; ++n) {
-      const std::uint32_t piece = piece_in(begin),
-                          next = piece_in(self->link_of(*chunks, piece).load(simt::relaxed));
-      // acquire: its slots are empty.
-      if (next == Chunks::none ||
-          self->taken_of(*chunks, piece).load(simt::acquire) != self->slots())
-        break;
-      begin = link(number_in(begin) + 1, next);
+      const std::uint32_t piece = piece_in(begin);
+      std::uint32_t next = 0;
+      if (!self->is_first_emptied(*chunks, piece, next)) break;
+      begin = link(q, number_in(begin) + 1, next);
       first.store(begin, simt::relaxed);
       self->taken_of(*chunks, piece).store(0, simt::relaxed);
-      end = self->append(*chunks, end, piece);
+      end = self->append(*chunks, q, end, piece);
     }
     last.store(end, simt::relaxed);
     self->end_linking(*chunks, q);
@@ -196,13 +236,13 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       const std::uint32_t piece = piece_in(to);
       const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);
       const bool is_emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
-      if (number_in(next) != number_in(to)) {
+      if (class_in(next) != q || number_in(next) != number_in(to)) {
         // The piece has left its place in the list.
         const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
         if (static_cast<std::int32_t>(number_in(first) - number_in(to)) <= 0) return;
         to = first;
       } else if (is_emptied && piece_in(next) != Chunks::none) {
-        to = link(number_in(to) + 1, piece_in(next));
+        to = link(q, number_in(to) + 1, piece_in(next));
       } else {
         break;
       }

@@ -2,8 +2,10 @@
 // The common part of the virtualized queues of Ouroboros (section 5): their slots are in pieces,
 // which are chunks, and position p of a queue is in piece number p / (slots per piece). The derived
 // class finds a piece by its number: through an array of pointers ("VA") or a list ("VL"). A piece
-// that has been filled and emptied, according to its count, is attached again after the last one,
-// with a new number: immediately (VA) or when it is needed (VL).
+// that has been filled and emptied, according to its count, is released as a chunk if the class has
+// free slots to spare: those of as many pieces as at the start and of one or two more. Otherwise it
+// is attached again after the last piece, with a new number: immediately (VA) or when it is needed
+// (VL).
 //
 // Differs from the paper:
 //   - a thread that puts entries reserves slots for them before it takes tickets, with a bulk
@@ -11,14 +13,15 @@
 //     learns this in time, and a thread that looks for the piece of its ticket finds it. Chunks in
 //     queues of chunks (C) reserve a slot once, when they join the class, so a free never needs
 //     one;
-//   - pieces stay with their class, so reading a piece that has been emptied meanwhile is harmless:
-//     the memory is still a piece, and its number identifies it. (The published list leaves ten old
-//     pieces unused before they serve another purpose, and assumes that no thread is later than
-//     that);
+//   - a piece is released when its count says that every thread that had a position in it has left,
+//     so no thread accesses its slots afterwards. (The published list releases the piece ten places
+//     before the front, and assumes that no thread is later than that.) Chunks in queues of chunks
+//     keep their slots, so those pieces stay;
 //   - one count per piece, of entries taken; an entry that was taken had been put;
 //   - each class has a few pieces from the start, for the first thousands of threads.
 //
-// Overhead: 4 bytes per entry of the longest queue so far, 4 bytes per chunk.
+// Overhead: 4 bytes per entry in the queue, up to two more pieces than at the start per class, 4
+// bytes per chunk.
 #pragma once
 
 #include <algorithm>
@@ -76,8 +79,8 @@ class QueuePieces {
                                  std::uint32_t n) const {
     const FreeSlots free_slots(chunks.word_at(q, Chunks::free_slots));
     // A class that has all its pieces gets no more slots: waiting for one would take `patience`
-    // turns per free. relaxed: a class never loses pieces; one that is being added for a moment may
-    // be counted too early, and then a page goes into a list.
+    // turns per free. relaxed: if a piece is being added or released, the count may be one too high,
+    // and then a page goes into a list.
     if (counts_ &&
         chunks.word(q, Chunks::pieces).load(simt::relaxed) >= chunks.shape().max_pieces) {
       return free_slots.try_wait(n);
@@ -127,9 +130,23 @@ class QueuePieces {
     return simt::atomic_ref<std::uint32_t>(
         reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
-  // Makes a piece's slots available again.
-  SIMT_INLINE void return_piece(const Chunks& chunks, std::uint32_t q) const {
+  // Makes the slots of an emptied piece available.
+  SIMT_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
     if (counts_) FreeSlots(chunks.word_at(q, Chunks::free_slots)).signal(slots(), 0);
+  }
+  // Takes the slots of a piece out of use if enough others are available. The caller releases an
+  // emptied piece then.
+  SIMT_INLINE bool take_surplus(const Chunks& chunks, std::uint32_t q) const {
+    return counts_ && FreeSlots(chunks.word_at(q, Chunks::free_slots))
+                          .try_wait(slots(), chunks.shape().pieces << slot_shift_);
+  }
+  // Releases an emptied piece that no thread can find any more.
+  SIMT_INLINE void release_piece(const Chunks& chunks, std::uint32_t q, std::uint32_t piece) const {
+    // relaxed, all three: the bitmap publishes that the chunk is free and its count 0.
+    taken_of(chunks, piece).store(0, simt::relaxed);
+    chunks.state(piece).fetch_sub(Chunks::of_kind(Chunks::queue_piece), simt::relaxed);
+    chunks.word(q, Chunks::pieces).fetch_sub(1, simt::relaxed);
+    chunks.give_back(piece);
   }
 
   // Visits the slots of positions [begin, end); piece(number) finds a piece, on the host.

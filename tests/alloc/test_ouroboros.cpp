@@ -265,4 +265,42 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
   }
 }
 
+template <class A>
+class OuroborosPieces : public testing::Test {};
+using PieceVariants = testing::Types<OuroborosPVA, OuroborosPVL>;
+TYPED_TEST_SUITE(OuroborosPieces, PieceVariants);
+
+// A queue of pages grows when pages are freed, and releases its pieces as they are taken again, also
+// while other threads change the same queue.
+TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
+  constexpr std::uint32_t workers = 4, blocks = 4000;
+  constexpr std::size_t chunk = 256;
+  workloads::ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = 4 << 20;
+  j.options.chunk_bytes = chunk;
+  j.warps = workers;
+  j.slots = workers * blocks;
+  j.phases.resize(4);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    std::vector<workloads::Op> fill, empty, other;
+    for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
+      fill.push_back({Kind::exchange, i, 32});
+      empty.push_back({Kind::free, i});
+      other.push_back({Kind::exchange, i, 64});
+      if (i % 3 == 0) other.push_back({Kind::free, i});
+    }
+    j.phases[0].scripts.push_back(fill);
+    j.phases[1].scripts.push_back(empty);
+    j.phases[2].scripts.push_back(fill);
+    j.phases[3].scripts.push_back(other);
+  }
+  const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(r.mismatches, 0u);
+  EXPECT_EQ(r.failures, 0u);
+  const std::size_t fresh = bytes_in(r.initial, Region::State::metadata);
+  EXPECT_GT(bytes_in(r.phases[1].regions, Region::State::metadata), fresh + 100 * chunk);
+  EXPECT_LE(bytes_in(r.phases[2].regions, Region::State::metadata), fresh + 8 * chunk);
+}
+
 }  // namespace heapwood::alloc::test
