@@ -13,7 +13,7 @@ help:
 	@echo 'make package    build a .deb and a .tar.gz of programs and headers (build/packages/)'
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
-	@echo 'make tables     write the tables of the documents from docs/results/'
+	@echo 'make tables     write the tables and plots of the documents from docs/results/'
 	@echo 'make deploy-test  test deploy/ with Slurm and ReFrame; installs them only with INSTALL=1'
 	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
 	@echo 'make distclean  remove build/ and out/'

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the tables of the documents from the results files under docs/results/.
+"""Writes the tables and plots of the documents from the results files under docs/results/.
 
-  scripts/docs_tables.py                     rewrites all tables (make tables)
-  scripts/docs_tables.py check               exits with 1 if a table differs from its results files
+  scripts/docs_tables.py                     rewrites all tables and plots (make tables)
+  scripts/docs_tables.py check               exits with 1 if one differs from its results files
   scripts/docs_tables.py show NAME           prints one table
   scripts/docs_tables.py add FILE [TOPIC]    compresses a JSON file of heapwood into docs/results/
 
@@ -20,7 +20,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import docs_plots
+
 RESULTS = Path("docs/results")
+PICTURES = Path("docs/pictures")
 DEFINITIONS = RESULTS / "tables.txt"
 BEGIN = re.compile(r"<!-- table: (\S+) -->$")
 END = "<!-- end of table -->"
@@ -88,7 +91,37 @@ def read_records(path):
         raise Failure(f"{path.name}: the name does not begin with device and commit, "
                       f"'{name_prefix(report)}'")
     head = {key: value for key, value in report.items() if key != "results"}
-    return [{**head, **result, "file": path.name} for result in report["results"]]
+    return add_pool_figures([{**head, **result, "file": path.name}
+                             for result in report["results"]])
+
+
+def add_pool_figures(records):
+    """Adds pool_over_live, the pool over the most bytes in use at once, and pool_slowdown, over
+    AtomicMalloc's shortest build in any pool as in `bench --pool LIST`, to the builds of scenes
+    that were measured in pools of live:N."""
+    scenes = {}
+    for record in records:
+        if record.get("builder") == "single-kernel":
+            scenes.setdefault(record.get("source"), []).append(record)
+    for builds in scenes.values():
+        sizes = {build["settings"]["pool"]: size for build in builds
+                 if (size := lookup(build, "memory.pool_bytes"))}
+        multiples = {pool: float(pool[5:]) for pool in sizes if pool.startswith("live:")}
+        timed = [build for build in builds
+                 if build.get("status") == "ok" and build.get("median_ms")]
+        reference = min((build["median_ms"] for build in timed if build["allocator"] == "atomic"),
+                        default=None)
+        if not multiples or reference is None:
+            continue
+        largest = max(multiples, key=multiples.get)
+        live = sizes[largest] / multiples[largest]
+        for build in builds:
+            pool = build["settings"]["pool"]
+            if pool in sizes:
+                build["pool_over_live"] = float(f"{multiples.get(pool, sizes[pool] / live):.3g}")
+        for build in timed:
+            build["pool_slowdown"] = build["median_ms"] / reference
+    return records
 
 
 # Figures.
@@ -112,7 +145,7 @@ def plain(value):
     """A value as filters and headings name it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def parse_filter(text):
@@ -193,9 +226,9 @@ def format_value(value, form):
     raise Failure(f"'{form}': not a format")
 
 
-def fill(template, records, strict=False):
+def fill(template, records, strict=False, statuses=None):
     """The template with figures for {KEY FILTER...:FORMAT}. If no record has one of them, an error
-    (strict), the status of a result that is not ok, or empty."""
+    (strict), the status of a result that is not ok, or its text in `statuses`, or empty."""
     def figure(match):
         path, *conditions = match[1].split()
         matching = select(records, parse_filter(" ".join(conditions)))
@@ -211,7 +244,7 @@ def fill(template, records, strict=False):
         return ""
     missing = []
     text = PLACEHOLDER.sub(figure, template)
-    return missing[0] if missing else text
+    return (statuses or {}).get(missing[0], missing[0]) if missing else text
 
 
 # Tables.
@@ -245,19 +278,23 @@ def values_of(records, words):
 
 
 def read_files(root, lines):
-    """The records of all files of a definition."""
-    records = []
+    """The records of all files of a definition that pass its `where` lines."""
+    records, where = [], []
     for key, fields in lines:
         for word in fields[0].split() if key == "files" else []:
             paths = sorted((root / RESULTS).glob(word)) or [root / RESULTS / word]
             records += [record for path in paths for record in read_records(path)]
-    return records
+        if key == "where":
+            where += parse_filter(fields[0])
+    return select(records, where)
 
 
 FIELDS = {
-    "files": ["FILE..."], "caption": ["TEXT"], "corner": ["TEXT"], "columns": ["KEY [VALUE...]"],
+    "files": ["FILE..."], "where": ["FILTER"], "caption": ["TEXT"], "corner": ["TEXT"],
+    "status": ["NAME", "TEXT"], "columns": ["KEY [VALUE...]"],
     "column": ["HEADING", "FILTER", "[CELL]"], "row": ["LABEL", "FILTER", "CELL"],
     "head": ["LABEL", "FILTER", "CELL"], "rows": ["KEY [VALUE...]", "LABEL", "FILTER", "CELL"],
+    "plot": ["FILE", "TITLE", "TEXT", "TEXT", "FILTER"],
 }
 
 
@@ -295,10 +332,12 @@ def make_table(root, lines):
     """The lines of a table and its caption."""
     records = read_files(root, lines)
     caption, corner, columns, rows = parse(records, lines)
+    statuses = dict(fields for key, fields in lines if key == "status")
     body = []
     for label, conditions, cell, head in rows:
         chosen = select(records, conditions)
-        cells = ["" if head and own else fill(own or cell, select(chosen, where))
+        cells = ["" if head and own else
+                 fill(own or cell, select(chosen, where), statuses=statuses)
                  for _, where, own in columns]
         if not any(cells):
             raise Failure(f"row '{label}': no figures")
@@ -311,6 +350,37 @@ def make_table(root, lines):
     text = textwrap.wrap(fill(caption, records, strict=True), 100, break_long_words=False,
                          break_on_hyphens=False)
     return text + [""] * bool(text) + ["| " + " | ".join(row) + " |" for row in table]
+
+
+# Plots.
+
+def make_plots(root, lines):
+    """{path: SVG} of each `plot` line: the slowdown over the size of the pool, a curve for each
+    allocator that passes the filter."""
+    plots = {}
+    for file, *texts, condition in (fields for key, fields in lines if key == "plot"):
+        records = [one for one in read_files(root, lines) if "pool_over_live" in one]
+        shown = [one for one in select(records, parse_filter(condition)) if "pool_slowdown" in one]
+        curves, labels = {}, {}
+        for one in shown:
+            labels[one["allocator"]] = one["label"]
+            points = curves.setdefault(one["allocator"], {})
+            if one["pool_over_live"] in points:
+                raise Failure(f"plot {file}: two builds with {one['label']} in one pool: a `where` "
+                              "line has to choose a scene")
+            points[one["pool_over_live"]] = one["pool_slowdown"]
+        if not curves:
+            raise Failure(f"plot {file}: no figures")
+        ticks = {(one["pool_over_live"], f"{plain(one['pool_over_live'])}\u00d7",
+                  mebibytes(size) + " MiB")
+                 for one in records if (size := lookup(one, "memory.pool_bytes"))}
+        plots[PICTURES / file] = docs_plots.draw(
+            *(fill(text, records, strict=True) for text in texts),
+            "size of the pool over the most bytes in use at once", sorted(ticks),
+            "1: AtomicMalloc, which cannot free, with ample memory",
+            [(allocator, f"{labels[allocator]} {number(points[max(points)], 2)}",
+              sorted(points.items())) for allocator, points in curves.items()])
+    return plots
 
 
 # Documents.
@@ -339,23 +409,29 @@ def rewrite(document, text, tables, used):
 
 
 def update(root, check):
-    """Rewrites the documents, or reports where they differ. Returns whether all agreed."""
-    tables = {}
+    """Rewrites documents and plots, or reports where they differ. Returns whether all agreed."""
+    tables, plots = {}, {}
     for name, lines in read_definitions(root / DEFINITIONS).items():
         try:
             tables[name] = make_table(root, lines)
+            plots.update(make_plots(root, lines))
         except (Failure, OSError, ValueError, KeyError) as error:
             raise Failure(f"{DEFINITIONS}: table '{name}': {error}") from error
     agree, used = True, set()
+    result = "differs from its results files; make tables rewrites it" if check else "rewritten"
+    for path, svg in plots.items():
+        if not (root / path).is_file() or (root / path).read_text(encoding="utf-8") != svg:
+            agree = False
+            print(f"{path}: plot {result}")
+            if not check:
+                (root / path).write_text(svg, encoding="utf-8")
     for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         document = path.relative_to(root)
         before = path.read_text(encoding="utf-8")
         after, changed = rewrite(document, before, tables, used)
         agree = agree and not changed
         for line, name in changed:
-            print(f"{document}:{line}: table '{name}' " +
-                  ("differs from its results files; make tables rewrites it" if check
-                   else "rewritten"))
+            print(f"{document}:{line}: table '{name}' {result}")
         if changed and not check:
             path.write_text(after, encoding="utf-8")
     for name in tables.keys() - used:

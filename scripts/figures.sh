@@ -12,6 +12,7 @@
 #                                        mixed sizes
 #   scripts/figures.sh all SCENE...      all of these
 #   scripts/figures.sh slowdowns SCENE...  builds with every allocator: takes longer
+#   scripts/figures.sh pools SCENE...      slowdown over the pool: README's table and plot
 # HEAPWOOD is the program (default: build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE
 # its device (auto), SECONDS_EACH the time limit of each run (120). A run that fails does not stop
 # the others: it is named at the end, and the exit status is 1. scripts/docs_tables.py publishes a
@@ -45,6 +46,12 @@ builds() {
   run builders bench "$@" --allocators heapwood --builder both --runs 5
 }
 slowdowns() { run slowdowns bench "$@" --allocators all --builder single --runs 5; }
+pools() {
+  local allocators=atomic,heapwood,heapwood-general,heapwood-pages,cfmmalloc,scatter,halloc
+  allocators+=,ouroboros-p-s,ouroboros-p-va,bulk,cuda
+  run pools bench "$@" --allocators "$allocators" --builder single --runs 5 \
+    --pool live:2,live:4,live:8,live:16,fast
+}
 rays() {
   for scene; do
     local name
@@ -68,7 +75,7 @@ allocators() {
 what=${1:-}
 shift || true
 case $what in
-  builds | slowdowns | rays)
+  builds | slowdowns | pools | rays)
     (( $# )) || { echo "figures: error: $what: no SCENE given" >&2; exit 2; }
     "$what" "$@" ;;
   scaling | allocators) "$what" ;;
@@ -78,7 +85,7 @@ case $what in
     rays "$@"
     scaling
     allocators ;;
-  *) sed -n '3,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 if (( ${#failed[@]} )); then
   echo "figures: not measured: ${failed[*]}" >&2

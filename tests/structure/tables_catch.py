@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""scripts/docs_tables.py writes the right table, and notices when a document, a results file and a
-definition no longer agree."""
+"""scripts/docs_tables.py writes the right tables and plots, and notices when a document, a plot, a
+results file and a definition no longer agree."""
 import contextlib
 import gzip
 import io
@@ -9,8 +9,10 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import docs_plots  # noqa: E402
 import docs_tables  # noqa: E402
 
 DEFINITION = """
@@ -37,6 +39,38 @@ NVIDIA H200 at 0123456, `heapwood bench 'a b.ply' --runs 3`.
 | AtomicMalloc * | .833 | 2.90 | 16 |
 | Heapwood | **.99** | skipped | 50 |
 """
+POOLS = """
+[pools]
+files:   h200-fedcba9-pools.json.gz
+where:   scene=a
+corner:  pool
+columns: pool_over_live
+status:  incomplete | –
+rows:    allocator | {label} | | {pool_slowdown:.2f}
+plot:    pools.svg | Slowdown & pool | On {device.name} | scene {scene} | allocator!=cuda
+"""
+POOLS_TABLE = """\
+| pool | 2 | 4 | 100 |
+| :--- | ---: | ---: | ---: |
+| AtomicMalloc | – | – | 1.00 |
+| Heapwood | 3.00 | 2.00 | .90 |
+| CFMMalloc | – | 5.00 | failed |
+"""
+
+
+def pools_report(cfmm=10.0):
+    """Builds of two scenes in three pools; 64 bytes of scene a are in use at once."""
+    pools = {"live:2": 130, "live:4": 256, "fast": 6400}
+    builds = [
+        ("atomic", "AtomicMalloc", [("incomplete", .1), ("incomplete", .2), ("ok", 2.0)]),
+        ("heapwood", "Heapwood", [("ok", 6.0), ("ok", 4.0), ("ok", 1.8)]),
+        ("cfmmalloc", "CFMMalloc", [("incomplete", .1), ("ok", cfmm), ("failed", None)])]
+    return {**report(), "git": {"sha": "fedcba987654", "dirty": False}, "results": [
+        {"scene": scene, "source": scene, "allocator": allocator, "label": label,
+         "builder": "single-kernel", "status": status, "median_ms": ms,
+         "settings": {"pool": pool}, "memory": {"pool_bytes": size}}
+        for scene in "ab" for allocator, label, times in builds
+        for (pool, size), (status, ms) in zip(pools.items(), times)]}
 
 
 def report(dirty=False, median=2.9):
@@ -123,6 +157,60 @@ class Tables(unittest.TestCase):
         self.update(check=False)
         self.add(report(median=2.8))
         self.assert_differs()
+
+    def add_pools(self, results=None):
+        self.define(POOLS)
+        self.add(results or pools_report(), "pools")
+        (self.root / "docs/pictures").mkdir(exist_ok=True)
+        self.write("docs/pools.md", "pools")
+
+    def test_slowdowns_over_the_pool(self):
+        self.add_pools()
+        self.update(check=False)
+        self.assertIn(POOLS_TABLE, (self.root / "docs/pools.md").read_text(encoding="utf-8"))
+        self.assertEqual(self.update(check=True), (True, ""))
+
+    def test_a_plot_is_well_formed_and_shows_what_was_measured(self):
+        self.add_pools()
+        self.update(check=False)
+        svg = ElementTree.parse(self.root / "docs/pictures/pools.svg").getroot()
+        texts = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
+        for text in ("Slowdown & pool", "On NVIDIA H200", "scene a", "100\u00d7", "Heapwood .90",
+                     "CFMMalloc 5.00"):
+            self.assertIn(text, texts)
+        points = list(svg.iter("{http://www.w3.org/2000/svg}circle"))
+        self.assertEqual(len(points), 5)  # of AtomicMalloc 1, Heapwood 3, CFMMalloc 1
+        self.assertLess(float(points[-3].get("cy")), float(points[-1].get("cy")))  # 3.00 above .90
+
+    def test_a_stale_or_absent_plot_is_noticed(self):
+        self.add_pools()
+        self.update(check=False)
+        path = self.root / "docs/pictures/pools.svg"
+        for change in (lambda: self.add(pools_report(cfmm=11.0), "pools"),
+                       lambda: path.write_bytes(path.read_bytes() + b"\n"), path.unlink):
+            change()
+            agree, output = self.update(check=True)
+            self.assertFalse(agree)
+            self.assertIn("docs/pictures/pools.svg: plot differs", output)
+            self.update(check=False)
+            self.assertEqual(self.update(check=True), (True, ""))
+
+    def test_a_plot_of_several_scenes_or_of_nothing_is_rejected(self):
+        self.add_pools()
+        for old, new, message in (("where:   scene=a\n", "", "two builds with AtomicMalloc"),
+                                  ("allocator!=cuda", "allocator=cuda", "no figures"),
+                                  ("| scene {scene} ", "", "expected plot: FILE | TITLE")):
+            with self.subTest(message):
+                self.define(POOLS.replace(old, new).replace("{label} | |", "{label} | scene=a |"))
+                self.assert_rejected(message)
+
+    def test_labels_do_not_overlap(self):
+        gap = docs_plots.LABEL_GAP
+        self.assertEqual(docs_plots.spread([0, 100]), [0, 100])
+        self.assertEqual(docs_plots.spread([50, 50]), [50 - gap / 2, 50 + gap / 2])
+        placed = docs_plots.spread([0, 1, 2, 3, 2 * gap, 200])
+        self.assertEqual(placed, sorted(placed))
+        self.assertGreaterEqual(min(b - a for a, b in zip(placed, placed[1:])), gap - 1e-9)
 
     def test_results_of_uncommitted_code_are_rejected(self):
         with self.assertRaises(docs_tables.Failure):
