@@ -5,6 +5,7 @@
 #pragma once
 
 #include "geometry/triangle.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::kdtree {
 
@@ -67,24 +68,31 @@ SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, 
   return {clamp_box(left, below), clamp_box(right, above)};
 }
 
+// The planes of the box that a point lies outside of: bits 0 to 2 below lo.xyz, 3 to 5 above hi.xyz.
+SIMT_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
+  return (p.x < box.lo.x ? 1u : 0u) | (p.y < box.lo.y ? 2u : 0u) | (p.z < box.lo.z ? 4u : 0u) |
+         (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
+}
+
 // Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of the
-// remaining segment.
-SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
+// remaining segment. outside_a, outside_b: outside_planes() of its ends. Only planes between the
+// ends cost a division; most segments have at most one.
+SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outside_b, const Box& box,
+                             Box& part) {
+  if ((outside_a & outside_b) != 0) return;
   float t0 = 0.0f, t1 = 1.0f;
   const Vec3 d = b - a;
-  bool inside = true;
-  SIMT_UNROLLED
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    const float da = d[axis], lo = box.lo[axis] - a[axis], hi = box.hi[axis] - a[axis];
-    if (da == 0.0f) {
-      inside = inside && lo <= 0.0f && hi >= 0.0f;
+  SIMT_ROLLED
+  for (unsigned planes = outside_a | outside_b; planes != 0; planes &= planes - 1) {
+    const unsigned plane = simt::lowest_bit(planes), axis = plane < 3 ? plane : plane - 3;
+    const float t = ((plane < 3 ? box.lo : box.hi)[axis] - a[axis]) / d[axis];
+    if ((outside_a >> plane & 1) != 0) {
+      t0 = simt::max(t0, t);
     } else {
-      const float u = lo / da, v = hi / da;
-      t0 = simt::max(t0, simt::min(u, v));
-      t1 = simt::min(t1, simt::max(u, v));
+      t1 = simt::min(t1, t);
     }
   }
-  if (!inside || t0 > t1) return;
+  if (t0 > t1) return;
   const Vec3 lowest = min(a, b), highest = max(a, b);
   part.grow(max(lowest, min(highest, a + d * t0)));
   part.grow(max(lowest, min(highest, a + d * t1)));
@@ -142,25 +150,55 @@ SIMT_INLINE float scale_of(const Box& box) {
   return exponent < 1 || exponent > 253 ? 1.0f : simt::from_bits((254 - exponent) << 23);
 }
 
-// Bounds of the triangle's part inside the box, padded by 4 ulps of the triangle's coordinates (the
-// error of a point on an edge). If rounding finds no part, the overlap of the two boxes.
-SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
-  const Box full = bounds(t);
-  const Box whole = clamp_box(full, box);
-  if (full.lo == whole.lo && full.hi == whole.hi) return whole;
-  Box part;
-  add_segment(t.a, t.b, box, part);
-  add_segment(t.b, t.c, box, part);
-  add_segment(t.c, t.a, box, part);
-  const float scale = scale_of(full), unscale = 1.0f / scale;
-  const RoundedNormal normal = RoundedNormal::of((t.b - t.a) * scale, (t.c - t.a) * scale);
-  SIMT_ROLLED
+// The edges of a box that lie on two of the given planes (see outside_planes()): bit 4 * axis +
+// corner for the edge parallel to `axis` through that corner of the other two axes, whose bit 0 says
+// which side of the first axis it is on, and bit 1 of the second.
+SIMT_INLINE unsigned edges_between(unsigned planes) {
+  unsigned edges = 0;
+  SIMT_UNROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
+    const unsigned u = (planes >> i & 1) | (planes >> (i + 2) & 2);
+    edges |= (((planes >> j & 1) != 0 ? u : 0) | ((planes >> (j + 3) & 1) != 0 ? u << 2 : 0))
+             << 4 * axis;
+  }
+  return edges;
+}
+
+// Bounds of the triangle's part inside the box, padded by 4 ulps of the triangle's coordinates (the
+// error of a point on an edge). If rounding finds no part, the overlap of the two boxes.
+//
+// The part is bounded by the parts of the triangle's edges inside the box, and by the points where
+// box edges pass through the triangle. For these, corners of the triangle must lie outside both
+// planes that the box edge is on: a triangle that crosses one plane of the box needs none of them.
+SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
+  unsigned outside_p = outside_planes(t.a, box), outside_q = outside_planes(t.b, box),
+           outside_r = outside_planes(t.c, box);
+  const unsigned crossed = outside_p | outside_q | outside_r;
+  const Box full = bounds(t);
+  if (crossed == 0) return full;
+  const Box whole = clamp_box(full, box);
+  if ((outside_p & outside_q & outside_r) != 0) return whole;
+  Box part;
+  Vec3 p = t.a, q = t.b, r = t.c;
+  SIMT_ROLLED
+  for (unsigned side = 0; side < 3; ++side) {
+    add_segment(p, q, outside_p, outside_q, box, part);
+    const Vec3 first = p;
+    const unsigned outside_first = outside_p;
+    p = q, q = r, r = first;
+    outside_p = outside_q, outside_q = outside_r, outside_r = outside_first;
+  }
+  unsigned edges = edges_between(crossed);
+  if (edges != 0) {
+    const float scale = scale_of(full), unscale = 1.0f / scale;
+    const RoundedNormal normal = RoundedNormal::of((t.b - t.a) * scale, (t.c - t.a) * scale);
     SIMT_ROLLED
-    for (unsigned corner = 0; corner < 4; ++corner) {
-      const float u = (corner & 1) ? box.hi[i] : box.lo[i],
-                  v = (corner & 2) ? box.hi[j] : box.lo[j];
+    for (; edges != 0; edges &= edges - 1) {
+      const unsigned edge = simt::lowest_bit(edges), axis = edge >> 2;
+      const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
+      const float u = ((edge & 1) != 0 ? box.hi : box.lo)[i],
+                  v = ((edge & 2) != 0 ? box.hi : box.lo)[j];
       add_box_edge(t, normal, scale, unscale, axis, u, v, box, part);
     }
   }
