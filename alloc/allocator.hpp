@@ -82,6 +82,10 @@ struct AllocatorOptions {
   bool wait_when_full = false;
   // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = automatic.
   std::size_t smallest_chunk = 0;
+  // Published circular lists: the initial chunks are binary heaps (RegEff equation 1), or all have
+  // the size `smallest_chunk`.
+  enum class Presplit : std::uint8_t { heap, uniform };
+  Presplit presplit = Presplit::heap;
   std::size_t page_bytes = 0;  // scatter: 0 = automatic
   // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
   // class's queue of pages (published: 2,000,000). 0 = automatic.

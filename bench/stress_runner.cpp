@@ -161,11 +161,9 @@ class PointBench {
     workloads::StressJob job;
     job.device = bench_.device.id;
     job.pool = {memory_.data(), point_.pool_bytes};
+    job.options = allocator_sizes(settings.sizes);
     job.options.wait_when_full = settings.wait;
     job.options.page_bytes = point_.page_bytes;
-    job.options.smallest_chunk = settings.sizes.smallest_chunk;
-    job.options.chunk_bytes = settings.sizes.chunk_bytes;
-    job.options.queue_slots = settings.sizes.queue_slots;
     job.options.large_backend = settings.large;
     job.test = settings.test;
     job.coalesced = settings.coalesced;

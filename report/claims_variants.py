@@ -49,20 +49,17 @@ def _(results):
     "presplit-uniform",
     "RegEff",
     "section 8",
-    "regeff-5b",
+    "regeff-uniform",
     "With a pre-split into chunks of one size, external fragmentation of CMalloc is very close to 1",
     "at least 0.95 at every payload after Alloc Dealloc with a uniform pre-split",
     needs="full",
     substituted=needs_lists,
 )
 def _(results):
-    rows = results.rows("regeff-5b", CMALLOC, presplit="uniform")
-    if not rows:
-        raise NotTestable("no measurement here pre-splits the pool into chunks of one size")
     values = need(
         [
             row["memory"]["end"]["external_fragmentation"]
-            for row in rows
+            for row in results.rows("regeff-uniform", CMALLOC, presplit="uniform")
             if "external_fragmentation" in row.get("memory", {}).get("end", {})
         ],
         "fragmentation with a uniform pre-split",

@@ -116,6 +116,12 @@ PANELS = {
     "regeff-5b": fragmentation(
         "regeff-5b", "end", "external_fragmentation", "External fragmentation, all blocks freed"
     ),
+    "regeff-uniform": fragmentation(
+        "regeff-uniform",
+        "end",
+        "external_fragmentation",
+        "External fragmentation, all blocks freed, chunks of one size at first",
+    ),
     "ouroboros-10k": each("ouroboros-10k"),
     "ouroboros-100k": each("ouroboros-100k"),
     **{

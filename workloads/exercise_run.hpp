@@ -203,6 +203,14 @@ inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std
   return results;
 }
 
+// If all blocks lie outside the pool, only its head is used.
+template <class A>
+constexpr std::size_t max_used_bytes() {
+  if (A::traits.in_pool || requires { typename A::WithBuiltin; }) return ~std::size_t{0};
+  if constexpr (requires { A::head_bytes; }) return A::head_bytes;
+  return A::traits.smallest_pool;
+}
+
 }  // namespace exercise_detail
 
 // `wrap(base)` applies the job's adaptors to a newly created allocator.
@@ -263,10 +271,8 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
 template <class A, class Device>
 ExerciseResult exercise(const ExerciseJob& job) {
   const Device device = exercise_detail::make_device<Device>(job);
-  // If all blocks lie outside the pool, only its head is used.
-  constexpr bool whole = A::traits.in_pool || requires { typename A::WithBuiltin; };
-  const std::size_t needed = whole ? job.pool_bytes : std::min<std::size_t>(job.pool_bytes, 4096);
-  const simt::Memory memory(job.device, needed);
+  const simt::Memory memory(job.device,
+                            std::min(job.pool_bytes, exercise_detail::max_used_bytes<A>()));
   const alloc::Pool pool{memory.data(), job.pool_bytes};
   exercise_detail::Script script(job);
   std::optional<alloc::CountedMemory> counted;

@@ -15,9 +15,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "alloc/allocator.hpp"
+#include "alloc/primitives/superblocks.hpp"
 #include "simt/atomic_ref.hpp"
-#include "simt/warp.hpp"
 
 namespace heapwood::alloc {
 
@@ -36,15 +35,12 @@ struct Fdg {
     Fdg f;
     f.base_ = pool.base;
     f.bytes_ = pool.bytes;
-    // 8 KiB as published, less in a pool that would have few of them; one slot per warp that can be
-    // resident.
-    while (f.granules_ > 32 && pool.bytes / (f.granules_ * granule) < 256) f.granules_ /= 2;
-    const std::size_t superblock = f.granules_ * granule;
-    f.slots_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(
-        pool.bytes / (4 * superblock), 1, 64 * std::size_t{device.multiprocessors()}));
+    const SuperblockShape shape = SuperblockShape::choose(pool.bytes, device.multiprocessors());
+    f.granules_ = shape.granules;
+    f.slots_ = shape.slots;
     f.filled_offset_ = slots_at + f.slots_ * slot_bytes;
     f.superblocks_ = static_cast<std::uint32_t>((pool.bytes - f.filled_offset_ - 256) /
-                                                (superblock + sizeof(std::uint32_t)));
+                                                (shape.bytes() + sizeof(std::uint32_t)));
     f.memory_offset_ = round_up(f.filled_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, f.filled_offset_);
     return f;
@@ -52,22 +48,14 @@ struct Fdg {
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    const bool small = bytes <= granules_ * granule;
-    const std::uint32_t lanes = thread.together();
-    const std::uint32_t group = thread.ballot(lanes, small);
-    const auto own = static_cast<std::uint32_t>(small ? padded(bytes) / granule : 0);
-    const simt::LaneSum sum = simt::sum_over<10>(thread, lanes, own);
-    if (!small) return allocate_superblocks(bytes);
-    const unsigned leader = simt::lowest_bit(group);
-    std::byte* first = nullptr;
-    if (thread.lane() == leader) {
-      first = static_cast<std::byte*>(sum.total <= granules_
-                                          ? allocate_from_slot(thread, sum.total)
-                                          : allocate_superblocks(sum.total * granule));
-    }
-    first = reinterpret_cast<std::byte*>(
-        thread.shfl(group, reinterpret_cast<std::uintptr_t>(first), leader));
-    return first == nullptr ? nullptr : first + std::size_t{sum.before} * granule;
+    const std::size_t size = granules_ * granule;
+    if (bytes > superblocks_ * size) return nullptr;
+    return take_together(
+        thread, padded(bytes) / granule, granules_, [&](std::size_t granules, std::uint32_t) {
+          return granules <= granules_
+                     ? allocate_from_slot(thread, static_cast<std::uint32_t>(granules))
+                     : allocate_superblocks(granules);
+        });
   }
 
   template <class Thread>
@@ -132,13 +120,11 @@ struct Fdg {
     return s + count <= superblocks_ ? s : none;
   }
 
-  SIMT_INLINE void* allocate_superblocks(std::size_t bytes) const {
-    const std::size_t size = granules_ * granule;
-    if (bytes > superblocks_ * size) return nullptr;
-    const std::uint64_t s = take((bytes + size - 1) / size);
+  SIMT_INLINE std::byte* allocate_superblocks(std::size_t granules) const {
+    const std::uint64_t s = take((granules + granules_ - 1) / granules_);
     if (s == none) return nullptr;
     // Plain: only for walk().
-    filled_words()[s] = static_cast<std::uint32_t>(padded(bytes) / granule);
+    filled_words()[s] = static_cast<std::uint32_t>(granules);
     return memory(s);
   }
 
@@ -146,7 +132,7 @@ struct Fdg {
   // full one of 0 granules. The request that crosses the end brings the next superblock, and later
   // requests wait for that.
   template <class Thread>
-  SIMT_INLINE void* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
+  SIMT_INLINE std::byte* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
     auto* slot =
         reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
     simt::atomic_ref<std::uint64_t> word(*slot);
@@ -175,7 +161,7 @@ struct Fdg {
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0, filled_offset_ = 0, memory_offset_ = 0;
-  std::uint32_t granules_ = 512;  // per superblock
+  std::uint32_t granules_ = 0;  // per superblock
   std::uint32_t superblocks_ = 0, slots_ = 0;
 };
 

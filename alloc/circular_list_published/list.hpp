@@ -19,6 +19,8 @@
 // (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
 // pre-split drawn by hash (ablation.hpp).
 //
+// The pre-split is the paper's heap, or chunks of one size (AllocatorOptions::presplit).
+//
 // Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB
 // of a larger pool are used. A request that finds nothing visits every chunk twice: with the
 // published smallest chunk of 16 bytes these are 8 million in a pool of 2 GiB.
@@ -60,9 +62,9 @@ struct PreviousWords {
 struct FirstOffset {
   static constexpr std::uint32_t stride = 8;  // words: one sector
   std::uint32_t* offsets;
-  std::uint32_t heap_units;
+  Shape shape;
   SIMT_FN void operator()(std::size_t i) const {
-    offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units;
+    offsets[i * stride] = shape.start(static_cast<std::uint32_t>(i));
   }
 };
 
@@ -81,6 +83,9 @@ class List {
   // How often a walk that meets a merged chunk begins again before it goes past such chunks.
   static constexpr std::uint32_t max_polls = 64;
   static constexpr std::uint32_t hops_per_draw = 8, own_draws = 16, max_draws = 32;
+  // A uniform pre-split whose chunk is not given: a power of two of bytes; in a pool of less than
+  // 1 MiB there are fewer chunks.
+  static constexpr std::uint64_t max_uniform_chunks = 1024, min_uniform_chunk = 1024;
 
   using Headers = Form<storage>;
   using Previous = std::conditional_t<doubly, PreviousWords, NoPrevious>;
@@ -168,11 +173,11 @@ class List {
     // A small pool has fewer offsets.
     const auto max_offsets = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(pool.bytes / 1024, 1, std::max(1u, device.multiprocessors())));
-    const std::uint32_t heaps = offset_count == Offsets::per_multiprocessor ? max_offsets : 1;
+    const std::uint32_t offsets = offset_count == Offsets::per_multiprocessor ? max_offsets : 1;
     const std::uint32_t groups = std::min(max_offsets, Grace::max_groups);
     const std::size_t groups_offset = 64,
                       offsets_offset = groups_offset + groups * sizeof(GraceGroup),
-                      tables = round_up(offsets_offset + heaps * FirstOffset::stride * 4, 256);
+                      tables = round_up(offsets_offset + offsets * FirstOffset::stride * 4, 256);
     constexpr std::size_t table_entry = in_pool ? 0 : Headers::stride;
     const std::size_t units = std::min<std::size_t>(
         (pool.bytes - tables - 2 * granule - 2 * table_entry) / (granule + table_entry),
@@ -184,13 +189,17 @@ class List {
     offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + offsets_offset);
     grace_ = Grace(reinterpret_cast<GraceWords*>(pool.base),
                    reinterpret_cast<GraceGroup*>(pool.base + groups_offset), groups);
-    const std::size_t smallest =
-        std::clamp<std::size_t>((options.smallest_chunk + 15) / granule, min_chunk, units);
-    shape_ = Shape::choose(static_cast<std::uint32_t>(units), heaps,
-                           static_cast<std::uint32_t>(smallest));
+    const bool uniform = options.presplit == AllocatorOptions::Presplit::uniform;
+    std::size_t smallest = options.smallest_chunk;
+    if (uniform && smallest == 0)
+      smallest = std::max(min_uniform_chunk, simt::bit_floor(pool.bytes / max_uniform_chunks));
+    const auto units_of_smallest = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>((smallest + granule - 1) / granule, min_chunk, units));
+    shape_ = (uniform ? Shape::uniform : Shape::choose)(static_cast<std::uint32_t>(units), offsets,
+                                                        units_of_smallest);
     simt::device_fill(device.id(), pool.base, 0, tables);
     device.for_each(shape_.headers(), WriteHeaders<Headers, Previous>{headers_, previous_, shape_});
-    device.for_each(heaps, FirstOffset{offsets_, shape_.heap_units()});
+    device.for_each(shape_.offsets, FirstOffset{offsets_, shape_});
   }
 
  private:
@@ -203,7 +212,7 @@ class List {
   }
   template <class Thread>
   SIMT_INLINE std::uint32_t mine(Thread& thread) const {
-    return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
+    return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.offsets : 0;
   }
   SIMT_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
     return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
@@ -318,7 +327,7 @@ class List {
     return end;
   }
 
-  // Draws a chunk of the pre-split that was large enough: of the caller's heap, later of any.
+  // Draws a chunk of the pre-split that was large enough: of the caller's heaps, later of any.
   template <class Thread>
   SIMT_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
                         std::uint32_t& to) const {
@@ -327,10 +336,11 @@ class List {
     std::uint32_t h = (thread.worker() * 32 + thread.lane() + draws * 0x5bd1e995u) * 0x9e3779b1u;
     h = (h ^ h >> 15) * 0x85ebca77u;
     h ^= h >> 13;
+    const bool own = draws++ < own_draws;
+    const std::uint32_t among = own ? shape_.heaps_per_offset() : shape_.heaps;
     const std::uint32_t heap =
-        draws++ < own_draws
-            ? mine(thread)
-            : static_cast<std::uint32_t>(std::uint64_t{h * 0x9e3779b1u} * shape_.heaps >> 32);
+        (own ? mine(thread) * among : 0) +
+        static_cast<std::uint32_t>(std::uint64_t{h * 0x9e3779b1u} * among >> 32);
     to = shape_.position(heap, 1 + static_cast<std::uint32_t>(std::uint64_t{h} * fit >> 32));
     return true;
   }
@@ -338,7 +348,7 @@ class List {
   // Moves offsets that lead to a dead header to the next one that is not.
   SIMT_INLINE void move_offsets() const {
     SIMT_ROLLED
-    for (std::uint32_t i = 0; i < (offset_count == Offsets::one ? 1 : shape_.heaps); ++i) {
+    for (std::uint32_t i = 0; i < (offset_count == Offsets::one ? 1 : shape_.offsets); ++i) {
       std::uint32_t seen = offset(i).load(simt::acquire), to = seen;  // acquire: as in lap()
       Header h;
       SIMT_ROLLED

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The initial chunks of a circular list as published (RegEff section 5.2, equation 1): a binary
-// heap of free chunks. Level d has 2^d chunks of root/2^d units, so every level totals `root`. The
-// root is as large as the pool allows with the given smallest chunk, 16 bytes in the paper. With
-// one offset per multiprocessor there are as many heaps, one after the other. The memory after the
-// heaps is the last chunk.
+// The initial chunks of a circular list as published. All are free.
+//   - Heap (RegEff section 5.2, equation 1): a binary heap of chunks. Level d has 2^d chunks of
+//     root/2^d units, so every level totals `root`. The root is as large as the pool allows with
+//     the given smallest chunk, 16 bytes in the paper. With one offset per multiprocessor there are
+//     as many heaps, one after the other.
+//   - Uniform (RegEff section 8): as many chunks of one size as fit, each a heap of one level. The
+//     offsets are spread evenly over them.
+// The memory after the heaps is the last chunk. Limits: a uniform list serves no request above its
+// chunk, because the last chunk is smaller, until frees have merged chunks.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +22,12 @@ struct Shape {
   std::uint32_t heaps = 1;
   std::uint32_t levels = 0;    // per heap
   std::uint32_t smallest = 1;  // units of a chunk of the last level
+  std::uint32_t offsets = 1;   // where walks begin, one every heaps/offsets heaps
 
-  static Shape choose(std::uint32_t units, std::uint32_t heaps, std::uint32_t smallest) {
-    Shape s{.units = units, .heaps = heaps, .levels = 0, .smallest = smallest};
-    const std::uint64_t share = units / heaps;
+  static Shape choose(std::uint32_t units, std::uint32_t offsets, std::uint32_t smallest) {
+    Shape s{
+        .units = units, .heaps = offsets, .levels = 0, .smallest = smallest, .offsets = offsets};
+    const std::uint64_t share = units / offsets;
     const auto total = [&](std::uint32_t levels) {
       return levels * (std::uint64_t{smallest} << (levels - 1));
     };
@@ -29,10 +35,25 @@ struct Shape {
     return s;
   }
 
+  // Chunks of `chunk` units, at most `units`. Fewer chunks than `offsets` reduce the offsets.
+  static Shape uniform(std::uint32_t units, std::uint32_t offsets, std::uint32_t chunk) {
+    const std::uint32_t chunks = units / chunk;
+    return {.units = units,
+            .heaps = chunks,
+            .levels = 1,
+            .smallest = chunk,
+            .offsets = offsets < chunks ? offsets : chunks};
+  }
+
   SIMT_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
   SIMT_INLINE std::uint32_t heap_units() const { return levels * root(); }
   SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
   SIMT_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
+  SIMT_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
+  // Where an offset is at first.
+  SIMT_INLINE std::uint32_t start(std::uint32_t offset) const {
+    return offset * heaps_per_offset() * heap_units();
+  }
 
   // Chunk i of a heap, counted from 1 as in equation 1.
   SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {

@@ -56,6 +56,8 @@ std::optional<double> take_decimal(std::string& text) {
 
 }  // namespace
 
+const char* name(Presplit presplit) { return presplit == Presplit::uniform ? "uniform" : "heap"; }
+
 const char* name(Builder builder) {
   return builder == Builder::per_level ? "per-level" : "single-kernel";
 }
@@ -179,6 +181,13 @@ const kdtree::CostPreset& parse_prefer(const std::string& text) {
     if (text == preset.name) return preset;
   }
   throw_unexpected("--prefer", text, "balanced, build or trace");
+}
+
+Presplit parse_presplit(const std::string& text) {
+  for (const Presplit presplit : {Presplit::heap, Presplit::uniform}) {
+    if (text == name(presplit)) return presplit;
+  }
+  throw_unexpected("--presplit", text, "heap or uniform");
 }
 
 Builder parse_builder(const std::string& text, bool with_both) {
@@ -340,6 +349,12 @@ void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes) {
   add_power("--smallest-chunk", sizes.smallest_chunk, 16, std::size_t{1} << 30,
             "circular lists: smallest chunk of the pre-split;\ndefault: chosen by them, published: "
             "16");
+  app.add_option_function<std::string>(
+         "--presplit", [&sizes](const std::string& text) { sizes.presplit = parse_presplit(text); },
+         "published circular lists: heap (equation 1) or\nuniform, chunks of the size of "
+         "--smallest-chunk,\ndefault 1/1024 of the pool or less; larger requests\nare refused")
+      ->default_str("heap")
+      ->type_name("SHAPE");
   add_power("--chunk-bytes", sizes.chunk_bytes, 256, 8192,
             "Ouroboros: bytes of a chunk; default: 8K, less in a\nsmall pool");
   app.add_option("--queue-slots", sizes.queue_slots,
@@ -356,11 +371,17 @@ void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
       ->type_name("N");
 }
 
+alloc::AllocatorOptions allocator_sizes(const AllocatorSizes& sizes) {
+  return {.smallest_chunk = sizes.smallest_chunk,
+          .presplit = sizes.presplit,
+          .chunk_bytes = sizes.chunk_bytes,
+          .queue_slots = sizes.queue_slots};
+}
+
 alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings) {
-  return {.smallest_chunk = settings.sizes.smallest_chunk,
-          .page_bytes = settings.page_bytes,
-          .chunk_bytes = settings.sizes.chunk_bytes,
-          .queue_slots = settings.sizes.queue_slots};
+  alloc::AllocatorOptions options = allocator_sizes(settings.sizes);
+  options.page_bytes = settings.page_bytes;
+  return options;
 }
 
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device) {

@@ -41,11 +41,15 @@ struct DeviceOptions {
 enum class Builder { single, per_level, both };
 const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
+using Presplit = alloc::AllocatorOptions::Presplit;
+const char* name(Presplit presplit);  // "heap", "uniform"
+
 // Sizes that a family of allocators has besides ScatterAlloc's pages; 0 = automatic
 // (alloc::AllocatorOptions).
 struct AllocatorSizes {
   std::size_t smallest_chunk = 0;                // circular lists
   std::size_t chunk_bytes = 0, queue_slots = 0;  // Ouroboros
+  Presplit presplit = Presplit::heap;            // published circular lists
   bool operator==(const AllocatorSizes&) const = default;
 };
 
@@ -66,6 +70,7 @@ struct BuildSettings {
   unsigned multiprocessors = 0;
 };
 // The sizes, for an allocator's create().
+alloc::AllocatorOptions allocator_sizes(const AllocatorSizes& sizes);
 alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings);
 // Throws Error{Exit::usage} if --sms does not apply to this device or builder.
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device);
@@ -80,6 +85,7 @@ PoolSize parse_pool(const std::string& text);
 std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
 // Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
 void refuse_live_pool(const PoolSize& pool, const std::string& command);
+Presplit parse_presplit(const std::string& text);                 // "heap", "uniform"
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
@@ -104,7 +110,7 @@ void add_device_options(CLI::App& app, DeviceOptions& options);
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// --smallest-chunk, --chunk-bytes, --queue-slots
+// --smallest-chunk, --presplit, --chunk-bytes, --queue-slots
 void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes);
 // --sms
 void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);

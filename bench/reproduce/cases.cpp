@@ -63,6 +63,8 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
     key += fmt::format(" probability={}", settings.probability);
   if (settings.coalesced) key += " coalesced";
   if (settings.large == alloc::LargeBackend::builtin) key += " large=builtin";
+  if (settings.sizes.presplit != Presplit::heap)
+    key += fmt::format(" presplit={}", name(settings.sizes.presplit));
   return key + fmt::format(" runs={}", settings.runs);
 }
 
@@ -294,6 +296,7 @@ Experiment generic_test(const StressPlan& plan) {
     settings.probability = plan.probability;
     settings.coalesced = plan.coalesced;
     if (plan.builtin) settings.large = alloc::LargeBackend::builtin;
+    settings.sizes.presplit = plan.presplit;
     std::vector<StressPoint> points =
         stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == workloads::StressTest::scaling ||

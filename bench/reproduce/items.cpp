@@ -201,6 +201,20 @@ std::vector<ReproduceItem> regeff() {
             .pool = "200x"})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
+      {"regeff-uniform",
+       "RegEff",
+       "Section 8, pre-split",
+       "External fragmentation with a pre-split into chunks of one size",
+       {generic_test({.test = "ad",
+                      .full = {.payload = "4,64,256,1K,4K,16K,128K", .blocks = "120"},
+                      .quick = {.payload = "4,64,1K"},
+                      .only = "cmalloc-published,cfmalloc-published,cmmalloc-published,"
+                              "cfmmalloc-published",
+                      .memory = true,
+                      .presplit = Presplit::uniform})},
+       registry::find("cmalloc-published")
+           ? ""
+           : "the published lists are not compiled: configure with -DHEAPWOOD_PUBLISHED=ON"},
       {"regeff-t5",
        "RegEff",
        "Table 5",

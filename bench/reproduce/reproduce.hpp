@@ -72,6 +72,7 @@ struct StressPlan {
   bool coalesced = false;
   // Large requests are passed to the platform's malloc, by the allocators that can.
   bool builtin = false;
+  Presplit presplit = Presplit::heap;  // of the published circular lists
 };
 Experiment generic_test(const StressPlan& plan);
 

@@ -113,7 +113,8 @@ Result result_from_json(const Json& json) {
   result.settings.page_bytes = settings.value("page_bytes", std::size_t{0});
   result.settings.sizes = {settings.value("smallest_chunk", std::size_t{0}),
                            settings.value("chunk_bytes", std::size_t{0}),
-                           settings.value("queue_slots", std::size_t{0})};
+                           settings.value("queue_slots", std::size_t{0}),
+                           parse_presplit(settings.value("presplit", "heap"))};
   result.settings.multiprocessors = settings.value("multiprocessors", 0u);
   result.settings.runs = settings.at("runs");
   result.settings.prefer = &parse_prefer(settings.at("prefer"));

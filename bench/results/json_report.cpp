@@ -107,6 +107,7 @@ Json to_json(const simt::DeviceInfo& device) {
 
 void put_sizes(Json& settings, const AllocatorSizes& sizes) {
   if (sizes.smallest_chunk) settings["smallest_chunk"] = sizes.smallest_chunk;
+  if (sizes.presplit != Presplit::heap) settings["presplit"] = name(sizes.presplit);
   if (sizes.chunk_bytes) settings["chunk_bytes"] = sizes.chunk_bytes;
   if (sizes.queue_slots) settings["queue_slots"] = sizes.queue_slots;
 }

@@ -78,6 +78,7 @@ alloc::AllocatorOptions Workspace::allocator_options() const {
 
 void Workspace::set_allocator_sizes(const alloc::AllocatorOptions& options) {
   parts_->sizes = {.smallest_chunk = options.smallest_chunk,
+                   .presplit = options.presplit,
                    .page_bytes = options.page_bytes,
                    .chunk_bytes = options.chunk_bytes,
                    .queue_slots = options.queue_slots};

@@ -212,6 +212,94 @@ TEST(PublishedListShape, FollowsEquationOne) {
   }
 }
 
+// Chunks of one size, each a heap of one level; the offsets are spread evenly over them.
+TEST(PublishedListShape, UniformHasChunksOfOneSize) {
+  using published::Shape;
+  for (const std::uint32_t offsets : {1u, 3u, 132u, 5000u}) {
+    for (const std::uint32_t chunk : {1u, 2u, 77u, 100'000u}) {
+      const Shape s = Shape::uniform(100'000, offsets, chunk);
+      EXPECT_EQ(s.heaps, 100'000 / chunk);
+      EXPECT_EQ(s.heap_units(), chunk);
+      EXPECT_LT(s.units - s.end_of_heaps(), chunk) << "the last chunk is smaller";
+      EXPECT_EQ(s.headers(), std::size_t{s.heaps} + 2);
+      EXPECT_EQ(s.offsets, std::min(offsets, s.heaps));
+      for (std::uint32_t i = 0; i < s.offsets; ++i) {
+        EXPECT_EQ(s.start(i) % chunk, 0u);
+        if (i > 0) {
+          EXPECT_EQ(s.start(i) - s.start(i - 1), s.heaps / s.offsets * chunk);
+        }
+      }
+      EXPECT_LT(s.start(s.offsets - 1), s.end_of_heaps());
+      EXPECT_EQ(s.fits(chunk), 1u);
+      EXPECT_EQ(s.fits(chunk + 1), 0u);
+    }
+  }
+}
+
+TYPED_TEST(PublishedListInPool, UniformChunksServeRequestsUpToTheirSize) {
+  constexpr std::size_t chunk = 1024, pool = 1 << 16;
+  TypeParam heap = this->create(
+      pool, {.smallest_chunk = chunk, .presplit = AllocatorOptions::Presplit::uniform}, 4);
+  const std::vector<Region> before = free_regions(heap);
+  ASSERT_GE(before.size(), 60u);
+  for (std::size_t i = 0; i + 1 < before.size(); ++i) EXPECT_EQ(before[i].bytes, chunk - 8) << i;
+  EXPECT_LE(before.back().bytes, chunk - 8);
+  run(1, [&](Warp& warp) {
+    EXPECT_EQ(heap.allocate(warp, chunk - 7), nullptr);
+    std::size_t whole = 0;
+    while (heap.allocate(warp, chunk - 8) != nullptr) ++whole;
+    EXPECT_EQ(whole, before.size() - (before.back().bytes < chunk - 8));
+  });
+}
+
+TEST(PublishedListUniform, HasADefaultSize) {
+  const auto first_chunk = [](std::size_t bytes) {
+    const simt::Memory pool({}, bytes);
+    return free_regions(CMallocPublished::create({pool.data(), bytes},
+                                                 {.presplit = AllocatorOptions::Presplit::uniform},
+                                                 simt::Cpu({.threads = 1})))[0]
+               .bytes +
+           8;
+  };
+  EXPECT_EQ(first_chunk(1 << 16), 1024u);
+  EXPECT_EQ(first_chunk(8 << 20), 8192u);
+}
+
+// Walks of all threads, in chunks of one size: from offsets and, with draws, from any chunk.
+TYPED_TEST(PublishedList, UniformBlocksHaveOneOwner) {
+  constexpr int threads = 4;
+  constexpr std::uint32_t held = 8, requests = 2000;
+  TypeParam heap = this->create(
+      8192, {.smallest_chunk = 512, .presplit = AllocatorOptions::Presplit::uniform}, threads);
+  std::uint32_t wrong = 0, served = 0;
+  run(threads, [&](Warp& warp) {
+    TypeParam a = heap;
+    std::uint32_t* blocks[held] = {};
+    std::uint32_t state = warp.worker() * 2654435769u + 1;
+    const auto put_back = [&](std::uint32_t i) {
+      for (std::uint32_t w = 0; blocks[i] != nullptr && w < 8; ++w) {
+        if (blocks[i][w] != warp.worker() * held + i)
+          simt::atomic_ref<std::uint32_t>(wrong).fetch_add(1, simt::relaxed);
+      }
+      a.deallocate(warp, blocks[i]);
+      blocks[i] = nullptr;
+    };
+    for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
+      state = state * 1664525u + 1013904223u;
+      const std::uint32_t i = (state >> 8) % held;
+      put_back(i);
+      blocks[i] = static_cast<std::uint32_t*>(a.allocate(warp, 32 + (state >> 16) % 448));
+      if (blocks[i] == nullptr) continue;
+      simt::atomic_ref<std::uint32_t>(served).fetch_add(1, simt::relaxed);
+      for (std::uint32_t w = 0; w < 8; ++w) blocks[i][w] = warp.worker() * held + i;
+    }
+    for (std::uint32_t i = 0; i < held; ++i) put_back(i);
+  });
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(served, threads * requests / 2);
+  EXPECT_EQ(used_bytes(heap), 0u);
+}
+
 // The smallest chunk can be chosen.
 TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
   constexpr std::size_t bytes = 1 << 16;

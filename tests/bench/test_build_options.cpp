@@ -32,11 +32,13 @@ std::string refusal(const BuildSettings& settings, const simt::DeviceInfo& devic
 }
 
 TEST(BuildOptions, SizesReachTheAllocator) {
-  const BuildSettings settings =
-      parsed("--smallest-chunk 64 --chunk-bytes 4K --queue-slots 5000 --page-bytes 16K");
+  const BuildSettings settings = parsed(
+      "--smallest-chunk 64 --presplit uniform --chunk-bytes 4K --queue-slots 5000 "
+      "--page-bytes 16K");
   PreparedScene scene("atrium:1k", simt::find_device("cpu", 1), settings, {});
   const alloc::AllocatorOptions options = scene.workspace().allocator_options();
   EXPECT_EQ(options.smallest_chunk, 64u);
+  EXPECT_EQ(options.presplit, alloc::AllocatorOptions::Presplit::uniform);
   EXPECT_EQ(options.chunk_bytes, 4096u);
   EXPECT_EQ(options.queue_slots, 5000u);
   EXPECT_EQ(options.page_bytes, 16384u);
@@ -47,7 +49,8 @@ TEST(BuildOptions, SizesAreInTheReportIfTheyWereGiven) {
   const Json given = to_json(parsed("--chunk-bytes 1K --sms 8")), none = to_json(BuildSettings{});
   EXPECT_EQ(given.at("chunk_bytes"), 1024);
   EXPECT_EQ(given.at("multiprocessors"), 8);
-  for (const char* key : {"smallest_chunk", "chunk_bytes", "queue_slots", "multiprocessors"})
+  for (const char* key :
+       {"smallest_chunk", "presplit", "chunk_bytes", "queue_slots", "multiprocessors"})
     EXPECT_FALSE(none.contains(key)) << key;
   EXPECT_EQ(none.contains("uncapped"), !kdtree::limits_registers);
   Result result;
@@ -57,9 +60,21 @@ TEST(BuildOptions, SizesAreInTheReportIfTheyWereGiven) {
   EXPECT_EQ(read.settings.multiprocessors, 3u);
 }
 
+// `bench --resume` and `compare` tell results with different pre-splits apart by their settings.
+TEST(BuildOptions, ThePresplitIsInTheReport) {
+  Result result;
+  for (const char* arguments : {"--presplit uniform", "--presplit heap", ""}) {
+    result.settings = parsed(arguments);
+    const Json json = to_json(result);
+    EXPECT_EQ(json.at("settings").value("presplit", "heap"), name(result.settings.sizes.presplit));
+    EXPECT_EQ(result_from_json(json).settings.sizes, result.settings.sizes);
+  }
+  EXPECT_NE(to_json(parsed("--presplit uniform")), to_json(parsed("")));
+}
+
 TEST(BuildOptions, WrongSizesAreRefused) {
   for (const char* arguments : {"--chunk-bytes 3000", "--chunk-bytes 128", "--chunk-bytes 16K",
-                                "--smallest-chunk 8", "--smallest-chunk 48"})
+                                "--smallest-chunk 8", "--smallest-chunk 48", "--presplit even"})
     EXPECT_THROW(parsed(arguments), Error) << arguments;
   for (const char* arguments : {"--queue-slots 31", "--sms 0", "--sms many"})
     EXPECT_THROW(parsed(arguments), CLI::ValidationError) << arguments;

@@ -315,6 +315,23 @@ TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
   EXPECT_TRUE(has("regeff-recorded", "refs=ids pool=200x"));
 }
 
+TEST(ReproduceItems, UniformListsAreOfThePublishedOnes) {
+  bench::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = bench::find_allocators("all");
+  setup.full = true;
+  const bench::ReproduceItem* item = bench::find_items("regeff-uniform").front();
+  const auto cases = bench::reproduce_cases({item}, setup);
+  const bool compiled = registry::find("cmalloc-published") != nullptr;
+  EXPECT_EQ(*item->absent == 0, compiled);
+  EXPECT_EQ(cases.size(), compiled ? 7u : 0u);
+  for (const bench::ReproduceCase& one : cases) {
+    EXPECT_NE(one.key.find(" presplit=uniform "), std::string::npos) << one.key;
+    for (const registry::RegisteredAllocator* entry : one.allocators)
+      EXPECT_TRUE(std::string(entry->traits->id).ends_with("-published")) << entry->traits->id;
+  }
+}
+
 TEST_F(Reproduce, VariantsOfATest) {
   const Outcome outcome =
       run(reproduce({"regeff-t2,regeff-recorded,regeff-coalesced,ouroboros-10k"}));

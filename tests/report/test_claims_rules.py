@@ -175,10 +175,12 @@ class GenericTests(Rules):
                 row(a, memory={"end": {"external_fragmentation": external}}, settings=settings)
                 for a in LISTS
             ]
-            return cases("regeff-5b", ({}, rows))
+            return cases("regeff-uniform", ({}, rows))
 
         self.both("presplit-uniform", made(0.99, presplit="uniform"), made(0.6, presplit="uniform"))
-        self.expect("presplit-uniform", (SUBSTITUTED, made(0.5)))
+        lists = sweep("regeff-3a", "payload_bytes", {4: {a: 1 for a in LISTS}}, blocks=120)
+        redesigned = sweep("regeff-3a", "payload_bytes", {4: {"cmalloc": 1}}, blocks=120)
+        self.expect("presplit-uniform", (OPEN, made(0.5)), (OPEN, lists), (SUBSTITUTED, redesigned))
 
 
 class Probability(Rules):
