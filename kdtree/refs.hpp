@@ -73,18 +73,32 @@ struct IdArray {
   static constexpr std::size_t bytes = 4;
   static constexpr bool stores_bounds = false;
 
-  static SIMT_INLINE Box clip(const PackedCorners* corners, std::uint32_t id, const Box& node) {
-    const Corners t = corners[id].unpack();
+  static SIMT_INLINE Box clip(const Corners& t, const Box& node) {
     if constexpr (exact) {
       return clip_bounds(t, node);
     } else {
       return clamp_box(bounds(t), node);
     }
   }
+  // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those of
+  // the triangle, which takes much less time.
+  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
+                                      const PackedCorners* corners, unsigned axis, float min,
+                                      float max, float& lo, float& hi) {
+    const Corners t = corners[load_id(array, i)].unpack();
+    const float a = t.a[axis], b = t.b[axis], c = t.c[axis];
+    lo = simt::min(simt::min(a, b), c);
+    hi = simt::max(simt::max(a, b), c);
+    clamp_interval(lo, hi, node.lo[axis], node.hi[axis]);
+    if (hi < min || lo > max) return;
+    const Box part = clip(t, node);
+    lo = part.lo[axis];
+    hi = part.hi[axis];
+  }
   static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i,
                               const Box& node, const PackedCorners* corners) {
     const std::uint32_t id = load_id(array, i);
-    return {id, clip(corners, id, node)};
+    return {id, clip(corners[id].unpack(), node)};
   }
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[i];

@@ -19,10 +19,10 @@
 #define SIMT_TARGET on_cpu_threads
 #endif
 
-// For large functions on slow paths: not inlined, so that they are compiled once and cost their
-// callers no registers.
+// For large functions on slow paths, or called at many places: not inlined, so that they are
+// compiled once and cost their callers no registers.
 #if defined(__CUDACC__)
-#define SIMT_OUTLINE __host__ __device__ __noinline__
+#define SIMT_OUTLINE inline __host__ __device__ __noinline__
 #else
 #define SIMT_OUTLINE inline
 #endif

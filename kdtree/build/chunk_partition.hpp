@@ -14,25 +14,42 @@ namespace heapwood::kdtree {
 template <class Refs, class Warp>
 class ChildBins {
  public:
-  // `below` and `above`: the children's boxes. Syncs.
+  static constexpr bool uses_bounds = true;
+
+  // `box`: the node's, cut by the plane. Syncs.
   SIMT_INLINE ChildBins(Warp& warp, ChooseScratch& scratch, const PackedCorners* corners,
-                        const Box& below, const Box& above, bool bin_left, bool bin_right)
+                        const Box& box, const Cut& cut, bool bin_left, bool bin_right)
       : scratch_(scratch),
         corners_(corners),
-        below_(below),
-        above_(above),
+        axis_(cut.axis),
+        plane_(cut.plane),
+        below_{box.lo, set(box.hi, cut.axis, cut.plane)},
+        above_{set(box.lo, cut.axis, cut.plane), box.hi},
         bin_left_(bin_left),
         bin_right_(bin_right) {
     for (unsigned k = warp.lane(); k < 6; k += Warp::width)
-      scratch.axes[k] = counting_axis(select(k >= 3, above, below), k % 3);
+      scratch.axes[k] = counting_axis(select(k >= 3, above_, below_), k % 3);
     clear_histograms(warp, scratch);
   }
 
-  // The bounds that a child will compute when it loads the ref.
+  // The bounds that a child will compute when it loads the ref. They are those in the node unless
+  // the triangle crosses the plane (see clip_bounds()).
   SIMT_INLINE Sides bounds(std::uint32_t id, const Box& box, bool to_left, bool to_right) const {
     Sides sides{box, box};
-    if (to_left && bin_left_) sides.left = Refs::clip(corners_, id, below_);
-    if (to_right && bin_right_) sides.right = Refs::clip(corners_, id, above_);
+    const Corners t = corners_[id].unpack();
+    const float a = t.a[axis_], b = t.b[axis_], c = t.c[axis_];
+    const bool clips_left = to_left && bin_left_ && simt::max(simt::max(a, b), c) > plane_,
+               clips_right = to_right && bin_right_ && simt::min(simt::min(a, b), c) < plane_;
+    SIMT_ROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      if (!(side == 0 ? clips_left : clips_right)) continue;
+      const Box part = Refs::clip(t, select(side != 0, above_, below_));
+      if (side == 0) {
+        sides.left = part;
+      } else {
+        sides.right = part;
+      }
+    }
     return sides;
   }
   // Pass 0 bins one side of every lane's ref, so that both sides share a pass; pass 1 bins the
@@ -65,7 +82,9 @@ class ChildBins {
  private:
   ChooseScratch& scratch_;
   const PackedCorners* corners_;
-  Box below_, above_;
+  unsigned axis_;
+  float plane_;
+  Box below_, above_;  // the children's
   bool bin_left_, bin_right_;
   GatheredBounds<Warp, 2> tight_;
 };
@@ -135,9 +154,7 @@ SIMT_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scratch,
   const std::uint32_t size = node.chunk, first = chunk * size,
                       last = task.n - first < size ? task.n : first + size;
   if constexpr (uses_simd<Refs, Warp>) return move_chunk_simd(k, warp, scratch, node, first, last);
-  ChildBins<Refs, Warp> bins(
-      warp, scratch, k.corners, {task.box.lo, set(task.box.hi, cut.axis, cut.plane)},
-      {set(task.box.lo, cut.axis, cut.plane), task.box.hi}, bin_left, bin_right);
+  ChildBins<Refs, Warp> bins(warp, scratch, k.corners, task.box, cut, bin_left, bin_right);
   bool fits;
   SidePair moved;
   if constexpr (Refs::stores_bounds) {

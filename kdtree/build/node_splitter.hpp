@@ -149,7 +149,7 @@ class NodeSplitter {
     std::byte* const left = static_cast<std::byte*>(arrays.first);
     std::byte* const right = static_cast<std::byte*>(arrays.second);
     tree_.write_inner(task, split, pair);
-    partition_node<Refs>(warp_, task, split, arrays, k_.corners);
+    partition_node<Refs>(warp_, task, split, arrays, k_.corners, scratch_.choose);
     const unsigned first = split.nl() >= split.nr() ? 0 : 1;
     const ParentSplit cut = parent_split(split);
     task_ = child_task(task, cut, first, first == 0 ? left : right, pair);

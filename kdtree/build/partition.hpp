@@ -39,6 +39,9 @@ struct PartitionArrays {
   Box box;  // of the node
   std::byte *left, *right;
   SidePair counts;  // sizes of the children's arrays
+  // The refs' bounds as gather_all() has stored them, or nullptr: refs that do not store bounds are
+  // then not clipped again.
+  const Interval* intervals = nullptr;
 };
 
 // A placement reserves the positions of a round's refs: reserve() returns them in lane 0, share()
@@ -88,6 +91,7 @@ struct SharedCursor {
 // bounds() returns the bounds of a ref's parts if refs do not store them; add() is called after the
 // refs have been stored.
 struct NoBins {
+  static constexpr bool uses_bounds = false;
   SIMT_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const { return {box, box}; }
   template <class Warp>
   SIMT_INLINE void add(Warp&, const Sides&, bool, bool) const {}
@@ -103,6 +107,17 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
   const float p = cut.plane;
   const std::uint32_t lower_lanes = (1u << warp.lane()) - 1u;
   const auto load = [&](std::uint32_t i) {
+    if constexpr (!Refs::stores_bounds && !Bins::uses_bounds) {
+      // Only the bounds on the axis matter, and only whether they are below or above the plane.
+      Interval on_axis;
+      if (arrays.intervals != nullptr) {
+        on_axis = arrays.intervals[axis * in_fours(arrays.n) + i];
+      } else {
+        Refs::load_bounds(arrays.refs, i, arrays.box, corners, axis, p, p, on_axis.lo, on_axis.hi);
+      }
+      return Ref{Refs::load_id(arrays.refs, i),
+                 {set(arrays.box.lo, axis, on_axis.lo), set(arrays.box.hi, axis, on_axis.hi)}};
+    }
     return Refs::load(arrays.refs, arrays.n, i, arrays.box, corners);
   };
   Ref next{};
@@ -151,17 +166,20 @@ SIMT_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& cou
   if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
 }
 
-// Moves all refs of a node that one warp splits.
+// Moves all refs of a node that one warp splits, after choose() with the same scratch.
 template <class Refs, class Warp>
 SIMT_INLINE void partition_node(Warp& warp, const NodeTask& task, const Split& split,
-                                const alloc::BlockPair& children, const PackedCorners* corners) {
+                                const alloc::BlockPair& children, const PackedCorners* corners,
+                                const ChooseScratch& scratch) {
   const Cut cut{split.axis(), split.position(), split.flats_right()};
+  const bool knows_bounds = Warp::width > 1 && task.n <= exact_limit;
   const PartitionArrays arrays{task.refs,
                                task.n,
                                task.box,
                                static_cast<std::byte*>(children.first),
                                static_cast<std::byte*>(children.second),
-                               {split.nl(), split.nr()}};
+                               {split.nl(), split.nr()},
+                               knows_bounds ? scratch.interval : nullptr};
   SidePair moved;
   if constexpr (uses_simd<Refs, Warp>) {
     const Moved simd =

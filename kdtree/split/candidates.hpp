@@ -146,16 +146,16 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   const int b = bin_of_plane(warp, bins, p, task.box.hi[axis]);
   Candidates near{
       .m = 0, .axis = axis, .axes = 1, .above = bins.plane(b - 1), .below = bins.plane(b + 1)};
-  // For clipped refs the loads of the next round are in flight while this round is processed; for
-  // other kinds bounds are computed, not loaded.
+  // For clipped refs the loads of the next round are in flight while this round is processed. For
+  // other kinds bounds are computed, not loaded; they need not be exact beyond the two planes.
   const auto load = [&](std::uint32_t i) {
     Interval interval{0, 0};
     if (i < task.n) {
       if constexpr (Refs::stores_bounds) {
         Refs::load_bounds(task.refs, task.n, i, axis, interval.lo, interval.hi);
       } else {
-        const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
-        interval = {box.lo[axis], box.hi[axis]};
+        Refs::load_bounds(task.refs, i, task.box, corners, axis, near.above, near.below,
+                          interval.lo, interval.hi);
       }
     }
     return interval;

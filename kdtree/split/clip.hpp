@@ -113,9 +113,9 @@ struct RoundedNormal {
 // Grows `part` by the point where a box edge, parallel to `axis` through (u, v) on the two other
 // axes, passes through the triangle, within rounding errors. If the triangle is nearly parallel to
 // the edge, that may be the whole edge. Distances are multiplied by `scale`, and the normal is that
-// of the scaled triangle.
+// of the scaled triangle. `whole` is the overlap of the box and the triangle's bounds.
 SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale,
-                              float unscale, unsigned axis, float u, float v, const Box& box,
+                              float unscale, unsigned axis, float u, float v, const Box& whole,
                               Box& part) {
   const Vec3 normal = rounded.value;
   const float n = normal[axis], error = rounded.error[axis];
@@ -128,7 +128,7 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
       (ab >= 0.0f && bc >= 0.0f && ca >= 0.0f) || (ab <= 0.0f && bc <= 0.0f && ca <= 0.0f);
   if (!inside) return;
   const Vec3 on_edge = set(set(t.a, i, u), j, v);
-  float lo = box.lo[axis], hi = box.hi[axis];
+  float lo = whole.lo[axis], hi = whole.hi[axis];
   if (simt::max(n, -n) > 128.0f * error) {
     const float inverse = 1.0f / n, up = (au * normal[i] + av * normal[j]) * inverse;
     const float slack = 1.01f * simt::max(inverse, -inverse) *
@@ -171,7 +171,14 @@ SIMT_INLINE unsigned edges_between(unsigned planes) {
 // The part is bounded by the parts of the triangle's edges inside the box, and by the points where
 // box edges pass through the triangle. For these, corners of the triangle must lie outside both
 // planes that the box edge is on: a triangle that crosses one plane of the box needs none of them.
-SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
+//
+// Planes that the triangle does not cross have no influence on the result: it is the same, to the
+// bit, in a part of the box that contains the triangle's part.
+//
+// A builder clips at seven places. One copy of this code leaves the rest in the instruction cache,
+// which makes builds with 4-byte ids 1.2 to 1.7 times as fast (docs/experiments.md). Takes values: a
+// reference would place them in memory.
+SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
   unsigned outside_p = outside_planes(t.a, box), outside_q = outside_planes(t.b, box),
            outside_r = outside_planes(t.c, box);
   const unsigned crossed = outside_p | outside_q | outside_r;
@@ -199,7 +206,7 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
       const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
       const float u = ((edge & 1) != 0 ? box.hi : box.lo)[i],
                   v = ((edge & 2) != 0 ? box.hi : box.lo)[j];
-      add_box_edge(t, normal, scale, unscale, axis, u, v, box, part);
+      add_box_edge(t, normal, scale, unscale, axis, u, v, whole, part);
     }
   }
   if (part.empty()) return whole;
