@@ -80,8 +80,8 @@ struct IdArray {
       return clamp_box(bounds(t), node);
     }
   }
-  // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those of
-  // the triangle, which takes much less time.
+  // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those
+  // of the triangle, which takes much less time.
   static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
                                       const PackedCorners* corners, unsigned axis, float min,
                                       float max, float& lo, float& hi) {

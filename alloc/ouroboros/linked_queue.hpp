@@ -170,8 +170,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return link(q, number, piece);
   }
 
-  // Whether the piece at the beginning of the list is emptied and not the last one. If so, `next` is
-  // the second piece. acquire: the slots are empty, and all threads that used them have left.
+  // Whether the piece at the beginning of the list is emptied and not the last one. If so, `next`
+  // is the second piece. acquire: the slots are empty, and all threads that used them have left.
   SIMT_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
                                     std::uint32_t& next) const {
     next = piece_in(link_of(chunks, piece).load(simt::relaxed));

@@ -79,8 +79,8 @@ class QueuePieces {
                                  std::uint32_t n) const {
     const FreeSlots free_slots(chunks.word_at(q, Chunks::free_slots));
     // A class that has all its pieces gets no more slots: waiting for one would take `patience`
-    // turns per free. relaxed: if a piece is being added or released, the count may be one too high,
-    // and then a page goes into a list.
+    // turns per free. relaxed: if a piece is being added or released, the count may be one too
+    // high, and then a page goes into a list.
     if (counts_ &&
         chunks.word(q, Chunks::pieces).load(simt::relaxed) >= chunks.shape().max_pieces) {
       return free_slots.try_wait(n);

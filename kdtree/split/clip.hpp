@@ -68,7 +68,8 @@ SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, 
   return {clamp_box(left, below), clamp_box(right, above)};
 }
 
-// The planes of the box that a point lies outside of: bits 0 to 2 below lo.xyz, 3 to 5 above hi.xyz.
+// The planes of the box that a point lies outside of: bits 0 to 2 below lo.xyz, 3 to 5 above
+// hi.xyz.
 SIMT_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
   return (p.x < box.lo.x ? 1u : 0u) | (p.y < box.lo.y ? 2u : 0u) | (p.z < box.lo.z ? 4u : 0u) |
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
@@ -151,8 +152,8 @@ SIMT_INLINE float scale_of(const Box& box) {
 }
 
 // The edges of a box that lie on two of the given planes (see outside_planes()): bit 4 * axis +
-// corner for the edge parallel to `axis` through that corner of the other two axes, whose bit 0 says
-// which side of the first axis it is on, and bit 1 of the second.
+// corner for the edge parallel to `axis` through that corner of the other two axes. Bit 0 of the
+// corner is set at the upper plane of the first of them, bit 1 at that of the second.
 SIMT_INLINE unsigned edges_between(unsigned planes) {
   unsigned edges = 0;
   SIMT_UNROLLED
@@ -176,8 +177,8 @@ SIMT_INLINE unsigned edges_between(unsigned planes) {
 // bit, in a part of the box that contains the triangle's part.
 //
 // A builder clips at seven places. One copy of this code leaves the rest in the instruction cache,
-// which makes builds with 4-byte ids 1.2 to 1.7 times as fast (docs/experiments.md). Takes values: a
-// reference would place them in memory.
+// which makes builds with 4-byte ids 1.2 to 1.7 times as fast (docs/experiments.md). Takes values:
+// references would place them in memory.
 SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
   unsigned outside_p = outside_planes(t.a, box), outside_q = outside_planes(t.b, box),
            outside_r = outside_planes(t.c, box);

@@ -270,8 +270,8 @@ class OuroborosPieces : public testing::Test {};
 using PieceVariants = testing::Types<OuroborosPVA, OuroborosPVL>;
 TYPED_TEST_SUITE(OuroborosPieces, PieceVariants);
 
-// A queue of pages grows when pages are freed, and releases its pieces as they are taken again, also
-// while other threads change the same queue.
+// A queue of pages grows when pages are freed, and releases its pieces as they are taken again,
+// also while other threads change the same queue.
 TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
   constexpr std::uint32_t workers = 4, blocks = 4000;
   constexpr std::size_t chunk = 256;

@@ -141,9 +141,11 @@ TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
   }
 }
 
+// The builds take a small part of the 1.5 s, also on a busy machine; the rays take many times as
+// long.
 TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
   const std::string report = folder_ / "trace.json";
-  Running running(binary_, {"trace", scene_, "--size", "512x512", "--runs", "1000", "--device",
+  Running running(binary_, {"trace", scene_, "--size", "1024x1024", "--runs", "200", "--device",
                             "cpu", "--json", report});
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   running.send(SIGINT);
@@ -153,7 +155,7 @@ TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
       << outcome.err;
   EXPECT_NE(outcome.out.find("first ray"), std::string::npos) << outcome.out;
   const json trace = json::parse(read_file(report));
-  EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 1000u);
+  EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 200u);
   EXPECT_LT(trace.at("results").size(), 2u);
 }
 
