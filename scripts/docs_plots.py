@@ -50,7 +50,7 @@ def draw(title, first_line, second_line, x_title, ticks, reference, curves):
     """ticks: [(x, its label, a second line)]. reference: what the horizontal line at 1 is. curves:
     [(allocator, label, [(x, y), ...])], points in the order of x."""
     values = [y for _, _, points in curves for _, y in points] + [1]
-    low, high = math.log(min(values) / 1.12), math.log(max(values) * 1.06)
+    low, high = math.log(min(values) / 1.3), math.log(max(values) * 1.06)
     first, last = math.log(ticks[0][0]), math.log(ticks[-1][0])
 
     def at_x(x):
