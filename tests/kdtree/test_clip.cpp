@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kdtree/refs.hpp"
+#include "kdtree/sah.hpp"
 #include "kdtree/split/clip_exact.hpp"
 #include "tests/kdtree/soup.hpp"
 
@@ -125,6 +127,21 @@ TEST(ClipSplitBounds, DownATree) {
   }
 }
 
+// A random box that overlaps the triangle's bounds, sometimes with planes of these bounds.
+Box random_box(const Corners& t, float margin, Random& random) {
+  const Box whole = bounds(t);
+  Box box;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const float a = random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
+    const float b = random.below(4) == 0
+                        ? t.a[axis]
+                        : random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
+    box.lo[axis] = std::min(a, b);
+    box.hi[axis] = std::max(a, b);
+  }
+  return box;
+}
+
 void check_clips(float scale, Vec3 offset, double forgiven) {
   Random random(64);
   std::size_t parts = 0;
@@ -132,18 +149,7 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
     SCOPED_TRACE(name);
     for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
       const Corners t = corners(soup.view(), id);
-      const Box whole = bounds(t);
-      // A box that overlaps the triangle's bounds, sometimes with planes of these bounds.
-      Box box;
-      for (unsigned axis = 0; axis < 3; ++axis) {
-        const float margin = 0.25f * scale;
-        const float a = random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
-        const float b = random.below(4) == 0
-                            ? t.a[axis]
-                            : random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
-        box.lo[axis] = std::min(a, b);
-        box.hi[axis] = std::max(a, b);
-      }
+      const Box box = random_box(t, 0.25f * scale, random);
       const Box part = clip_bounds(t, box);
       expect_inside(part, box);
       const Polygon exact = clip(t, box);
@@ -185,6 +191,64 @@ TEST(ClipBounds, WithoutAPartTheBoxesOverlap) {
   // A box entirely outside: the bounds are still inside the node.
   const Box away{{5, 5, 5}, {6, 6, 6}};
   expect_inside(clip_bounds(t, away), away);
+}
+
+// Builders use the bounds in a node for a child that the triangle does not leave. They must be
+// those that the child computes, to the bit: otherwise the counts of a choice and a move differ.
+TEST(ClipBounds, PlanesBesideTheTriangleDoNotMatter) {
+  Random random(66);
+  std::size_t cuts = 0;
+  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
+    SCOPED_TRACE(name);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      const Corners t = corners(soup.view(), id);
+      const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box), whole = bounds(t);
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        const float above = random.below(2) == 0 ? whole.hi[axis] : whole.hi[axis] + 0.01f,
+                    below = random.below(2) == 0 ? whole.lo[axis] : whole.lo[axis] - 0.01f;
+        if (above >= box.lo[axis] && above <= box.hi[axis]) {
+          EXPECT_EQ(clip_bounds(t, {box.lo, set(box.hi, axis, above)}), part) << id;
+          ++cuts;
+        }
+        if (below >= box.lo[axis] && below <= box.hi[axis]) {
+          EXPECT_EQ(clip_bounds(t, {set(box.lo, axis, below), box.hi}), part) << id;
+          ++cuts;
+        }
+      }
+    }
+  }
+  EXPECT_GT(cuts, 1000u);
+}
+
+// The bounds on one axis of a 4-byte ref need not be exact away from a plane, but they send the ref
+// to the same sides.
+TEST(ClipBounds, BoundsOnAnAxisDecideLikeTheClip) {
+  Random random(67);
+  std::size_t unclipped = 0;
+  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
+    SCOPED_TRACE(name);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      const Corners t = corners(soup.view(), id);
+      const PackedCorners packed[] = {
+          {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}}};
+      const std::uint32_t ref = 0;
+      const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box);
+      const unsigned axis = random.below(3);
+      const float p =
+          random.below(4) == 0 ? part.hi[axis] : random.uniform(box.lo[axis], box.hi[axis]);
+      float lo = 0, hi = 0;
+      RefArray<RefKind::ids>::load_bounds(reinterpret_cast<const std::byte*>(&ref), 0, box, packed,
+                                          axis, p, p, lo, hi);
+      for (const bool flats_right : {false, true}) {
+        EXPECT_EQ(goes_left(lo, hi, p, flats_right),
+                  goes_left(part.lo[axis], part.hi[axis], p, flats_right));
+        EXPECT_EQ(goes_right(lo, hi, p, flats_right),
+                  goes_right(part.lo[axis], part.hi[axis], p, flats_right));
+      }
+      unclipped += lo != part.lo[axis] || hi != part.hi[axis] ? 1 : 0;
+    }
+  }
+  EXPECT_GT(unclipped, 100u);
 }
 
 TEST(ClipClampBox, NeverEmptyNeverOutside) {
