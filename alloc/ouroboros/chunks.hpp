@@ -32,6 +32,7 @@ struct Shape {
   // Chunks that are pieces of a class's queue from the start: the first ones.
   std::uint32_t pieces = 0;
   std::uint32_t max_pieces = 0;
+  bool lowest_first = false;  // AllocatorOptions::ChunkSearch
 
   SIMT_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
   SIMT_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
@@ -171,17 +172,24 @@ class Chunks {
   SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
   // Takes a free chunk, or returns `none` if the bitmap has none. Each thread searches from its own
-  // place.
+  // place; with `lowest_first` from the first chunk, and after each chunk that it lost to another
+  // thread from its own place in a range that begins there and grows.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread) const {
     const SumMap free = map_at(0);
     const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    const auto own_place = [seed](std::uint32_t range) {
+      return static_cast<std::uint32_t>((std::uint64_t{seed} * range) >> 32);
+    };
     // Within the chunks of the initial bitmap: threads that start after them would all meet at the
     // first one.
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * shape_.small()) >> 32);
+    const std::uint32_t max_range = shape_.small();
+    std::uint32_t range = shape_.lowest_first ? 64 : 0;
     SIMT_ROLLED
-    for (std::uint32_t c = start; (c = free.find(c)) != SumMap::none;) {
+    for (std::uint32_t c = range == 0 ? own_place(max_range) : 0;
+         (c = free.find(c)) != SumMap::none; c += own_place(range)) {
       if (free.take(c) != 0) return c;
+      range = range * 4 < max_range ? range * 4 : max_range;
     }
     // relaxed, here and below: a hint.
     hint(exhausted).store(1, simt::relaxed);

@@ -128,6 +128,7 @@ class Ouroboros {
     shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(
         options.chunk_bytes != 0 ? options.chunk_bytes : pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
+    shape.lowest_first = options.chunk_search == AllocatorOptions::ChunkSearch::lowest;
     // As many chunks as fit together with their tables.
     std::size_t max_chunks =
         std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::max_chunks);

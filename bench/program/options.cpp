@@ -57,6 +57,7 @@ std::optional<double> take_decimal(std::string& text) {
 }  // namespace
 
 const char* name(Presplit presplit) { return presplit == Presplit::uniform ? "uniform" : "heap"; }
+const char* name(ChunkSearch search) { return search == ChunkSearch::lowest ? "lowest" : "spread"; }
 
 const char* name(Builder builder) {
   return builder == Builder::per_level ? "per-level" : "single-kernel";
@@ -188,6 +189,13 @@ Presplit parse_presplit(const std::string& text) {
     if (text == name(presplit)) return presplit;
   }
   throw_unexpected("--presplit", text, "heap or uniform");
+}
+
+ChunkSearch parse_chunk_search(const std::string& text) {
+  for (const ChunkSearch search : {ChunkSearch::spread, ChunkSearch::lowest}) {
+    if (text == name(search)) return search;
+  }
+  throw_unexpected("--chunk-search", text, "spread or lowest");
 }
 
 Builder parse_builder(const std::string& text, bool with_both) {
@@ -361,6 +369,13 @@ void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes) {
                  "Ouroboros: max slots of a class's queue of pages;\ndefault: by the pool's size")
       ->transform(between(32, 1 << 28))
       ->type_name("N");
+  app.add_option_function<std::string>(
+         "--chunk-search",
+         [&sizes](const std::string& text) { sizes.chunk_search = parse_chunk_search(text); },
+         "Ouroboros: spread, each thread searches for a free\nchunk from its own place, or lowest, "
+         "from the first one")
+      ->default_str("spread")
+      ->type_name("ORDER");
 }
 
 void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
@@ -375,7 +390,8 @@ alloc::AllocatorOptions allocator_sizes(const AllocatorSizes& sizes) {
   return {.smallest_chunk = sizes.smallest_chunk,
           .presplit = sizes.presplit,
           .chunk_bytes = sizes.chunk_bytes,
-          .queue_slots = sizes.queue_slots};
+          .queue_slots = sizes.queue_slots,
+          .chunk_search = sizes.chunk_search};
 }
 
 alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings) {

@@ -43,13 +43,16 @@ const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
 using Presplit = alloc::AllocatorOptions::Presplit;
 const char* name(Presplit presplit);  // "heap", "uniform"
+using ChunkSearch = alloc::AllocatorOptions::ChunkSearch;
+const char* name(ChunkSearch search);  // "spread", "lowest"
 
 // Sizes that a family of allocators has besides ScatterAlloc's pages; 0 = automatic
 // (alloc::AllocatorOptions).
 struct AllocatorSizes {
-  std::size_t smallest_chunk = 0;                // circular lists
-  std::size_t chunk_bytes = 0, queue_slots = 0;  // Ouroboros
-  Presplit presplit = Presplit::heap;            // published circular lists
+  std::size_t smallest_chunk = 0;                  // circular lists
+  std::size_t chunk_bytes = 0, queue_slots = 0;    // Ouroboros
+  Presplit presplit = Presplit::heap;              // published circular lists
+  ChunkSearch chunk_search = ChunkSearch::spread;  // Ouroboros
   bool operator==(const AllocatorSizes&) const = default;
 };
 
@@ -86,6 +89,7 @@ std::vector<PoolSize> parse_pools(const std::string& list);  // separated by com
 // Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
 void refuse_live_pool(const PoolSize& pool, const std::string& command);
 Presplit parse_presplit(const std::string& text);                 // "heap", "uniform"
+ChunkSearch parse_chunk_search(const std::string& text);          // "spread", "lowest"
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
@@ -110,7 +114,7 @@ void add_device_options(CLI::App& app, DeviceOptions& options);
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// --smallest-chunk, --presplit, --chunk-bytes, --queue-slots
+// --smallest-chunk, --presplit, --chunk-bytes, --queue-slots, --chunk-search
 void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes);
 // --sms
 void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);

@@ -114,7 +114,8 @@ Result result_from_json(const Json& json) {
   result.settings.sizes = {settings.value("smallest_chunk", std::size_t{0}),
                            settings.value("chunk_bytes", std::size_t{0}),
                            settings.value("queue_slots", std::size_t{0}),
-                           parse_presplit(settings.value("presplit", "heap"))};
+                           parse_presplit(settings.value("presplit", "heap")),
+                           parse_chunk_search(settings.value("chunk_search", "spread"))};
   result.settings.multiprocessors = settings.value("multiprocessors", 0u);
   result.settings.runs = settings.at("runs");
   result.settings.prefer = &parse_prefer(settings.at("prefer"));

@@ -110,6 +110,8 @@ void put_sizes(Json& settings, const AllocatorSizes& sizes) {
   if (sizes.presplit != Presplit::heap) settings["presplit"] = name(sizes.presplit);
   if (sizes.chunk_bytes) settings["chunk_bytes"] = sizes.chunk_bytes;
   if (sizes.queue_slots) settings["queue_slots"] = sizes.queue_slots;
+  if (sizes.chunk_search != ChunkSearch::spread)
+    settings["chunk_search"] = name(sizes.chunk_search);
 }
 
 Json to_json(const BuildSettings& settings) {

@@ -81,7 +81,8 @@ void Workspace::set_allocator_sizes(const alloc::AllocatorOptions& options) {
                    .presplit = options.presplit,
                    .page_bytes = options.page_bytes,
                    .chunk_bytes = options.chunk_bytes,
-                   .queue_slots = options.queue_slots};
+                   .queue_slots = options.queue_slots,
+                   .chunk_search = options.chunk_search};
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {

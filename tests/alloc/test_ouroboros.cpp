@@ -26,6 +26,17 @@ std::size_t free_bytes(const std::vector<Region>& regions) {
   return bytes_in(regions, Region::State::free);
 }
 
+// From the first block in use to the end of the last one.
+std::size_t span_of_used(const std::vector<Region>& regions) {
+  std::size_t first = ~std::size_t{0}, end = 0;
+  for (const Region& region : regions) {
+    if (region.state != Region::State::used) continue;
+    first = std::min(first, region.offset);
+    end = std::max(end, region.offset + region.bytes);
+  }
+  return end == 0 ? 0 : end - first;
+}
+
 // The regions of an unused pool.
 template <class A>
 std::vector<Region> fresh(std::size_t pool) {
@@ -262,6 +273,43 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
   }
   if constexpr (std::is_same_v<TypeParam, OuroborosPS>) {
     EXPECT_GT(tables[1], 2 * tables[0]);
+  }
+}
+
+// With the lowest chunk first, the addresses in use span little more than the blocks, also after
+// everything has been freed once; from each thread's own place, most of the pool.
+TYPED_TEST(OuroborosVariants, AddressesSpanWhatIsUsedWithTheLowestChunkFirst) {
+  using Search = AllocatorOptions::ChunkSearch;
+  constexpr std::uint32_t workers = 4, blocks = 200;
+  constexpr std::size_t bytes = 512, asked = workers * blocks * bytes;
+  for (const Search search : {Search::spread, Search::lowest}) {
+    workloads::ExerciseJob j;
+    j.device = threads;
+    j.pool_bytes = 64 * asked;
+    j.options.chunk_bytes = 1024;
+    j.options.chunk_search = search;
+    j.warps = workers;
+    j.slots = workers * blocks;
+    j.phases.resize(3);
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      std::vector<workloads::Op> fill, empty;
+      for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
+        fill.push_back({Kind::exchange, i, bytes});
+        empty.push_back({Kind::free, i});
+      }
+      j.phases[0].scripts.push_back(fill);
+      j.phases[1].scripts.push_back(empty);
+      j.phases[2].scripts.push_back(fill);
+    }
+    const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+    EXPECT_EQ(r.failures, 0u);
+    EXPECT_EQ(r.mismatches, 0u);
+    const std::size_t span = span_of_used(r.phases[2].regions);
+    if (search == Search::lowest) {
+      EXPECT_LE(span, 2 * asked);
+    } else {
+      EXPECT_GT(span, 8 * asked);
+    }
   }
 }
 

@@ -34,13 +34,14 @@ std::string refusal(const BuildSettings& settings, const simt::DeviceInfo& devic
 TEST(BuildOptions, SizesReachTheAllocator) {
   const BuildSettings settings = parsed(
       "--smallest-chunk 64 --presplit uniform --chunk-bytes 4K --queue-slots 5000 "
-      "--page-bytes 16K");
+      "--chunk-search lowest --page-bytes 16K");
   PreparedScene scene("atrium:1k", simt::find_device("cpu", 1), settings, {});
   const alloc::AllocatorOptions options = scene.workspace().allocator_options();
   EXPECT_EQ(options.smallest_chunk, 64u);
   EXPECT_EQ(options.presplit, alloc::AllocatorOptions::Presplit::uniform);
   EXPECT_EQ(options.chunk_bytes, 4096u);
   EXPECT_EQ(options.queue_slots, 5000u);
+  EXPECT_EQ(options.chunk_search, alloc::AllocatorOptions::ChunkSearch::lowest);
   EXPECT_EQ(options.page_bytes, 16384u);
   EXPECT_TRUE(options.has_persistent_warps);
 }
@@ -49,12 +50,12 @@ TEST(BuildOptions, SizesAreInTheReportIfTheyWereGiven) {
   const Json given = to_json(parsed("--chunk-bytes 1K --sms 8")), none = to_json(BuildSettings{});
   EXPECT_EQ(given.at("chunk_bytes"), 1024);
   EXPECT_EQ(given.at("multiprocessors"), 8);
-  for (const char* key :
-       {"smallest_chunk", "presplit", "chunk_bytes", "queue_slots", "multiprocessors"})
+  for (const char* key : {"smallest_chunk", "presplit", "chunk_bytes", "queue_slots",
+                          "chunk_search", "multiprocessors"})
     EXPECT_FALSE(none.contains(key)) << key;
   EXPECT_EQ(none.contains("uncapped"), !kdtree::limits_registers);
   Result result;
-  result.settings = parsed("--smallest-chunk 32 --queue-slots 77 --sms 3");
+  result.settings = parsed("--smallest-chunk 32 --queue-slots 77 --chunk-search lowest --sms 3");
   const Result read = result_from_json(to_json(result));
   EXPECT_EQ(read.settings.sizes, result.settings.sizes);
   EXPECT_EQ(read.settings.multiprocessors, 3u);
@@ -73,8 +74,9 @@ TEST(BuildOptions, ThePresplitIsInTheReport) {
 }
 
 TEST(BuildOptions, WrongSizesAreRefused) {
-  for (const char* arguments : {"--chunk-bytes 3000", "--chunk-bytes 128", "--chunk-bytes 16K",
-                                "--smallest-chunk 8", "--smallest-chunk 48", "--presplit even"})
+  for (const char* arguments :
+       {"--chunk-bytes 3000", "--chunk-bytes 128", "--chunk-bytes 16K", "--smallest-chunk 8",
+        "--smallest-chunk 48", "--presplit even", "--chunk-search first"})
     EXPECT_THROW(parsed(arguments), Error) << arguments;
   for (const char* arguments : {"--queue-slots 31", "--sms 0", "--sms many"})
     EXPECT_THROW(parsed(arguments), CLI::ValidationError) << arguments;
