@@ -11,7 +11,8 @@
 #   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/reproduction.md
 #   RESULTS=full.json scripts/report.sh keep       keeps the results in docs/results, compressed
 #   scripts/report.sh test                         tests the page in a headless Chromium
-#                                                  (tests/report)
+#                                                  (tests/report); exit status 77 if pip cannot
+#                                                  install what they need
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -41,7 +42,7 @@ if [[ ${1:-} == test ]]; then
   export CUDA=off
   choose_preset
   build heapwood
-  install_python_packages report/requirements.txt report/requirements-test.txt
+  install_python_packages report/requirements.txt report/requirements-test.txt || exit 77
   HEAPWOOD_BINARY=$PWD/build/$PRESET/bin/heapwood \
     "$venv/bin/python" -m unittest discover --start-directory tests/report --top-level-directory .
   exit
