@@ -73,7 +73,7 @@ class Progressive {
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
-  simt::Buffer<DeviceMaterial> clay_;  // under an environment, of a scene without colours
+  simt::Buffer<DeviceMaterial> clay_;  // used under an environment if the scene has no colours
   SceneData data_;
   simt::Buffer<Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
