@@ -91,7 +91,7 @@ struct EnvironmentLight {
   float density;
 };
 
-// What a ray of the scene that hits nothing sees.
+// The light of the environment for a ray of the scene that hits nothing.
 SIMT_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Vec3 direction) {
   const Vec3 d = to_environment(normalize(direction), view.up);
   const Point2 at = environment_position(d);

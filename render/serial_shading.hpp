@@ -56,7 +56,7 @@ struct SerialShadedKernel {
     bool is_floor = false, has_surface = false, has_shadow = false;
     Surface at;
     Vec3 key;    // light of the key light, unless it is blocked
-    float open;  // of the floor: the same without its cosine
+    float open;  // of the floor: its brightness by the key light, unless that is blocked
   };
   struct Batch {
     std::vector<Sample> samples;
@@ -150,7 +150,7 @@ struct SerialShadedKernel {
                         frame.lighting.ambient_reach, batch.occlusion.data() + first);
   }
 
-  // As ambient_light() and floor_share(), from what the rays have found.
+  // The results of ambient_light() and floor_share(), from rays that have been traced.
   Vec3 colour_of(const Sample& sample, const kdtree::Ray& ray, const kdtree::Hit& hit, bool blocked,
                  const kdtree::Ray* rays, const std::uint8_t* occluded, std::uint32_t count) const {
     const Lighting& lighting = frame.lighting;

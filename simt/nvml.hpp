@@ -41,7 +41,7 @@ struct GpuSample {
 
 // Names of the reasons why clocks are as they are: "idle", "software power cap".
 std::vector<std::string> clock_reason_names(std::uint64_t reasons);
-// Those that mean that the GPU is slower than its settings allow: power, heat, faults.
+// The bits of the reasons that make the GPU slower than its settings allow: power, heat, faults.
 std::uint64_t throttle_reasons(std::uint64_t reasons);
 
 class Nvml {
@@ -62,7 +62,7 @@ class Nvml {
   bool is_loaded() const { return is_loaded_; }
   // nullptr if there is none.
   Device find(const std::string& pci_bus_id) const;
-  // Of a device that find() returned.
+  // `device` must be a result of find(), not nullptr.
   GpuSetup setup(Device device) const;
   GpuSample sample(Device device) const;
 

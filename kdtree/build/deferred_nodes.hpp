@@ -52,7 +52,7 @@ class DeferredNodes {
 
   // Waits until the place's state is `from`, and marks it busy. The wait ends: the warp that uses
   // the place waits only for one that was counted before it and does the opposite, a put for a take
-  // or a take for a put. acquire: sees what that warp wrote, or that it has read.
+  // or a take for a put. acquire: that warp's writes are visible, or its reads are done.
   template <class Warp>
   SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(place.state);
