@@ -82,7 +82,8 @@ std::size_t pixels_of(int width, int height) {
   return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
 }
 
-// Of the decoder for a plausible file: a few copies of the picture with up to 16 bytes per pixel.
+// The bytes that the decoder may allocate for a plausible file: a few copies of the picture with up
+// to 16 bytes per pixel.
 std::size_t budget_of(std::span<const std::byte> file) {
   int width = 0, height = 0, channels = 0;
   stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
@@ -128,11 +129,11 @@ bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::str
   map.height = static_cast<unsigned>(height);
   map.texels.resize(pixels_of(width, height));
   for (std::size_t i = 0; i < map.texels.size(); ++i) {
-    const auto finite = [&](std::size_t channel) {
+    const auto limited = [&](std::size_t channel) {
       const float x = data.get()[3 * i + channel];
       return x > 0 ? std::min(x, 1e6f) : 0.0f;
     };
-    map.texels[i] = {finite(0), finite(1), finite(2)};
+    map.texels[i] = {limited(0), limited(1), limited(2)};
   }
   return true;
 }

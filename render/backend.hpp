@@ -29,7 +29,7 @@ struct SceneData {
   std::uint32_t triangle_count;
   Box bounds;
   MaterialView materials;
-  // Of pictures in mode path. With texels, materials are not null.
+  // Used in mode path. If it has texels, materials are not null.
   EnvironmentView environment{};
 };
 

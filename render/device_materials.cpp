@@ -81,11 +81,11 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
                                     const Appearance& appearance) {
   const auto emits = [](const Material& m) { return luminance(m.emission) > 0; };
   if (std::none_of(appearance.materials.begin(), appearance.materials.end(), emits)) return;
-  const bool one = !complete(appearance.triangle_materials, mesh.triangles.size());
+  const bool has_one_material = !complete(appearance.triangle_materials, mesh.triangles.size());
   std::vector<double> sums;
   double power = 0;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
-    const std::uint32_t index = one ? 0 : appearance.triangle_materials[id];
+    const std::uint32_t index = has_one_material ? 0 : appearance.triangle_materials[id];
     const Material& m = appearance.materials[index < appearance.materials.size() ? index : 0];
     if (!emits(m)) continue;
     const double here = area_of(kdtree::corners(mesh, id)) * luminance(m.emission);

@@ -17,7 +17,7 @@ constexpr unsigned max_columns = 512, max_rows = 256;
 // Mean radiance over all directions, by luminance: about that of Lighting's defaults.
 constexpr double mean_radiance = 0.45;
 constexpr float max_radiance = 1e6f;
-// Of the mean: added to each cell, so that no direction is left to bounces alone.
+// This share of the mean radiance is added to each cell, so that every direction can be sampled.
 constexpr double min_share = 0.05;
 
 Vec3 cleaned(Vec3 c) {
@@ -27,7 +27,7 @@ Vec3 cleaned(Vec3 c) {
 
 double sine_of_row(double row, double rows) { return std::sin(std::numbers::pi * row / rows); }
 
-// The luminance of each texel's area, in which the light of its neighbours is interpolated.
+// The mean luminance over each texel's area under bilinear interpolation.
 std::vector<double> interpolated_luminance(const RadianceMap& map,
                                            const std::vector<Vec3>& texels) {
   constexpr double weights[3] = {0.125, 0.75, 0.125};
@@ -51,7 +51,7 @@ std::vector<double> interpolated_luminance(const RadianceMap& map,
   return both;
 }
 
-// Writes the sums of masses up to each, relative to the total, which is returned.
+// Writes the cumulative distribution of the masses, normalized to end at 1. Returns their sum.
 double accumulate(const std::vector<double>& masses, float* cumulative) {
   double sum = 0;
   for (const double mass : masses) sum += mass;

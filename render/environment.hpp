@@ -14,7 +14,8 @@ namespace heapwood::render {
 class Environment {
  public:
   // Uploads the picture, whose brightness is scaled to that for which pictures are developed. `up`
-  // is the scene's axis to the zenith. Values that are negative or not finite are black.
+  // is the scene's axis to the zenith. Negative values and NaN are black; others are limited to
+  // 10^6.
   Environment(const simt::DeviceId& device, const RadianceMap& map, unsigned up);
 
   const EnvironmentView& view() const { return view_; }

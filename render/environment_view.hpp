@@ -15,8 +15,8 @@ namespace heapwood::render {
 struct EnvironmentView {
   const Vec3* texels;  // radiance, rows from the top
   std::uint32_t width, height;
-  // Cells of the picture: shares of the light, each with all before it; of rows, and of the cells
-  // of each row.
+  // The picture is divided into cells. Cumulative distributions of the light: over the rows of
+  // cells, and over the cells of each row.
   const float* cumulative_rows;
   const float* cumulative_cells;
   std::uint32_t columns, rows;
@@ -47,8 +47,8 @@ SIMT_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
               y = at.y * static_cast<float>(view.height) - 0.5f;
   const float left = std::floor(x), top = std::floor(y);
   const auto last = static_cast<float>(view.height - 1);
-  // Left of the first texel is the last one of the row. NaN, of a normal that does not exist, is
-  // no index.
+  // Left of the first texel is the last one of the row. A NaN, from a triangle without a normal,
+  // also gives a valid index.
   const std::uint32_t i = left >= 0 ? static_cast<std::uint32_t>(left) : view.width - 1;
   const auto row = [&](float r) {
     const auto j = static_cast<std::uint32_t>(r > 0 ? simt::min(r, last) : 0);
@@ -91,7 +91,7 @@ struct EnvironmentLight {
   float density;
 };
 
-// What a ray of the scene that hits nothing sees.
+// The light of the environment for a ray of the scene that hits nothing.
 SIMT_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Vec3 direction) {
   const Vec3 d = to_environment(normalize(direction), view.up);
   const Point2 at = environment_position(d);

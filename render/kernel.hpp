@@ -87,8 +87,8 @@ struct TraceKernel {
   // a block is replaced only when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
-  // Each lane prefetches into L2 the ray this far behind its own: half of the rays in flight on an
-  // H200.
+  // Each lane prefetches into L2 the ray this far ahead of its own: half of the rays in flight on
+  // an H200.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;

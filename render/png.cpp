@@ -14,8 +14,9 @@
 
 namespace {
 
-// Of the picture that is being written. stb does not check all its requests: one that fails throws.
-// stb does not expect exceptions: what it has requested is freed with this, not by stb.
+// stb's memory for the picture that is being written. A request that fails throws, because stb does
+// not check all of its requests. An exception skips stb's own frees, so its blocks are freed with
+// this resource.
 thread_local std::pmr::memory_resource* stb_memory = nullptr;
 
 void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {

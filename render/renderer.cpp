@@ -35,8 +35,8 @@ void check(const RenderJob& job) {
 }  // namespace
 
 // The exposure at which 90% of the pixels have at most brightness 0.75, not counting a black
-// background. In shaded mode it is
-// limited to a narrow range, since the lighting is chosen to need no correction.
+// background. In shaded mode it is limited to a narrow range, since the lighting is chosen to need
+// no correction.
 double exposure_for(const Film& film, Mode mode) {
   if (mode != Mode::shaded && mode != Mode::path) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;

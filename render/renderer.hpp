@@ -25,7 +25,7 @@ struct RenderJob {
   bool denoise = false;  // of render(), in modes shaded and path
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
-  // Lights mode path instead of what `lighting` says; must outlive the picture.
+  // Lights pictures of mode path instead of `lighting`; must outlive the picture.
   const Environment* environment = nullptr;
   unsigned bounces = 5;  // of path mode
   double exposure = 0;   // 0: exposure_for()
@@ -73,14 +73,14 @@ class Progressive {
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
-  simt::Buffer<DeviceMaterial> clay_;  // under an environment, of a scene without colours
+  simt::Buffer<DeviceMaterial> clay_;  // used under an environment if the scene has no colours
   SceneData data_;
   simt::Buffer<Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
 };
 
-// Renders job.spp samples per pixel, and removes noise if the job says so. Ignores job.watertight:
-// the scene has its own.
+// Renders job.spp samples per pixel, and removes noise if job.denoise is set. Ignores
+// job.watertight: the scene has its own.
 Film render_film(const RenderJob& job, const Scene& scene);
 // Develops it with the job's exposure.
 Image develop(const RenderJob& job, const Film& film);

@@ -40,9 +40,9 @@ std::vector<std::uint32_t> sorted_refs(const kdtree::Tree& tree) {
 }  // namespace
 
 bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
-  // With less of either the fast test loses no ray of a closed mesh (tests/render/
-  // test_closed_meshes.cpp). Triangles of the meshes in docs/performance.md are 14 times as high
-  // and more, and the meshes fill their scenes.
+  // Within both limits the fast test loses no ray of a closed mesh
+  // (tests/render/test_closed_meshes.cpp). The triangles of the meshes in docs/performance.md are
+  // at least 14 times as high, and the meshes fill their scenes.
   constexpr double min_height_in_errors = 683, max_distance_in_spreads = 16;
   const double reach = kdtree::reach_of(bounds),
                min_height = min_height_in_errors * kdtree::plane_error(reach);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Mode shaded on CPU threads: what RenderKernel with Shaded renders, but a few tiles at a time, in
-// steps over all their samples: camera rays, shadow rays, occlusion rays, colours. So each kind of
-// ray is traced in packets (kdtree/traverse/simd_rays.hpp). Occlusion rays are traced in the order
-// of their pixels, grouped by the signs of their directions: those of a packet start within a pixel
-// or two of each other.
+// Mode shaded on CPU threads: the same picture as from RenderKernel with Shaded, but a few tiles at
+// a time, in steps over all their samples: camera rays, shadow rays, occlusion rays, colours. So
+// each kind of ray is traced in packets (kdtree/traverse/simd_rays.hpp). Occlusion rays are traced
+// in the order of their pixels, grouped by the signs of their directions: those of a packet start
+// within a pixel or two of each other.
 //
 // Limit: scenes without holes, whose rays would continue behind a hit.
 #pragma once
@@ -50,13 +50,13 @@ struct SerialShadedKernel {
   }
 
  private:
-  // A sample of a pixel. Where its camera ray meets neither model nor floor, it has no rays.
+  // A sample of a pixel. It has secondary rays only if its camera ray meets the model or the floor.
   struct Sample {
     std::uint32_t x, y, sample;
     bool is_floor = false, has_surface = false, has_shadow = false;
     Surface at;
     Vec3 key;    // light of the key light, unless it is blocked
-    float open;  // of the floor: the same without its cosine
+    float open;  // of the floor: its brightness by the key light, unless that is blocked
   };
   struct Batch {
     std::vector<Sample> samples;
@@ -150,7 +150,7 @@ struct SerialShadedKernel {
                         frame.lighting.ambient_reach, batch.occlusion.data() + first);
   }
 
-  // As ambient_light() and floor_share(), from what the rays have found.
+  // The results of ambient_light() and floor_share(), from rays that have been traced.
   Vec3 colour_of(const Sample& sample, const kdtree::Ray& ray, const kdtree::Hit& hit, bool blocked,
                  const kdtree::Ray* rays, const std::uint8_t* occluded, std::uint32_t count) const {
     const Lighting& lighting = frame.lighting;

@@ -12,8 +12,8 @@
 //                 lights
 //
 // Everything is diffuse. A SceneView shows the mesh in clay; a ColouredView in its materials'
-// colours, with holes where they are not opaque. Camera rays go through
-// pixel centres; with more than one sample per pixel a tent filter two pixels wide spreads them.
+// colours, with holes where they are not opaque. Camera rays go through pixel centres; with more
+// than one sample per pixel a tent filter two pixels wide spreads them.
 #pragma once
 
 #include <cstdint>
@@ -122,7 +122,7 @@ SIMT_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray, const 
           surface_offset(corners, hit.t)};
 }
 
-// Holes that a ray passes through before it is taken to hit.
+// Max holes that a ray passes through: the next surface counts as hit.
 inline constexpr unsigned max_layers = 64;
 
 // The closest hit that is not a hole. `salt` tells apart the rays of one sample: blended surfaces
@@ -277,7 +277,7 @@ SIMT_INLINE float emitter_density(const MaterialView& materials, std::uint32_t t
   return per_area * distance * distance / simt::max(cosine, 1e-6f);
 }
 
-// The share of an emitter's light that counts where a bounce has found it.
+// The weight, by the balance heuristic, of an emitter's light that a bounce has hit.
 template <class View>
 SIMT_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray, const kdtree::Hit& hit,
                                 const Surface& at, float cosine) {
@@ -327,14 +327,13 @@ SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const Pixe
   if (is_blocked(scene, shadow, random, sample, 128 + bounce)) return {};
   const Vec3 emission =
       emission_at(scene.materials, scene.triangles, point) * frame.lighting.emission;
-  // The light over pi, since the cosine is not divided out as in cosine_direction(); combined with
-  // bounces by the balance heuristic.
+  // The estimate is emission * of_bounce / density, and the balance heuristic's weight is
+  // density / (density + of_bounce): the density cancels.
   const float of_bounce = cosine * 0.318309886f;
   return emission * (of_bounce / (density + of_bounce));
 }
 
-// Light of the environment that a ray finds which hits nothing. `cosine`: at the surface that the
-// ray left.
+// Light of the environment for a ray that hits nothing. `cosine`: at the surface that the ray left.
 template <class View>
 SIMT_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray, std::uint32_t bounce,
                                    float cosine) {
@@ -344,7 +343,7 @@ SIMT_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray, st
   return limited(found.radiance * (of_bounce / (of_bounce + found.density)));
 }
 
-// Light that arrives from a direction which is chosen by the environment's light.
+// Light that arrives from a direction sampled by the environment's luminance.
 template <class View>
 SIMT_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
                                    std::uint32_t sample, std::uint32_t bounce, const Surface& at) {

@@ -90,7 +90,7 @@ float pow(float x, float y) { return x == 0 ? 0 : rounded(exp_of(y * log_of(x)))
 float cbrt(float x) {
   if (x == 0) return x;
   const double a = std::fabs(static_cast<double>(x));
-  // Newton's step squares the relative error, which is below 2^-40 before.
+  // One Newton step squares the relative error of the first value, which is below 2^-40.
   const double y = exp_of(log_of(a) / 3);
   return rounded(std::copysign(y - (y * y * y - a) / (3 * y * y), static_cast<double>(x)));
 }

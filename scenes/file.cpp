@@ -18,7 +18,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::size_t max_piece = std::size_t{1} << 24;  // of a file, between looks for Ctrl-C
+constexpr std::size_t max_piece = std::size_t{1} << 24;  // bytes read between checks for Ctrl-C
 
 // Paths may contain any characters; messages are one line.
 std::string shown(const std::string& path) { return printable(path, path.size()); }

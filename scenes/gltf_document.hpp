@@ -3,8 +3,8 @@
 // trees, and nesting is limited; offsets and counts of binary data are checked where they are read
 // (gltf_accessors.hpp).
 //
-// Not by tinygltf: its version in Debian 12 copies `extras` recursively, so that a file of 200 KB
-// overflows the stack, and it opens any path that a file names.
+// tinygltf is not used: its version in Debian 12 copies `extras` recursively, so that a file of
+// 200 KB overflows the stack, and it opens any path that a file names.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ enum class Component : std::uint16_t {
   f32 = 5126
 };
 
-// Where elements lie in a view.
+// The location of elements in a view.
 struct Location {
   std::uint32_t view = none;
   std::size_t offset = 0;

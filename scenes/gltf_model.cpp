@@ -12,7 +12,7 @@
 namespace heapwood::scenes::gltf {
 namespace {
 
-// Of the scene with all instances: about 3 GiB.
+// Max vertices, and max triangles, of the scene with all instances: about 3 GiB.
 constexpr std::size_t max_flattened = std::size_t{1} << 26;
 
 std::vector<Vec3> points_of(const std::vector<float>& values) {

@@ -18,7 +18,7 @@ class Model {
   const std::vector<Clip>& clips() const { return clips_; }
   const std::string& clip_name(std::size_t i) const { return document_.animations[i].name; }
 
-  // The mesh at rest; once.
+  // Moves the mesh at rest out of the model. Call it once.
   Mesh take_rest() { return std::move(rest_); }
   // x y z of all its vertices; `clip` may be null. Throws Error{Exit::scene} if one is not finite.
   std::vector<double> coordinates(const Clip* clip, double seconds) const;

@@ -105,7 +105,7 @@ void Clip::sample(const Track& track, float seconds, std::vector<double>& value)
   const double length = static_cast<double>(at[next]) - at[key];
   const double t = length > 0 ? (static_cast<double>(seconds) - at[key]) / length : 0;
   const bool cubic = track.channel.interpolation == Interpolation::cubic;
-  // Of a cubic spline: tangent in, value, tangent out.
+  // A key of a cubic spline has three parts: tangent in, value, tangent out.
   const auto values = [&](std::size_t k, std::size_t part) {
     return track.values.data() + (cubic ? 3 * k + part : k) * track.width;
   };

@@ -20,7 +20,7 @@ struct Affine {
   Vec3d operator()(Vec3d p) const { return turned(p) + origin; }
 };
 Affine operator*(const Affine& outer, const Affine& inner);
-// Of a matrix by columns; its last row is taken to be 0 0 0 1.
+// The transform of a matrix given by columns; its last row is taken to be 0 0 0 1.
 template <class T>
 Affine affine_of(const T* columns) {
   const auto column = [&](unsigned i) {

@@ -107,7 +107,7 @@ class Parser {
       if (word == "-halo") word = next_word(line);
       const auto x = number(word);
       if (!x || (key == "tr" && has_opacity_)) return;
-      // Programs disagree on Tr: 1 may mean opaque. Nothing is invisible because of it alone.
+      // Programs disagree on Tr: 1 may mean opaque. So Tr alone makes no material invisible.
       current_->alpha = key == "d" ? std::clamp(*x, 0.0f, 1.0f) : *x > 0 && *x < 1 ? 1 - *x : 1;
       has_opacity_ = has_opacity_ || key == "d";
     } else if (key == "map_kd") {
@@ -130,7 +130,7 @@ class Parser {
   void finish() {
     if (!current_) return;
     Material& m = *current_;
-    // Programs write black beside a map, whose colour is meant alone.
+    // Some programs write a black Kd with a map_Kd and mean the colour of the map alone.
     if (!diffuse_map_.name.empty() && (!has_colour_ || m.colour == Vec3{})) m.colour = {1, 1, 1};
     if (diffuse_map_.name.empty() && !has_colour_) m.colour = {0.8f, 0.8f, 0.8f};
     m.texture = texture(diffuse_map_);
@@ -138,7 +138,7 @@ class Parser {
     if (mask != no_texture) {
       m.texture = textures_.with_alpha(m.texture, mask);
       m.coverage = Coverage::cutout;
-      // Programs write 0 beside a map_d, which is meant alone.
+      // Some programs write `d 0` with a map_d and mean the alpha of the map alone.
       m.alpha = 1;
     } else if (m.alpha < 1) {
       m.coverage = Coverage::blended;

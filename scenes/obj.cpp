@@ -24,7 +24,7 @@ namespace {
 
 static_assert(std::is_same_v<tinyobj::real_t, double>, "compile with TINYOBJLOADER_USE_DOUBLE");
 
-// Reads from a string without a copy of it. The text seems to end at Ctrl-C.
+// Reads from a string without copying it. Reports the end of the text after Ctrl-C.
 class StringBuffer : public std::streambuf {
  public:
   explicit StringBuffer(std::string& text) : text_(text) { next_piece(0); }

@@ -33,7 +33,7 @@ struct Lines {
   std::size_t faces = 0;  // in `text`
   std::vector<LargeFace> large_faces;
 
-  // With Content::materials, if the file names a material library.
+  // Set with Content::materials if the file names a material library.
   std::vector<std::string> libraries;  // as written: one name or several
   std::vector<Uv> uvs;
   std::vector<std::uint32_t> corner_uvs;  // of all faces in order; no_uv: none, or out of range

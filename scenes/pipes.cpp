@@ -22,7 +22,7 @@ constexpr Paint concrete{"concrete", {0.42f, 0.40f, 0.37f}},
     safety_yellow{"yellow paint", {0.78f, 0.46f, 0.03f}},
     galvanized{"galvanized steel", {0.42f, 0.44f, 0.45f}}, brick{"brick", {0.38f, 0.15f, 0.09f}},
     tank_paint{"cream paint", {0.74f, 0.70f, 0.60f}};
-// Of the bundles, in turn.
+// The bundles take these in turn.
 constexpr Paint pipe_paints[] = {
     {"silver paint", {0.56f, 0.57f, 0.58f}}, {"green paint", {0.07f, 0.28f, 0.14f}},
     {"red paint", {0.50f, 0.06f, 0.04f}},    {"white paint", {0.76f, 0.75f, 0.72f}},

@@ -84,7 +84,7 @@ class Body {
         }
         continue;  // its values take no bytes
       }
-      require_room(element);
+      check_count(element);
       if (&element == vertices) {
         read_vertices(element);
       } else if (is_face) {
@@ -138,8 +138,9 @@ class Body {
     return *found;
   }
 
-  // Rejects a count that the rest of the file cannot hold before allocating memory for it.
-  void require_room(const Element& element) const {
+  // Rejects a count of more items than the rest of the file can hold, before memory is allocated
+  // for them.
+  void check_count(const Element& element) const {
     std::size_t smallest = 0;
     for (const Property& p : element.properties)
       smallest += Reader::smallest(p.list_count.value_or(p.type));

@@ -11,13 +11,13 @@
 namespace heapwood::scenes {
 namespace {
 
-// Metres: half axes of the innermost row, size of a step.
 constexpr Paint grass{"grass", {0.07f, 0.17f, 0.035f}}, concrete{"concrete", {0.46f, 0.44f, 0.41f}},
     blue_seats{"blue seats", {0.05f, 0.14f, 0.38f}}, red_seats{"red seats", {0.40f, 0.06f, 0.05f}},
     white_paint{"white paint", {0.78f, 0.78f, 0.76f}}, roofing{"roofing", {0.60f, 0.63f, 0.66f}},
     board{"board", {0.70f, 0.42f, 0.05f}}, plinth{"plinth", {0.30f, 0.28f, 0.27f}},
     copper{"copper", {0.50f, 0.19f, 0.09f}};
 
+// Metres: half axes of the innermost row, size of a step.
 constexpr float half_x = 58, half_z = 40, step_depth = 0.9f, step_height = 0.45f;
 
 // A rounded rectangle, `out` outside the innermost row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The CUDA state of a program that calls this one as a library: its streams and its current device.
+// The CUDA state of a program that calls Heapwood as a library: its streams and its current device.
 // Needs no CUDA headers: implemented by caller.cu, and by caller_absent.cpp in builds without CUDA.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace heapwood::simt {
 
-// Orders all later work on the default stream, which this program uses, after what the caller has
-// put into `stream` (a cudaStream_t as a number) so far. Nothing to do for the CPU.
+// Orders all later work on the default stream, which Heapwood uses, after the work that the caller
+// has enqueued in `stream` (a cudaStream_t as a number). No effect on the CPU.
 void wait_for_stream(const DeviceId& device, std::uintptr_t stream);
 
 // Restores the calling thread's current GPU at the end of a scope.

@@ -124,7 +124,7 @@ struct CudaWait {
 };
 
 // The control block, the events and the outcome of one launch. Creating them takes as long as a
-// short kernel, so a launch that left its control block as it was leaves them to later ones.
+// short kernel, so launches reuse them, unless one has modified its control block.
 class LaunchState {
  public:
   LaunchState() {

@@ -59,7 +59,7 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
-// Nothing if CUDA can be used, else an entry with the reason.
+// nullopt if CUDA can be used, else an entry with the reason.
 std::optional<DeviceInfo> why_unusable(int& count) {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorInsufficientDriver) {

@@ -95,6 +95,7 @@ bool interrupted() noexcept { return interrupt_flag.load(std::memory_order_relax
 void clear_interrupt() noexcept { interrupt_flag.store(false, std::memory_order_relaxed); }
 
 void set_memory_source(MemorySource* source) noexcept {
+  // release: publishes the constructed source.
   memory_source.store(source, std::memory_order_release);
 }
 
@@ -147,6 +148,7 @@ void* device_allocate(const DeviceId& device, std::size_t bytes) {
 }
 
 void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept {
+  // acquire: as in device_allocate().
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   if (source) return source->deallocate(device, pointer);
   platform_free(device, pointer, bytes);
@@ -170,6 +172,7 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
 }
 
 std::size_t device_available(const DeviceId& device) {
+  // acquire: as in device_allocate().
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   return source ? source->available(device) : platform_available(device);
 }

@@ -3,7 +3,7 @@
 
 #include "simt/cuda.hpp"
 
-// Without OpenGL's headers, as on a compute node, the functions below report that.
+// Where OpenGL's headers are missing, as on compute nodes, the functions report that instead.
 #if __has_include(<GL/gl.h>)
 
 #include <GL/gl.h>

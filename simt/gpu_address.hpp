@@ -12,7 +12,7 @@ struct GpuAddress {
   std::string uuid;        // "GPU-01234567-..."; "" if unknown
 };
 
-// Of the GPU with this CUDA ordinal; empty in builds without CUDA.
+// The address of the GPU with this CUDA ordinal; empty in builds without CUDA.
 GpuAddress gpu_address(int index);
 
 }  // namespace heapwood::simt

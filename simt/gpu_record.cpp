@@ -32,7 +32,8 @@ std::array<std::optional<double>, clock_limits> GpuRecord::limited_ms() const {
     // A counter that went back was reset.
     if (!first || !last || *last < *first) continue;
     const double limited = static_cast<double>(*last - *first) / 1e6;
-    // Not longer than the time that passed, except that counters are updated now and then.
+    // More than the elapsed time is implausible. The tolerance of a second is for counters that are
+    // updated at intervals.
     if (limited <= seconds() * 1e3 + 1000) ms[i] = limited;
   }
   return ms;

@@ -17,17 +17,17 @@ class GpuRecord {
   // Takes the first sample. `nvml` must outlive the record.
   GpuRecord(const Nvml& nvml, GpuAddress address);
 
-  // Takes another one, the last so far.
+  // Takes another sample, which becomes last().
   void sample();
 
   // False if NVML does not know the GPU: then there are no samples.
   bool has_samples() const { return device_ != nullptr; }
-  // As CUDA sees it, where CUDA tells: a MIG instance has its own.
+  // The UUID that CUDA reports, which for a MIG instance is its own, or else NVML's.
   const std::string& uuid() const { return address_.uuid.empty() ? setup_.uuid : address_.uuid; }
   const GpuSetup& setup() const { return setup_; }
   const GpuSample& first() const { return first_; }
   const GpuSample& last() const { return last_; }
-  double seconds() const;  // between these
+  double seconds() const;  // from first() to last()
 
   // Throttle reasons that a sample has shown.
   std::uint64_t throttle_reasons() const { return throttle_reasons_; }

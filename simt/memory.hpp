@@ -96,7 +96,7 @@ class Buffer {
   std::size_t bytes() const { return memory_.bytes(); }
   const DeviceId& device() const { return memory_.device(); }
   void fill(int byte) { memory_.fill(byte); }
-  // Elements that size() may be set to. The memory stays where it is.
+  // The number of elements that fit into the memory; set_size() does not reallocate it.
   std::size_t capacity() const { return bytes() / sizeof(T); }
   void set_size(std::size_t count) { count_ = count < capacity() ? count : capacity(); }
 

@@ -14,12 +14,12 @@
 
 namespace heapwood::simt {
 
-// What may hold a GPU's clocks below those that it was set to, as NVML counts the time.
+// The limits for which NVML counts how long they kept a GPU's clocks below their setting.
 inline constexpr std::size_t clock_limits = 4;
 inline constexpr const char* clock_limit_names[clock_limits] = {"power", "thermal", "board_limit",
                                                                 "reliability"};
 
-// What does not change while a program measures.
+// The properties that do not change during a measurement.
 struct GpuSetup {
   std::string driver_version;  // "580.82.07"; "" if unknown
   std::string uuid;            // of the GPU, also if CUDA sees a MIG instance of it
@@ -41,27 +41,28 @@ struct GpuSample {
 
 // Names of the reasons why clocks are as they are: "idle", "software power cap".
 std::vector<std::string> clock_reason_names(std::uint64_t reasons);
-// Those that mean that the GPU is slower than its settings allow: power, heat, faults.
+// The bits of the reasons that make the GPU slower than its settings allow: power, heat, faults.
 std::uint64_t throttle_reasons(std::uint64_t reasons);
 
 class Nvml {
  public:
   using Device = void*;
 
-  // A library by this name or path, without one if it cannot be loaded or initialized.
+  // Loads the library by its name or path; is_loaded() is false if that or its initialization
+  // fails.
   explicit Nvml(const std::string& library);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // That of the driver, or the path in the environment variable HEAPWOOD_NVML ("": none). Loaded at
-  // the first call.
+  // The driver's library, or that of the path in the environment variable HEAPWOOD_NVML ("": none).
+  // Loaded at the first call.
   static const Nvml& of_this_process();
 
   bool is_loaded() const { return is_loaded_; }
   // nullptr if there is none.
   Device find(const std::string& pci_bus_id) const;
-  // Of a device that find() returned.
+  // `device` must be a result of find(), not nullptr.
   GpuSetup setup(Device device) const;
   GpuSample sample(Device device) const;
 

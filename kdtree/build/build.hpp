@@ -31,7 +31,7 @@ const char* name(RefKind kind);
 std::size_t ref_bytes(RefKind kind);
 
 // An allocator that keeps its pool from build to build, with the fragmentation that each build
-// leaves, instead of resetting it. The pool must stay in its place. Device malloc, whose heap is
+// leaves, instead of resetting it. The pool must keep its address. Device malloc, whose heap is
 // outside the pool, is set up again for each build.
 struct KeptAllocator {
   std::any handle;  // empty: the next build resets the pool. A build that throws empties it
@@ -92,7 +92,7 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
-// The tree of the last build where it is, in the memory of its device. Valid until the next build.
+// Pointers to the tree of the last build in device memory. Valid until the next build.
 struct DeviceTree {
   const Node* nodes = nullptr;  // none in a workspace without triangles
   const std::uint32_t* refs = nullptr;

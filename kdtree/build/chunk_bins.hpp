@@ -17,8 +17,8 @@ SIMT_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
   warp.sync();
 }
 
-// Bins the clipped refs [first, last) of an array of n refs that belongs to the shared node, or
-// will; by one CPU thread.
+// Bins the clipped refs [first, last) of the shared node's array of n refs. Called by one CPU
+// thread, also for a child whose array is still being filled.
 inline void bin_array_for(SharedNode& node, ChooseScratch& scratch, const std::byte* refs,
                           std::uint32_t n, std::uint32_t first, std::uint32_t last,
                           const Box& box) {

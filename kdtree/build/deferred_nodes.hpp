@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The array of deferred nodes: nodes that were refused memory. The task queue counts the places in
-// use; this class stores their content.
+// The array of deferred nodes: nodes that were refused memory. TaskQueue counts the places in use
+// and so assigns them; this class stores their content.
 #pragma once
 
 #include "kdtree/build/node_task.hpp"
@@ -22,7 +22,8 @@ class DeferredNodes {
   DeferredNodes() = default;
   explicit DeferredNodes(Place* places) : places_(places) {}
 
-  // Stores a node. The warp must have counted place i in. One lane calls this and take().
+  // Stores a node in place i, which the warp has obtained by raising the count of deferred nodes
+  // from i. One lane calls this and take().
   template <class Warp>
   SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
                        std::uint32_t index) const {
@@ -33,7 +34,8 @@ class DeferredNodes {
     // release: publishes the task, and its refs or its shared node.
     simt::atomic_ref<std::uint32_t>(place.state).store(full, simt::release);
   }
-  // Takes a node. The warp must have counted place i out. False: aborted.
+  // Takes the node from place i, which the warp has obtained by lowering the count to i. False:
+  // aborted.
   template <class Warp>
   SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& index) const {
     Place& place = places_[i];
@@ -50,7 +52,7 @@ class DeferredNodes {
 
   // Waits until the place's state is `from`, and marks it busy. The wait ends: the warp that uses
   // the place waits only for one that was counted before it and does the opposite, a put for a take
-  // or a take for a put. acquire: sees what that warp wrote, or that it has read.
+  // or a take for a put. acquire: that warp's writes are visible, or its reads are done.
   template <class Warp>
   SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(place.state);

@@ -193,8 +193,8 @@ class NodeSplitter {
     return Next::pop;
   }
 
-  // The members' order is that of the values in the compiled kernel's loops: with stack_ before
-  // task_, a GPU spilled twice as many registers (with ids).
+  // The order of the members affects nvcc's register allocation: with stack_ before task_, the
+  // kernel for 4-byte ids spills twice as many registers.
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;

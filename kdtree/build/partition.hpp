@@ -87,9 +87,9 @@ struct SharedCursor {
   }
 };
 
-// What is done with a round's refs: here nothing (ChildBins in chunk_partition.hpp bins them).
-// bounds() returns the bounds of a ref's parts if refs do not store them; add() is called after the
-// refs have been stored.
+// Bins process a round's refs while they are in registers. This class does nothing; ChildBins in
+// chunk_partition.hpp bins the refs. bounds() returns the bounds of a ref's parts if refs do not
+// store them; add() is called after the refs have been stored.
 struct NoBins {
   static constexpr bool uses_bounds = false;
   SIMT_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const { return {box, box}; }

@@ -65,9 +65,9 @@ BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
                             const BuildOptions& options) {
   if (!can_profile(allocator))
     throw Error(Exit::usage,
-                allocator + ": a profile is there for the allocators atomic and heapwood");
+                allocator + ": only the allocators atomic and heapwood can be profiled");
   if (workspace.refs() != RefKind::clipped)
-    throw Error(Exit::usage, "a profile is there for clipped refs");
+    throw Error(Exit::usage, "only builds with clipped refs can be profiled; use --refs clipped");
   if (workspace.mesh().triangles.size() == 0) return {};
   const ProfileJob job{workspace, options, allocator};
   return kernels(workspace.device()).profiled(job);

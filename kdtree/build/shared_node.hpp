@@ -34,10 +34,10 @@ struct alignas(128) SharedNode {
   std::uint32_t next_free;
 
   // Modified by all warps of a phase; zero while the node is free.
-  alignas(128) std::uint64_t cursor;                      // refs moved so far: left:32 | right:32
+  alignas(128) std::uint64_t cursor;                      // positions reserved: right:32 | left:32
   alignas(128) std::uint32_t done;                        // chunks finished
   std::uint32_t tight[6];                                 // max ordered keys: ~lo.xyz, hi.xyz
-  alignas(128) std::uint64_t histogram[histogram_words];  // begins:32 | ends:32
+  alignas(128) std::uint64_t histogram[histogram_words];  // ends:32 | begins:32
 
   SIMT_INLINE Box tight_box() const {
     return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]),
@@ -188,6 +188,7 @@ class SharedNodes {
         const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
         const std::uint32_t next =
             simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
+        // acq_rel: as in release(); a failed exchange loads the top again, with acquire as above.
         if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next,
                                       simt::acq_rel, simt::acquire)) {
           return index;

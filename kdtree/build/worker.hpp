@@ -219,9 +219,9 @@ class BuildWorker {
     if (!none_shared)
       nodes_.set_shared_task(right_index != no_shared_node ? right_index : left_index);
   }
-  // Releases the shared node whose children end_split() has started. The memory of its array is
-  // free then, so a deferred node can be retried: among small nodes some warp finishes a unit all
-  // the time and retries, but here no unit is finished.
+  // Releases the shared node whose children end_split() has started. Its array is then free, so
+  // this wakes a warp to retry a deferred node. Retries otherwise follow the end of a unit, which
+  // is frequent among small nodes, but the split of a shared node ends none.
   SIMT_INLINE void release_emptied() {
     if (emptied_ == no_shared_node) return;
     const NodeTask& task = k_.shared[emptied_].task;

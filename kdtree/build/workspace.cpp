@@ -86,13 +86,14 @@ void Workspace::set_allocator_sizes(const alloc::AllocatorOptions& options) {
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // Refs per triangle, in tenths. With frees, two refs per triangle are live at once on most
-  // scenes, for a node and its children, and nearly half as much again is enough. Without frees,
-  // all refs of a build stay live: the value is the largest seen on scenes of all kinds.
-  const std::size_t refs_each = frees ? 29 : 480;
-  const std::size_t per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
-  const std::size_t beside = frees ? 0 : std::size_t{4} << 20;
-  return triangles * refs_each / 10 * per_ref + beside;
+  // With frees, two refs per triangle are live at once on most scenes, for a node and its children,
+  // and nearly half as much again is enough. Without frees, all refs of a build stay live: the
+  // value is the largest seen on scenes of all kinds.
+  const std::size_t tenths_of_refs_per_triangle = frees ? 29 : 480;
+  // At least half a granule: small arrays of 4-byte refs are rounded up to whole granules.
+  const std::size_t bytes_per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
+  const std::size_t fixed_bytes = frees ? 0 : std::size_t{4} << 20;
+  return triangles * tenths_of_refs_per_triangle / 10 * bytes_per_ref + fixed_bytes;
 }
 
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {

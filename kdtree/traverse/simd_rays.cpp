@@ -39,8 +39,6 @@ struct Vec8 {
   Floats8 x, y, z;
 };
 
-// PlaneTest::test() for eight rays: whether the distance h lies in [lower, upper), and whether the
-// point at h is in the triangle.
 [[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) {
   to = a.x * b.x + a.y * b.y + a.z * b.z;
 }
@@ -48,6 +46,8 @@ struct Vec8 {
 [[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
   to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
 }
+// PlaneTest::test() for eight rays. Clears `hit` in the lanes whose distance h is not in [lower,
+// upper) or whose point at h is outside the triangle. False: no lane's distance is in its interval.
 [[gnu::always_inline]] inline bool test(const PlaneRecord& record, const Vec8& origin,
                                         const Vec8& direction, const Floats8& lower,
                                         const Floats8& upper, Ints8& hit, Floats8& h) {

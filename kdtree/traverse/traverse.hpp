@@ -3,11 +3,11 @@
 // 2004, "Realtime ray tracing and interactive global illumination", section 7.2). Shared by CPU and
 // GPU; a template over the intersection test (intersect.hpp) and a work counter.
 //
-// Differences, chosen by measurements on an H200 (docs/rays.md): the direction's
-// sign alone orders the children, which needs no case for planes behind the origin; the next node
-// is loaded before the push; the push has no branch around it; a hit beyond the leaf's interval is
-// recorded and the search continues, which makes flat triangles in planes and rounding harmless; u
-// and v are computed once, for the final hit.
+// Differences, chosen by measurements on an H200 (docs/rays.md): the direction's sign alone orders
+// the children, which needs no case for planes behind the origin; the next node is loaded before
+// the push; the push has no branch around it; a hit beyond the leaf's interval is recorded and the
+// search continues, which makes flat triangles in planes and rounding harmless; u and v are
+// computed once, for the final hit.
 //
 // For a conservative intersection test, cells overlap by the rounding errors of plane distances, a
 // ray that lies in a plane visits both sides, and a stack entry holds its whole interval.

@@ -86,7 +86,7 @@ void Cloth::hold_all() {
         hold(i, i + size_ + 1, diagonal, 0.3f);
         hold(i + 1, i + size_, diagonal, 0.3f);
       }
-      // Against sharp bends.
+      // These resist sharp bends.
       if (x + 2 < size_) hold(i, i + 2, 2 * cell, 0.2f);
       if (y + 2 < size_) hold(i, i + 2 * size_, 2 * cell, 0.2f);
     }

@@ -21,7 +21,7 @@ class DeformedStatue : public MovingScene {
   unsigned frames() const override { return procedural_frames; }
   Mesh mesh(unsigned frame) const override {
     Mesh mesh = still_;
-    // Of the loop, as an angle.
+    // The position in the loop, as an angle.
     const float phase = 2 * pi * static_cast<float>(frame) / static_cast<float>(procedural_frames);
     const float twist = 0.75f * exact::sin(phase), bend = 0.55f * exact::sin(2 * phase),
                 lean = 0.3f * (1 - exact::cos(phase)),

@@ -180,7 +180,7 @@ void Explosion::fly(std::size_t index, std::uint64_t seed) {
       pose.angle += spin * step;
       const float floor = ground(pose.centre) + rest;
       if (pose.centre.y >= floor || velocity.y > 0) continue;
-      // Off a step, a shard rises to it within a few steps of time, not at once.
+      // A shard that moves below a step of the plinth rises to it over several time steps.
       pose.centre.y = std::min(floor, pose.centre.y + 0.03f);
       const bool bounces = velocity.y < -0.8f;
       velocity = {velocity.x * 0.6f, bounces ? -0.32f * velocity.y : 0, velocity.z * 0.6f};

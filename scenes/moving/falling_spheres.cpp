@@ -22,8 +22,8 @@ constexpr float bowl = 3, rim_angle = 1.195f, rim = 1.9f, thickness = 0.12f;
 constexpr float ground = -thickness;
 constexpr Vec3 bowl_centre{0, bowl, 0};
 
-// The spheres within reach of a point, by a grid whose cells are as wide as the largest sphere. A
-// cell's spheres are those of its hash: further ones among them do no harm.
+// The spheres near a point, by a grid whose cells are as wide as the largest sphere. Cells are
+// hashed to slots, which may also hold spheres of other cells: callers test distances.
 class Neighbours {
  public:
   Neighbours(std::size_t count, float width) : inverse_(1 / width), slot_(count), order_(count) {

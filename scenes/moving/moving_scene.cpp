@@ -55,12 +55,12 @@ bool is_mesh_file(const std::string& path) {
 
 void move_origin(Mesh& mesh, const Vec3d& origin) {
   if (mesh.origin == origin) return;
-  constexpr double most = std::numeric_limits<float>::max();
+  constexpr double limit = std::numeric_limits<float>::max();
   const auto moved = [&](Vec3& p) {
     const Vec3d at = to_double(p) + mesh.origin - origin;
-    p = {static_cast<float>(std::clamp(at.x, -most, most)),
-         static_cast<float>(std::clamp(at.y, -most, most)),
-         static_cast<float>(std::clamp(at.z, -most, most))};
+    p = {static_cast<float>(std::clamp(at.x, -limit, limit)),
+         static_cast<float>(std::clamp(at.y, -limit, limit)),
+         static_cast<float>(std::clamp(at.z, -limit, limit))};
   };
   for (Vec3& p : mesh.vertices) moved(p);
   if (mesh.camera) {
@@ -122,7 +122,7 @@ unsigned moving_frames(const std::string& text) {
 std::string moving_digest(const std::string& text) {
   std::string all;
   for (const std::string& file : moving_files(text)) all += digest(file);
-  // Two lengths of 16 digits and more say as much as one.
+  // The digests are hashed, so that the result has 16 digits for any number of files.
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return all.empty() ? "" : hex_digits(hash);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scenes that move: a mesh per frame. Each is one of
 //
-//   statue~:69k                     a procedural one, NAME[:COUNT][:SEED] as of scenes that stand
+//   statue~:69k                     a procedural one, NAME[:COUNT][:SEED] as for static scenes
 //   horse_###.obj                   numbered files; the # stand for at least as many digits. The
 //                                   triangles of one frame may differ from those of the next
 //   a.ply..b.ply, a.ply..b.ply:60   linear interpolation between two meshes with the same
@@ -9,8 +9,8 @@
 //   fox.glb, fox.glb:Run            one animation of a glTF file, by name or by number from 0; by
 //                                   default the first one. Frames are spread over its duration
 //
-// A further kind of file is a further class (sources.hpp) and a line in open_moving() and
-// moving_files().
+// A new kind of source needs a class (sources.hpp) and a line each in open_moving(),
+// moving_files(), moving_frames() and moving_label().
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class MovingScene {
   virtual Mesh mesh(unsigned frame) const = 0;
 };
 
-// At which procedural scenes move with the speed that they stand for.
+// The frame rate at which the motion of procedural scenes has its real speed.
 inline constexpr unsigned frames_per_second = 30;
 inline constexpr unsigned procedural_frames = 4 * frames_per_second;
 

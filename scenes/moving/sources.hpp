@@ -12,13 +12,13 @@
 
 namespace heapwood::scenes {
 
-// Procedural ones, of request.triangles triangles as scenes that stand (families.hpp).
+// Procedural scenes of about request.triangles triangles, as the static ones (families.hpp).
 std::unique_ptr<MovingScene> make_deformed_statue(const Request& request);
 std::unique_ptr<MovingScene> make_explosion(const Request& request);
 std::unique_ptr<MovingScene> make_falling_spheres(const Request& request);
 std::unique_ptr<MovingScene> make_cloth(const Request& request);
 
-// The path of a mesh file whose name contains one run of #.
+// Whether the text is the path of a mesh file whose name contains one run of #.
 bool is_sequence(const std::string& text);
 // The files of a sequence by number. Throws Error{Exit::scene} if there is none or one is missing.
 std::vector<std::string> sequence_files(const std::string& pattern);
