@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options with another value for each process.
+// Options that each process gets with a value of its own.
 constexpr const char* own_options[] = {"--device", "--shard",  "--part",
                                        "--json",   "--format", "--out"};
 
@@ -83,7 +83,7 @@ class ErrorLines {
   std::vector<std::string> progress_;
 };
 
-// The lines of several processes in one table with a column more.
+// The lines of all processes in one table, with the column `device` in front.
 void print_csv(const std::vector<DeviceProcess>& devices,
                const std::vector<bench::ProcessOutcome>& outcomes) {
   std::string header;

@@ -205,7 +205,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
       bench::note(
           fmt::format("{}: {} of {} results reused", command.json, reused, job.allocators.size()));
   }
-  // Frames that are left out pass as quickly as they would.
+  // With fewer frames than the scene has, a lower frame rate keeps the video as long as the scene.
   const double share = std::min(
       1.0, static_cast<double>(job.settings.frames) / scenes::moving_frames(command.scene));
   PictureFiles pictures(command, share * scenes::frames_per_second);

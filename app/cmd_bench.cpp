@@ -54,8 +54,8 @@ struct BenchOptions {
 void check_scenes(std::vector<std::string>& scenes) {
   if (scenes.empty()) {
     throw Error(Exit::usage,
-                "bench: no scene given: try 'heapwood bench atrium', or name an OBJ or PLY file; "
-                "see 'heapwood list scenes'");
+                "bench: no scene given: try 'heapwood bench atrium', or name an "
+                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
   }
   std::vector<std::string> once;
   for (const std::string& scene : scenes) {
@@ -195,8 +195,8 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   print_report(options, job, result, report);
   warn_of_large_leaves(result.results);
   if (better)
-    bench::note(fmt::format("{}: {} earlier result{} kept: with more runs than now", options.json,
-                            better, better == 1 ? "" : "s"));
+    bench::note(fmt::format("{}: {} earlier result{} kept: more runs than measured now",
+                            options.json, better, better == 1 ? "" : "s"));
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;

@@ -209,8 +209,8 @@ void add_build(CLI::App& app, Invocation& invocation) {
       if (options->scene.empty()) {
         throw Error(
             Exit::usage,
-            "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
-            "see 'heapwood list scenes'");
+            "build: no scene given: try 'heapwood build atrium', or name an OBJ, PLY or glTF "
+            "file; see 'heapwood list scenes'");
       }
       options->settings.host_allocator = level_allocator(invocation.host);
       if (!options->trace.empty()) return record(*options);

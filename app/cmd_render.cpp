@@ -59,8 +59,7 @@ void check_usage(const RenderCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
                 "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an "
-                "OBJ, PLY or glTF file; "
-                "see 'heapwood list scenes'");
+                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
   }
   if (command.output.empty() && command.video.empty())
     throw Error(Exit::usage, "render: no output file: add -o FILE.png");
@@ -153,7 +152,7 @@ Exit render_picture(const RenderCommand& command) {
                                          bench::one_line(command.environment));
   }
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
-  // Found out before the work is done whether it can be written.
+  // Opened first: a file that cannot be written is reported before the work is done.
   std::optional<bench::OutputFile> file;
   if (!command.output.empty())
     file.emplace(path ? bench::picture_path(command.output, 0) : command.output);

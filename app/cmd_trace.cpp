@@ -121,8 +121,8 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   bench::TraceBench& bench = command.bench;
   if (bench.scene.empty()) {
     throw Error(Exit::usage,
-                "trace: no scene given: try 'heapwood trace atrium', or name an OBJ or PLY file; "
-                "see 'heapwood list scenes'");
+                "trace: no scene given: try 'heapwood trace atrium', or name an "
+                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
   }
   bench::check_camera(bench.camera);
   parse_kinds(command.rays, bench);

@@ -66,7 +66,7 @@ struct AnimateRow {
 struct AnimateJob {
   std::string scene;
   std::vector<const registry::RegisteredAllocator*> allocators;
-  // That the pool is large enough for at first; empty: the same.
+  // The initial automatic pool suits all of these; empty: those measured.
   std::vector<const registry::RegisteredAllocator*> sized_for{};
   AnimateSettings settings;
   CameraOptions camera;

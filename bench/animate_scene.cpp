@@ -45,7 +45,7 @@ void AnimateScene::prepare(unsigned frame) {
   device_mesh_->triangles.set_size(mesh_.triangles.size());
 }
 
-// A larger mesh than ever before needs larger arrays.
+// Grows the arrays if the mesh is larger than all earlier ones.
 void AnimateScene::provide_memory() {
   const std::size_t vertices = mesh_.vertices.size(), triangles = mesh_.triangles.size();
   if (device_mesh_ && vertices <= device_mesh_->vertices.capacity() &&

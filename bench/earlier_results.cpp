@@ -87,11 +87,10 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
   }
   if (changed) note(path + ": a scene's file has changed: its results are measured again");
   if (!earlier.reused.empty()) {
-    const std::size_t of_a_scene =
+    const std::size_t per_scene =
         job.allocators.size() * settings.size() + (job.settings.builder != Builder::single ? 1 : 0);
     note(fmt::format(
-        "{}: {} of {} results reused{}", path, earlier.reused.size(),
-        job.scenes.size() * of_a_scene,
+        "{}: {} of {} results reused{}", path, earlier.reused.size(), job.scenes.size() * per_scene,
         report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
   }
   return earlier;

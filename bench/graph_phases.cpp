@@ -126,7 +126,7 @@ class GraphRun {
                    steps = rows_.vertices <= small_graph ? std::max(1u, rounds / 20) : rounds;
     std::vector<EdgeKey> old = existing_edges(*bench_.host, batch, bench_.settings.seed);
     for (unsigned round = 0; round < rounds; ++round) {
-      // Other edges than those of insert_and_remove().
+      // Different edges from those of insert_and_remove().
       std::vector<EdgeKey> edges =
           update_batch(bench_.settings, rows_.vertices, batch, round + (1u << 16));
       remove_common(edges, old);

@@ -18,7 +18,8 @@ namespace heapwood::bench {
 
 namespace {
 
-// Shards by number, then files without one by path; a file given twice counts once.
+// By shard number, 1 for a file of no shard, then by contents. A file given twice counts
+// once.
 void order_shards(std::vector<ResultsFile>& shards) {
   std::stable_sort(shards.begin(), shards.end(), [](const ResultsFile& a, const ResultsFile& b) {
     return std::pair(shard_in(a).number, sorted_text(a.json)) <

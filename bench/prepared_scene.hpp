@@ -61,11 +61,11 @@ class PreparedScene {
   kdtree::Tree tree() const;  // of the last build, by either builder
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
-  // Sizes a pool given as live:N: a multiple of the most bytes in use at once in a build with this
-  // allocator. The first build does so if it was not done before. No effect on other pools. Throws
+  // Sizes a pool given as live:N: a multiple of the max bytes in use at once in a build with this
+  // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
   void size_live_pool(const registry::RegisteredAllocator& entry);
-  // The most bytes in use at once, if size_live_pool() or set_live_bytes() has determined them.
+  // The max bytes in use at once, if size_live_pool() or set_live_bytes() has determined them.
   std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
   void set_live_bytes(std::uint64_t bytes);
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
@@ -91,7 +91,7 @@ class PreparedScene {
   std::size_t degenerate_ = 0;
   bool frees_ = true;
   std::optional<std::uint64_t> live_bytes_;  // of pools given as a multiple of them
-  bool sizing_ = false;                      // size_live_pool() is at work
+  bool sizing_ = false;                      // size_live_pool() is running
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   std::unique_ptr<host_alloc::HostAllocator> host_;

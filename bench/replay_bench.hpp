@@ -77,7 +77,7 @@ struct ReplayBench {
   const alloc::ProgramTrace* trace = nullptr;
   workloads::TraceSummary summary;
   std::vector<const registry::RegisteredAllocator*> allocators;
-  // Whose requests fit in an automatic pool; empty: the same.
+  // An automatic pool suits all of these; empty: those measured.
   std::vector<const registry::RegisteredAllocator*> sized_for{};
   ReplaySettings settings;
   simt::DeviceInfo device;

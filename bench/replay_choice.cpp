@@ -103,10 +103,11 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
   const bool has_larger = std::any_of(
       rows.begin(), rows.end(), [&](const ReplayRow& row) { return row.pool_bytes > smallest; });
   Rows by_time = ranked(rows, largest, &ReplayRow::runs_ms);
-  const Finding fastest = find_fastest(by_time), least = find_smallest(rows, smallest, has_larger);
+  const Finding fastest = find_fastest(by_time),
+                leanest = find_smallest(rows, smallest, has_larger);
   if (fastest.row != nullptr) choice.fastest = fastest.row->allocator;
-  if (least.row != nullptr) choice.smallest = least.row->allocator;
-  if (fastest.reason.empty() && least.reason.empty()) {
+  if (leanest.row != nullptr) choice.smallest = leanest.row->allocator;
+  if (fastest.reason.empty() && leanest.reason.empty()) {
     choice.text = fmt::format("Undecided: only {} served every request.", by_time[0]->label);
     return choice;
   }
@@ -115,7 +116,7 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
     if (finding.row == nullptr) return fmt::format("For {}: {}.", goal, finding.reason);
     return fmt::format("For {}, use {}: {}.", goal, finding.row->label, finding.reason);
   };
-  choice.text = sentence("speed", fastest) + " " + sentence("memory", least);
+  choice.text = sentence("speed", fastest) + " " + sentence("memory", leanest);
   if (fastest.row != nullptr && choice.fastest == choice.smallest && by_time.size() > 1) {
     by_time.erase(by_time.begin());
     const bool is_clear = by_time.size() == 1 || is_first_clear(by_time, &ReplayRow::runs_ms);

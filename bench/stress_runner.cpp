@@ -121,7 +121,7 @@ class PointBench {
       } else if (point_.pool_bytes < traits.smallest_pool) {
         skip(candidate,
              fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
-      } else if (const char* reason = meaningless(traits)) {
+      } else if (const char* reason = why_not_applicable(traits)) {
         skip(candidate, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
         runner_.guarded(i, [&] {
@@ -143,7 +143,7 @@ class PointBench {
   }
 
   // Why the test does not apply to an allocator, or nullptr.
-  const char* meaningless(const alloc::AllocatorTraits& traits) const {
+  const char* why_not_applicable(const alloc::AllocatorTraits& traits) const {
     const workloads::StressTest test = bench_.settings.test;
     const bool range = test == workloads::StressTest::range,
                churn = test == workloads::StressTest::churn;

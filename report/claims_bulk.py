@@ -93,10 +93,10 @@ def _(results):
     }
     if missing and missing[-1] > max(rates):
         return None, unfinished_text(missing).replace("not both finish", "not finished")
-    best, most = max(rates, key=rates.get), max(rates)
+    best, max_threads = max(rates, key=rates.get), max(rates)
     return (
-        rates[best] >= 1.05 * rates[most],
-        f"{figure(rates[best] / 1e3)} M/s with {best} threads, {figure(rates[most] / 1e3)} with {most}",
+        rates[best] >= 1.05 * rates[max_threads],
+        f"{figure(rates[best] / 1e3)} M/s with {best} threads, {figure(rates[max_threads] / 1e3)} with {max_threads}",
     )
 
 

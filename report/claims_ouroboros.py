@@ -200,8 +200,8 @@ def _(results):
 )
 def _(results):
     values = ratios(results, "ouroboros-8k", "scatter", "cuda", "threads", **USED)
-    most = max(values)
-    return values[most] > 1, f"{figure(values[most])} times CUDA's time with {most} threads"
+    threads = max(values)
+    return values[threads] > 1, f"{figure(values[threads])} times CUDA's time with {threads} threads"
 
 
 @claim(

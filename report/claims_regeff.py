@@ -105,8 +105,8 @@ def _(results):
         for a in ("atomic", "awmalloc", FDG, *REGEFF_FULL)
         if a in plain and a in coalesced
     }
-    most = max(more, key=more.get)
-    return more[most] <= 11, f"{min(more.values())} to {more[most]} ({label(results, most)})"
+    worst = max(more, key=more.get)
+    return more[worst] <= 11, f"{min(more.values())} to {more[worst]} ({label(results, worst)})"
 
 
 @claim(
@@ -391,11 +391,11 @@ def _(results):
         a: need(medians(results, "regeff-3c", a, "iterations", **P120), label(results, a))
         for a in ("halloc", *LISTS)
     }
-    most = max(times["halloc"])
-    best = min((a for a in LISTS), key=lambda a: times[a][most])
+    steps = max(times["halloc"])
+    best = min((a for a in LISTS), key=lambda a: times[a][steps])
     return (
-        times["halloc"][most] < times[best][most],
-        f"Halloc {figure(times['halloc'][most])} ms, {label(results, best)} {figure(times[best][most])} ms",
+        times["halloc"][steps] < times[best][steps],
+        f"Halloc {figure(times['halloc'][steps])} ms, {label(results, best)} {figure(times[best][steps])} ms",
     )
 
 

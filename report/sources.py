@@ -2,8 +2,9 @@
 """Hashes of the allocators' sources, to tell whether results are of the code as it is now.
 
 A hash covers an allocator's header and the headers below alloc/ that it includes, without comments
-and layout. The headers of the interface do not count: an option for one allocator would change all. `python3 -m report ... --keep DIR` stores them in the results file; without stored ones
-they are computed from the commit that the results name, if the repository has it."""
+and layout. The headers of the interface do not count: an option for one allocator would change all
+hashes. `python3 -m report ... --keep DIR` stores them in the results file; without stored ones they
+are computed from the commit that the results name, if the repository has it."""
 
 import hashlib
 import pathlib

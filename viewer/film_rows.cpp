@@ -12,8 +12,8 @@ namespace {
 class SrgbTable {
  public:
   SrgbTable() {
-    least_[0] = 0;
-    least_[256] = 2;  // never reached
+    min_linear_[0] = 0;
+    min_linear_[256] = 2;  // never reached
     // srgb() does not decrease, and positive floating-point numbers are ordered as their bits are.
     for (unsigned code = 1; code < 256; ++code) {
       std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);  // srgb(low) < code
@@ -22,7 +22,7 @@ class SrgbTable {
         const double value = std::bit_cast<float>(middle);
         (render::srgb(value) < code ? low : high) = middle;
       }
-      least_[code] = std::bit_cast<float>(high);
+      min_linear_[code] = std::bit_cast<float>(high);
     }
     for (unsigned i = 0; i <= buckets; ++i)
       first_[i] = render::srgb(static_cast<double>(i) / buckets);
@@ -31,13 +31,13 @@ class SrgbTable {
     if (!(linear > 0)) return 0;
     const float x = std::min(linear, 1.0f);
     unsigned code = first_[static_cast<unsigned>(x * buckets)];
-    while (x >= least_[code + 1]) ++code;  // at most once: a bucket is narrower than a code
+    while (x >= min_linear_[code + 1]) ++code;  // at most once: a bucket is narrower than a code
     return static_cast<std::uint8_t>(code);
   }
 
  private:
   static constexpr unsigned buckets = 4096;  // a power of two: x * buckets is exact
-  std::array<float, 257> least_;
+  std::array<float, 257> min_linear_;
   std::array<std::uint8_t, buckets + 1> first_;  // code of the bucket's lower end
 };
 

@@ -11,7 +11,7 @@
 
 namespace heapwood::viewer {
 
-// render::srgb() without its power: the codes' least values are tabulated.
+// render::srgb() without std::pow: the smallest linear value of each code is tabulated.
 std::uint8_t srgb_code(float linear);
 
 std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigned samples,

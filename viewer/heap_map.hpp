@@ -21,11 +21,11 @@ namespace heapwood::viewer {
 enum class HeapColours : std::uint8_t { state, size, age };
 
 struct HeapCell {
-  std::uint64_t used_bytes = 0,
-                abandoned_bytes =
-                    0;   // of live blocks; of blocks freed to an allocator that never reuses memory
-  bool marked = false;   // by its size
-  bool touched = false;  // a block has been allocated here up to the time
+  std::uint64_t used_bytes = 0;  // of live blocks
+  // Of blocks freed to an allocator that never reuses memory.
+  std::uint64_t abandoned_bytes = 0;
+  bool marked = false;         // by its size
+  bool touched = false;        // a block has been allocated here up to the time
   std::uint64_t largest = 0;   // size of the largest block in the cell
   std::uint32_t youngest = 0;  // birth of the youngest live block
 };

@@ -47,7 +47,7 @@ struct JobOutcome {
       recordings;            // each one when it is complete, and all at the end
   std::string warning;       // of a job that succeeded
   std::string error;         // why the job failed
-  Exit exit = Exit::failed;  // the exit code of a command that fails so
+  Exit exit = Exit::failed;  // exit code of a command that fails with this error
   bool cancelled = false;
   bool ended = false;
   bool of_graph = false;  // or of a program trace or a stress test: no scene is involved
@@ -67,16 +67,17 @@ class Jobs {
   explicit Jobs(std::function<void(bool)> hold_picture = {});
   ~Jobs();
 
-  // Returns false while another job runs. A live job makes way: it ends after its current build.
+  // Returns false while a job other than a live one runs. A live job is stopped after its current
+  // build.
   bool start(const JobSpec& spec);
   LiveLink& live() { return live_; }
   bool is_live() const;
   // Stops the running launch and all later ones of the job; not those of a live job.
   void cancel();
-  // Of other than live jobs.
+  // Of jobs other than live ones.
   JobProgress progress() const;
   std::optional<JobOutcome> take();
-  // No other than a live job runs, and all outcomes have been taken.
+  // No job runs except a live one, and all outcomes have been taken.
   bool is_idle() const;
 
  private:

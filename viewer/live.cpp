@@ -30,10 +30,10 @@ std::string slower_text(double factor) {
 }
 
 std::uint64_t tightest_hole(const Recording& recording) {
-  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t tightest = ~std::uint64_t{0};
   for (const Recording::Point& point : recording.points)
-    least = std::min(least, point.pool.largest_gap_bytes);
-  return least;
+    tightest = std::min(tightest, point.pool.largest_gap_bytes);
+  return tightest;
 }
 
 PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other) {

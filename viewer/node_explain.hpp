@@ -15,7 +15,7 @@
 
 namespace heapwood::viewer {
 
-// A node and the way to it from the root.
+// A node and its box.
 struct NodePlace {
   std::uint32_t node = 0;
   Box box;
@@ -50,7 +50,7 @@ struct NodeExplanation {
     double cost = 0;
   };
   std::array<std::vector<Candidate>, 3> curve;
-  double lowest = 0;  // cost of all candidates
+  double lowest = 0;  // of the leaf and all candidates
   // The triangles in the node; the side only of an inner node.
   std::vector<std::uint32_t> triangles;
   std::vector<Side> sides;

@@ -52,9 +52,8 @@ void choose_scene(State& state) {
   ui::field("scene");
   scene_combo(state);
   ui::hint(
-      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY "
-      "file onto the "
-      "window.");
+      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ, "
+      "PLY or glTF file onto the window.");
   ui::field("or path");
   ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
   std::string& path = state.choice.path_text;

@@ -121,10 +121,10 @@ void draw_lines(State& state, const SweepPlot& plot, const Frame& frame) {
       all += cross ? 1.0f : 0.0f;
     }
     const float beside = em * 0.8f * (before - (all - 1) / 2);
-    const float most = frame.size.x * 0.45f / static_cast<float>(frame.pools);
-    return point.value
-               ? ImVec2{frame.x(p), frame.y(*point.value)}
-               : ImVec2{frame.x(p) + std::clamp(beside, -most, most), frame.at.y - em * 0.8f};
+    const float max_offset = frame.size.x * 0.45f / static_cast<float>(frame.pools);
+    return point.value ? ImVec2{frame.x(p), frame.y(*point.value)}
+                       : ImVec2{frame.x(p) + std::clamp(beside, -max_offset, max_offset),
+                                frame.at.y - em * 0.8f};
   };
   for (std::size_t l = 0; l < plot.lines.size(); ++l) {
     for (std::size_t p = 0; p < plot.pools.size(); ++p) {

@@ -46,9 +46,8 @@ inline constexpr std::uint64_t live_triangles = 10000, moving_triangles = 5000;
 // The panel's fields, for the next job.
 struct Choice {
   std::string source;
-  const registry::RegisteredAllocator* allocator = nullptr;
-  const registry::RegisteredAllocator* other =
-      nullptr;  // second allocator of the heap map; nullptr: none
+  const registry::RegisteredAllocator* allocator = nullptr;  // A
+  const registry::RegisteredAllocator* other = nullptr;      // B; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
   GraphSettings graph;
@@ -75,9 +74,8 @@ struct FrameTimes {
   std::deque<double> cpu_ms;  // processor time of the window's thread per frame
   double last_second_fps = 0;
   void add(double work_ms, double thread_ms, double now);
-  void exclude(double thread_ms) {
-    thread_ms_ = thread_ms;
-  }  // time spent on other work than frames
+  // Does not count the thread's time so far, spent on other work, to the next frame.
+  void exclude(double thread_ms) { thread_ms_ = thread_ms; }
 
  private:
   double second_ = 0;
@@ -124,8 +122,8 @@ struct State {
   std::optional<Error> last_error;  // of a job, for unattended runs
   bool shot_cancelled = false;      // the same
   double first_picture = 0;         // seconds since the start
-  unsigned pictures_built = 0, comparisons = 0, recordings = 0,
-           sweeps = 0;  // finished jobs, for scripts
+  // Finished jobs, for scripts.
+  unsigned pictures_built = 0, comparisons = 0, recordings = 0, sweeps = 0;
 
   Picture picture;
   Jobs jobs{[this](bool held) { picture.hold(held, held); }};  // last: its thread ends first

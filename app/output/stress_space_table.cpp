@@ -47,14 +47,15 @@ void add_utilization(StressFigures& figures, bench::Footnotes& footnotes) {
 }
 
 void add_range(StressFigures& figures, const StressGrid& grid, bench::Footnotes& footnotes) {
-  std::vector<bench::Cell> least{"min possible"};
+  std::vector<bench::Cell> min_bytes{"min possible"};
   for (const bench::StressPoint& point : grid.points)
-    least.emplace_back(
+    min_bytes.emplace_back(
         bench::bytes_text(std::uint64_t{point.requests} * alloc::padded(point.payload)));
   const auto first = [&](const bench::StressRow& row) {
     return status_cell(row, optional_bytes(space_figures(row).first_address_bytes), footnotes);
   };
-  figures.add({"addresses of the first iteration", "first iteration", "addresses"}, first, least);
+  figures.add({"addresses of the first iteration", "first iteration", "addresses"}, first,
+              min_bytes);
 }
 
 void add(StressFigures& figures, const FigureName& name, Figure figure) {

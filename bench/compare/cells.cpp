@@ -86,7 +86,7 @@ bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
   ms.clear();
   for (const Json& one : *list) {
     if (!one.is_number() || !(one.get<double>() >= 0))
-      throw std::invalid_argument(fmt::format("'{}' contains something else than times", key));
+      throw std::invalid_argument(fmt::format("'{}' contains something other than times", key));
     ms.push_back(one.get<double>());
   }
   return true;

@@ -41,8 +41,8 @@ struct ResultCell {
   std::string reason;   // why there are no samples; "" if there are
 };
 
-// All cells in order. Throws Error{Exit::scene} if a result has not the expected form, and if one
-// is contained twice.
+// All cells in order. Throws Error{Exit::scene} if a result does not have the expected form or
+// occurs twice.
 std::vector<ResultCell> cells_of(const ResultsFile& file);
 
 // Short names of cells: what a table has to show to tell them apart.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_exact = 40;
 
-// Above the z-th standard deviation of a normal distribution.
+// P(X > z) of a standard normal X.
 double normal_tail(double z) { return std::erfc(z / std::sqrt(2.0)) / 2; }
 
 double normal_quantile(double tail) {
@@ -43,7 +43,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-// Cumulates counts into probabilities of at most 0, 1, 2, ...
+// Counts of the values 0, 1, 2, ... as P(X <= 0), P(X <= 1), P(X <= 2), ...
 std::vector<double> cumulated(std::vector<double> counts) {
   std::partial_sum(counts.begin(), counts.end(), counts.begin());
   const double all = counts.back();

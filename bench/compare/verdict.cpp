@@ -29,9 +29,9 @@ void add_to(Autocorrelation& correlation, const CellTimes& cell) {
   correlation.add(cell.newer);
 }
 
-// Upper bounds of the cells' correlations. A cell's own estimate is uncertain: it is moved towards
-// that of all cells, the more the less the cells differ (empirical Bayes), and the remaining
-// uncertainty is added twice.
+// Upper bounds of the cells' correlations. A cell's own estimate is uncertain: it is shrunk towards
+// that of all cells (empirical Bayes), more strongly the less the cells differ. Added are twice the
+// error that remains of the cell's estimate and the error of that of all cells.
 std::vector<double> correlations_of(const std::vector<CellTimes>& cells) {
   Autocorrelation all;
   std::vector<Autocorrelation> own(cells.size());

@@ -18,8 +18,9 @@ namespace heapwood::bench {
 
 namespace {
 
-// Read-only suffices for a lock, so that every user can lock a file that another one created. A
-// folder for all may forbid to open such a file with O_CREAT (fs.protected_regular).
+// Read-only suffices for a lock, so that every user can lock a file that another user created.
+// O_CREAT only for a new file: with fs.protected_regular the kernel refuses it for another user's
+// file in a sticky world-writable folder such as /tmp.
 Descriptor open_lock_file(const std::string& path) {
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Descriptor file(::open(path.c_str(), flags));

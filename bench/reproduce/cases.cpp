@@ -364,8 +364,8 @@ void open_platform_heap(const ReproduceSetup& setup) {
   const simt::Memory head(job.device, entry->traits->smallest_pool);
   job.pool = {head.data(), std::size_t{2} << 30};  // only its head is accessed
   job.seconds = setup.seconds;
-  Json its_cases_say_so;
-  guarded(its_cases_say_so, [&] { compiled->stress(job); });
+  Json ignored;  // the allocator's own cases report a failure
+  guarded(ignored, [&] { compiled->stress(job); });
 }
 
 Experiment registers() {

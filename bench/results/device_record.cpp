@@ -35,14 +35,14 @@ Json sample_json(const simt::GpuSample& sample) {
   return json;
 }
 
-// "software power cap; limited for 12 ms by power"
+// "its clocks were reduced while it was measured (software power cap, 12 ms limited by power); ..."
 std::string throttling_text(const simt::GpuRecord& gpu) {
   std::vector<std::string> parts = simt::clock_reason_names(gpu.throttle_reasons());
   const auto limited = gpu.limited_ms();
   for (std::size_t i = 0; i < simt::clock_limits; ++i) {
     if (limited[i] && *limited[i] > 0)
       parts.push_back(
-          fmt::format("{:.0f} ms below by {}", *limited[i], simt::clock_limit_names[i]));
+          fmt::format("{:.0f} ms limited by {}", *limited[i], simt::clock_limit_names[i]));
   }
   return fmt::format(
       "its clocks were reduced while it was measured ({}); times are longer than "

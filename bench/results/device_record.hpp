@@ -26,7 +26,7 @@ void keep_earlier_record(const Json& report);
 // One line if the GPU was slower than its settings allow.
 void warn_if_throttled();
 
-// 16 hexadecimal digits that tell GPUs apart without telling their numbers; "" of "".
+// 16 hexadecimal digits that distinguish GPUs without revealing their UUIDs; "" for "".
 std::string uuid_hash(const std::string& uuid);
 
 // The device records in a results file: its own or those of its shards or runs.

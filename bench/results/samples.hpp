@@ -31,7 +31,7 @@ inline std::optional<double> median(const std::vector<double>& samples) {
 }
 
 // The clear winner of a comparison: the index of the times with the lowest median, if their upper
-// quartile is below the lower quartile of every other ones. None if there are fewer than two, or if
+// quartile is below the lower quartile of all others. None if there are fewer than two, or if
 // one has fewer than three samples: these say nothing about the spread.
 inline std::optional<std::size_t> clearly_fastest(
     const std::vector<const std::vector<double>*>& times) {

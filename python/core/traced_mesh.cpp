@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
 constexpr double build_seconds = 3600;
 constexpr std::size_t order_bytes = sizeof(std::uint32_t);  // per ray
-// Rays between two chances to interrupt a query.
+// Max rays per batch: a query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
 std::string to_text(const Rows& vertices, std::size_t i) {
