@@ -112,7 +112,7 @@ struct SharedArenas {
   SIMT_INLINE bool retire(const Team& team) const {
     return team.once([&] { return retire_idle_slots(this); }) != 0;
   }
-  // Makes the next request at slot i search.
+  // Forgets the failed search of slot i: the next request that consults its second word searches.
   SIMT_INLINE void clear_refusals(std::uint32_t i) const { refusals(i).clear(); }
 
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
