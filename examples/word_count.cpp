@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts the words of a text. Each thread reads a line, copies each word into a string whose length
-// it does not know beforehand, and grows its list of words with realloc.
+// Counts the words of a text. Each thread reads a line, copies each word into a string of exactly
+// its length, and grows its list of words with realloc.
 #include <cstdio>
 #include <cstring>
 #include <heapwood/heap.hpp>
@@ -56,7 +56,7 @@ struct Split {
 struct CopyAndFree {
   heapwood::heap_handle heap;
   Words* lines;
-  char* out;  // 512 characters per line: words, each with a space behind it
+  char* out;  // 512 characters per line: words, each followed by a space
 
   HEAPWOOD_DEVICE void operator()(unsigned line) const {
     char* to = out + line * 512;

@@ -38,9 +38,9 @@ void refuse_free(const Policy& policy, const void* block) {
   throw Error(Exit::failed, "host allocator: free of " + hexadecimal(address) + ": " + why);
 }
 
-Front::Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { note_mapped(); }
+Front::Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { update_mapped(); }
 
-void Front::note_mapped() {
+void Front::update_mapped() {
   statistics_.mapped_bytes = policy_->mapped_bytes();
   statistics_.mappings = policy_->mappings();
   if (statistics_.mapped_bytes)
@@ -56,7 +56,7 @@ void* Front::allocate(std::size_t bytes, std::size_t alignment) {
   }
   const std::lock_guard lock(mutex_);
   const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
-  if (policy_->mappings() != statistics_.mappings) note_mapped();
+  if (policy_->mappings() != statistics_.mappings) update_mapped();
   if (block.address == nullptr) {
     ++statistics_.refused;
     return nullptr;
@@ -97,7 +97,7 @@ void Front::walk(const std::function<void(const HostRegion&)>& visit) const {
 std::size_t Front::shrink() {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = policy_->shrink();
-  note_mapped();
+  update_mapped();
   return bytes;
 }
 

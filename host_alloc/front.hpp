@@ -21,7 +21,7 @@ class Front final : public HostAllocator {
   std::size_t shrink() override;
 
  private:
-  void note_mapped();
+  void update_mapped();
 
   mutable std::mutex mutex_;
   std::unique_ptr<Policy> policy_;

@@ -41,32 +41,32 @@ class Parser {
     const std::string_view op = take_field(rest), id_text = take_field(rest),
                            bytes_text = take_field(rest);
     if (op != "allocate" && op != "free")
-      wrong(quoted(op) + ": expected allocate,ID,BYTES or free,ID");
+      fail(quoted(op) + ": expected allocate,ID,BYTES or free,ID");
     std::uint64_t id = 0;
-    if (!parse_number(id_text, id)) wrong("id " + quoted(id_text) + ": expected a number");
-    if (!rest.empty()) wrong(quoted(rest) + ": nothing may follow the bytes");
+    if (!parse_number(id_text, id)) fail("id " + quoted(id_text) + ": expected a number");
+    if (!rest.empty()) fail(quoted(rest) + ": nothing may follow the bytes");
     if (op == "allocate") {
       std::uint64_t bytes = 0;
       if (!parse_number(bytes_text, bytes) || bytes > largest_traced_request) {
-        wrong("bytes " + quoted(bytes_text) + ": expected a number up to " +
-              std::to_string(largest_traced_request));
+        fail("bytes " + quoted(bytes_text) + ": expected a number up to " +
+             std::to_string(largest_traced_request));
       }
       allocate(id, static_cast<std::size_t>(bytes));
     } else {
-      if (!bytes_text.empty()) wrong("bytes " + quoted(bytes_text) + ": a free has none");
+      if (!bytes_text.empty()) fail("bytes " + quoted(bytes_text) + ": a free has none");
       free(id);
     }
   }
   HostTrace take() { return std::move(trace_); }
 
  private:
-  [[noreturn]] void wrong(const std::string& what) const {
+  [[noreturn]] void fail(const std::string& what) const {
     throw Error(Exit::failed, name_ + ":" + std::to_string(number_) + ": " + what);
   }
 
   void allocate(std::uint64_t id, std::size_t bytes) {
     const auto [entry, is_new] = live_.try_emplace(id, trace_.slots);
-    if (!is_new) wrong("id " + std::to_string(id) + ": is live already; free it first");
+    if (!is_new) fail("id " + std::to_string(id) + ": is live already; free it first");
     if (vacant_.empty()) {
       ++trace_.slots;
     } else {
@@ -78,8 +78,7 @@ class Parser {
 
   void free(std::uint64_t id) {
     const auto entry = live_.find(id);
-    if (entry == live_.end())
-      wrong("id " + std::to_string(id) + ": is not live; allocate it first");
+    if (entry == live_.end()) fail("id " + std::to_string(id) + ": is not live; allocate it first");
     trace_.ops.push_back({entry->second, false, 0});
     vacant_.push_back(entry->second);
     live_.erase(entry);

@@ -29,8 +29,9 @@ std::vector<alloc::Region> regions_of(const A& allocator, const simt::DeviceId& 
 
 namespace exercise_detail {
 
-// The contents of a block, derived from the number of the operation that allocated it. Blocks of
-// more than 4 KiB are written and read in about 1,000 places, always including the last bytes.
+// The contents of a block, derived from the number of the operation that allocated it. Of a block
+// of more than 4 KiB about 1,000 words are written and read, from the first one on at equal
+// distances, and the bytes after the last whole word.
 struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;

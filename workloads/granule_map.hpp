@@ -27,14 +27,14 @@ class GranuleMap {
   // Marks the block's granules; returns false if one was already marked.
   bool take(std::uintptr_t address, std::size_t bytes) {
     bool free = true;
-    each(address, bytes, [&](std::uint64_t& word, std::uint64_t bits) {
+    for_each_word(address, bytes, [&](std::uint64_t& word, std::uint64_t bits) {
       free &= (word & bits) == 0;
       word |= bits;
     });
     return free;
   }
   void give(std::uintptr_t address, std::size_t bytes) {
-    each(address, bytes, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
+    for_each_word(address, bytes, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
   }
 
  private:
@@ -42,17 +42,17 @@ class GranuleMap {
   using Page = std::array<std::uint64_t, page_granules / 64>;
 
   template <class F>
-  void each(std::uintptr_t address, std::size_t bytes, F f) {
+  void for_each_word(std::uintptr_t address, std::size_t bytes, F f) {
     const std::uintptr_t end = (address + alloc::padded(bytes)) / alloc::granule;
     for (std::uintptr_t i = address / alloc::granule; i < end;) {
       const std::uintptr_t bit = i % 64, count = std::min<std::uintptr_t>(64 - bit, end - i);
       const std::uintptr_t number = i / page_granules;
-      if (last_ == nullptr || number != last_number_) find(number);
+      if (last_ == nullptr || number != last_number_) find_page(number);
       f((*last_)[i % page_granules / 64], ~std::uint64_t{0} >> (64 - count) << bit);
       i += count;
     }
   }
-  void find(std::uintptr_t number) {
+  void find_page(std::uintptr_t number) {
     std::unique_ptr<Page>& page =
         number - first_ < row_.size() ? row_[number - first_] : pages_[number];
     if (!page) page = std::make_unique<Page>();

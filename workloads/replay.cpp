@@ -57,12 +57,12 @@ GapList::Map::iterator GapList::remove(Map::iterator gap) {
 }
 
 void Replayer::add(const alloc::RecordedEvent& event) {
-  if (event.kind() == alloc::RecordedEvent::Kind::allocate) born(event);
-  if (event.kind() == alloc::RecordedEvent::Kind::free) freed(event);
+  if (event.kind() == alloc::RecordedEvent::Kind::allocate) allocate_block(event);
+  if (event.kind() == alloc::RecordedEvent::Kind::free) free_block(event);
   ++time_;
 }
 
-void Replayer::born(const alloc::RecordedEvent& event) {
+void Replayer::allocate_block(const alloc::RecordedEvent& event) {
   const std::uint64_t offset = event.offset(), end = offset + alloc::padded(event.bytes);
   auto next = at_.lower_bound(offset);
   if (next != at_.begin()) {
@@ -71,17 +71,17 @@ void Replayer::born(const alloc::RecordedEvent& event) {
     if (block.offset + alloc::padded(block.bytes) > offset) {
       next = before;
     } else {
-      note_distance(block.bytes, offset - block.offset);
+      record_distance(block.bytes, offset - block.offset);
     }
   }
   // An allocator that never frees may wrap around and reuse memory.
   while (next != at_.end() && next->first < end) {
     Block& old = replay_.blocks[next->second];
     replay_.overlaps += old.released > time_;
-    die(old);
+    release_memory(old);
     next = at_.erase(next);
   }
-  if (next != at_.end()) note_distance(event.bytes, next->first - offset);
+  if (next != at_.end()) record_distance(event.bytes, next->first - offset);
   at_[offset] = static_cast<std::uint32_t>(replay_.blocks.size());
   replay_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
   used_ += event.bytes;
@@ -89,7 +89,7 @@ void Replayer::born(const alloc::RecordedEvent& event) {
   if (pool_bytes_) list_.take(offset, end);
 }
 
-void Replayer::freed(const alloc::RecordedEvent& event) {
+void Replayer::free_block(const alloc::RecordedEvent& event) {
   const auto found = at_.find(event.offset());
   if (found == at_.end() || replay_.blocks[found->second].released != never) {
     ++replay_.unmatched_frees;
@@ -98,17 +98,17 @@ void Replayer::freed(const alloc::RecordedEvent& event) {
   Block& block = replay_.blocks[found->second];
   block.released = time_;
   if (frees_ == alloc::Frees::never) return;
-  die(block);
+  release_memory(block);
   at_.erase(found);
 }
 
-void Replayer::die(Block& block) {
+void Replayer::release_memory(Block& block) {
   block.died = time_;
   used_ -= block.bytes;
   if (pool_bytes_) list_.give(block.offset, block.offset + alloc::padded(block.bytes));
 }
 
-void Replayer::note_distance(std::uint64_t requested, std::uint64_t bytes) {
+void Replayer::record_distance(std::uint64_t requested, std::uint64_t bytes) {
   const auto [known, is_new] = nearest_.try_emplace(requested, bytes);
   if (!is_new) known->second = std::min(known->second, bytes);
 }

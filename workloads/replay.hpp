@@ -97,10 +97,10 @@ class Replayer {
   std::uint64_t served_bytes(std::uint64_t requested) const;
 
  private:
-  void born(const alloc::RecordedEvent& event);
-  void freed(const alloc::RecordedEvent& event);
-  void die(Block& block);
-  void note_distance(std::uint64_t requested, std::uint64_t bytes);
+  void allocate_block(const alloc::RecordedEvent& event);
+  void free_block(const alloc::RecordedEvent& event);
+  void release_memory(Block& block);
+  void record_distance(std::uint64_t requested, std::uint64_t bytes);
 
   alloc::Frees frees_;
   std::uint64_t pool_bytes_;

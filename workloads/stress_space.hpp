@@ -81,7 +81,7 @@ class StressSpace : StressDriver<A, Device> {
     constexpr std::uint64_t part = 1 << 20;
     for (std::uint64_t first = 0; first < taken; first += part)
       record_blocks(blocks_.download(first, std::min(part, taken - first)));
-    count();
+    end_counting();
     result_.steps.back().refused = result_.counts.failures;
     if (A::traits.in_pool && ms) time_refusals();
     if (needs_frees()) cycle(stress_detail::frees);
@@ -115,7 +115,7 @@ class StressSpace : StressDriver<A, Device> {
       if (!last)
         result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
       for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
-        if (!last && freed(thread, halved)) {
+        if (!last && is_freed(thread, halved)) {
           remove_block(blocks[thread]);
         } else if (needs_frees()) {
           kept.push_back(blocks[thread]);
@@ -125,7 +125,7 @@ class StressSpace : StressDriver<A, Device> {
       if (last) break;
       ++halved;
     }
-    count();
+    end_counting();
     if (needs_frees()) free_kept(kept, halved);
     count_damage();
   }
@@ -181,21 +181,21 @@ class StressSpace : StressDriver<A, Device> {
     auto next = kept.begin();
     for (unsigned launch = 0; next != kept.end(); ++launch) {
       for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
-        blocks[thread] = launch < halved && freed(thread, launch) ? nullptr : *next++;
+        blocks[thread] = launch < halved && is_freed(thread, launch) ? nullptr : *next++;
       }
       blocks_.upload(blocks);
       cycle(stress_detail::frees, launch);
     }
   }
 
-  bool freed(std::uint32_t thread, unsigned launch) const {
+  bool is_freed(std::uint32_t thread, unsigned launch) const {
     return frees_half(draw(job_.seed, thread, launch));
   }
   // A pool left by a stopped kernel must not be used by another one.
   bool needs_frees() const { return A::traits.in_pool ? job_.touch && !stopped_ : true; }
 
   // Ends the counted part of the test; the remaining blocks are freed only to check their contents.
-  void count() {
+  void end_counting() {
     this->add_tallies();
     this->tallies_.fill(0);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CFMMalloc, fused and multi-offset (RegEff section 5.4): CFMalloc with one offset and one binary
-// heap of chunks per multiprocessor. A walk continues in the next heap when its own is full.
-// Differs from the paper: headers in a side table, exact out-of-memory, permanent heap roots, each
+// heap of chunks per multiprocessor. A walk that finds its own heap full continues in any of them.
+// Differs from the paper: headers in a side table, exact out-of-memory, permanent pieces, each
 // offset in a sector of its own (circular_list/circular_list.hpp). Limits: as there; overhead 4
 // bytes in 20.
 #pragma once

@@ -142,7 +142,7 @@ struct FdgPublished {
     }
   }
 
-  // Takes granules of the slot's superblock, or of a new one, for so many blocks.
+  // Takes granules, which hold `blocks` blocks, from the slot's superblock or from a new one.
   template <class Thread>
   SIMT_INLINE std::byte* take(Thread& thread, Slot& slot, std::size_t granules,
                               std::uint32_t blocks) const {

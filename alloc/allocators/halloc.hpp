@@ -9,7 +9,7 @@
 // Differs from the paper:
 //   - a slab's class and count are one word and its bitmap has one bit per block
 //     (primitives/block_pages.hpp): slabs need no locks, and are neither lost nor in two sets. An
-//     empty slab can change its class; in the paper a nearly empty one can, too;
+//     empty slab can change its class; in the paper a nearly empty one can as well;
 //   - up to 16 heads per class, because the counts of a head and of its class are words that every
 //     thread of a GPU changes; they have slabs from the start, but any class can take an empty
 //     slab, whether it is a head or not;

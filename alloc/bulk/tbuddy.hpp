@@ -125,7 +125,7 @@ class TBuddy {
     const std::uint32_t first = take_pages(thread, pages_for(bytes), false);
     return first == none ? nullptr : page(first);
   }
-  // Number of pages for a block of so many bytes, at most as many as the pool has.
+  // Number of pages for a block of `bytes` bytes, which are at most the pool's.
   SIMT_INLINE std::uint32_t pages_for(std::size_t bytes) const {
     return bytes == 0 ? 1
                       : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >>

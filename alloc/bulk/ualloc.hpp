@@ -19,7 +19,7 @@
 // count and posts the bin (delegation.hpp); one thread at a time adds posted bins to the list or
 // removes them. A bin whose blocks are all free is closed if the list already has one like it: its
 // units are not granted any more, it is unlinked, and its page is released once the readers that
-// may stand on its header have left (rcu.hpp). A queued bin is not released before its post has
+// may be at its header have left (rcu.hpp). A queued bin is not released before its post has
 // been processed.
 //
 // Differs from the paper:
@@ -464,7 +464,7 @@ class UAlloc : public UAllocLayout {
       set_next(self, list, list->last, page + 1);
       list->last = page + 1;
     } else if (!belongs && bin->listed != 0) {
-      // The bin's own `next` stays, for readers that stand on it.
+      // The bin's own `next` stays, for readers that are at the bin.
       bin->listed = 0;
       const std::uint32_t next = simt::atomic_ref<std::uint32_t>(bin->next).load(simt::relaxed);
       set_next(self, list, bin->previous, next);

@@ -163,8 +163,8 @@ class CircularList {
   }
 
  private:
-  // The turns of a walk: draws in heaps, a few among all large enough pieces and then among half as
-  // many each time; draws in the rest; laps.
+  // The turns of a walk: first draws in the heaps, among all pieces that are large enough and,
+  // after every draws_per_level turns, among half as many; then draws in the rest; then laps.
   static constexpr std::uint32_t hops_from_offset = 4, hops_per_turn = 8, draws_per_level = 16,
                                  first_rest_turn = draws_per_level * 32,
                                  first_lap = first_rest_turn + 4 * draws_per_level, own_turns = 18,
@@ -275,7 +275,7 @@ class CircularList {
     for (;;) {
       Visit v = headers_.visit(w.at, units, w.piece.end);
       if (v.found == Found::claimed) {
-        // Enough for all lanes, or for one of them.
+        // Merges until there is enough for all lanes; the chunk is used if there is enough for one.
         std::uint32_t absorbed = absorb(
             v.link, w.at + units * lanes < w.piece.end ? w.at + units * lanes : w.piece.end, ~0u);
         const bool enough = v.link - w.at >= units;

@@ -217,7 +217,7 @@ class Arenas {
       const std::uint32_t hash = hashed(seed + used + attempt);
       std::uint32_t a = scaled(hash, used) & ~(per_superblock - 1);
       std::uint32_t* const words = counts + a;
-      // relaxed: a look; the exchange decides.
+      // relaxed: only a candidate; the exchange decides.
       const std::uint32_t bits =
           team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
       const std::uint32_t behind = bits & ~0u << (hash >> 8) % per_superblock;
@@ -254,8 +254,8 @@ class Arenas {
     const std::uint32_t head = head_word(n, in_superblocks),
                         second_head = head_word(more, in_superblocks);
     const auto value = [&](std::uint32_t i) { return i == n ? second_head : i == 0 ? head : body; };
-    // The last superblock may have fewer arenas, so it is excluded. A power of two, so that the
-    // ticket may wrap.
+    // The last superblock may have fewer arenas, so it is excluded. A power of two, so that a mask
+    // maps tickets to places.
     const std::uint32_t capacity =
         in_superblocks ? static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4))
                        : run_capacity;
@@ -386,7 +386,7 @@ class Arenas {
 
  private:
   // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
-  // relaxed: a look; the exchange decides.
+  // relaxed: only a candidate; the exchange decides.
   template <class Team>
   SIMT_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
     const bool in_span = is_span(superblock(at / per_superblock).load(simt::relaxed));
@@ -542,7 +542,7 @@ class Arenas {
                (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width;
            at > 0;) {
         at -= Team::mask_width;
-        // relaxed: a look; the exchange decides.
+        // relaxed: only a candidate; the exchange decides.
         std::uint32_t* const words = superblock_words + at;
         std::uint32_t bits =
             team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });

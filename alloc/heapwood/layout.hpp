@@ -100,7 +100,7 @@ class Layout {
       a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
       shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
       // Two for each warp, and half as many again for large blocks and for blocks that outlive
-      // their warp's arenas. Four arenas of any kind per warp suffice, too.
+      // their warp's arenas. Four arenas of any kind per warp also suffice.
       shared.max_ample_warps = std::max(a.arenas / 4, shared.spare_arenas / 5 * 2);
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);

@@ -22,8 +22,8 @@ struct InitialPages {
   std::uint32_t padded_superblocks;
   std::uint32_t opened;  // pages in slots
 
-  // Eight slots start with so many pages together, of classes of 1, 2, 4, 8, and 16 granules: 1, 1,
-  // 2, 4, and 8.
+  // Pages that eight slots start with: 1, 1, 2, 4, and 8 pages of the classes of 1, 2, 4, 8, and 16
+  // granules.
   static constexpr std::uint32_t opened_together = 16;
 
   SIMT_FN void operator()(std::size_t index) const {
@@ -140,9 +140,9 @@ class PageLayout {
         InitialPages{shared, padded_superblocks(a), opened});
   }
 
-  // Visits the regions of the pool in order of offset. Blocks that may be allocated are free, each
-  // on its own, because neighbours are not one block. A page without a block in use is free as a
-  // whole, since a search makes it so. The rest is as walk_arenas() says.
+  // Visits the regions of the pool in order of offset. Each free block is a region of its own,
+  // because neighbours are not served as one block. A page without a block in use is free as a
+  // whole, because a search releases it. The rest is as walk_arenas() says.
   template <class Visitor>
   static void walk(Pool pool, const SharedPages& shared, const HostView& host, Visitor visit) {
     const Pages& pages = shared.pages;

@@ -11,8 +11,8 @@ namespace heapwood::alloc::arena {
 class PageSearch {
  public:
   // Allocates a block for the calling lane after a search, if one is due. Takes a free arena, or a
-  // free block of the class or a larger one; if there is none, again after it has made free what
-  // slots hold and pages without a block in use.
+  // free block of the class or a larger one. If there is none, frees what slots hold, releases
+  // pages without a block in use, and searches once more.
   //
   // Lanes that call it together count as one request for as many blocks, and each of them searches.
   template <class Thread>
@@ -72,7 +72,7 @@ class PageSearch {
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.
   static SIMT_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
                                                 std::uint32_t at) {
-    // relaxed, here and below: a look.
+    // relaxed, here and below: a hint.
     if (is_span(pages.arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed)))
       return OwnedBlocks::nothing();
     std::uint32_t* const counts = pages.arenas.counts + at;
@@ -86,9 +86,9 @@ class PageSearch {
     }
     return OwnedBlocks::nothing();
   }
-  // Makes the pages of superblock s free of which no block is in use. Returns their number.
+  // Releases the pages of superblock s that have no block in use. Returns their number.
   static SIMT_INLINE std::uint32_t release_free_pages(const Pages& pages, std::uint32_t s) {
-    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a look
+    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a hint
     std::uint32_t released = 0;
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < pages.arenas.arenas_in(s); ++i) {
@@ -121,7 +121,7 @@ class PageSearch {
     for (std::uint32_t w = 0; w < pages.words(); w += step < width ? width : step) {
       std::uint32_t* const marks = pages.marks + (std::size_t{a} << pages.word_shift) + w;
       std::uint32_t marked = mine & SingleLane().mask([&](std::uint32_t k) {
-        return Arenas::Word(marks[k]).load(simt::relaxed) != 0;  // relaxed: a look
+        return Arenas::Word(marks[k]).load(simt::relaxed) != 0;  // relaxed: a hint
       });
       SIMT_ROLLED
       for (; marked != 0; marked &= marked - 1) {
@@ -131,9 +131,9 @@ class PageSearch {
     }
     return OwnedBlocks::nothing();
   }
-  // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
-  // arena as a page of class c. So a slot that refuses finds pages of other classes that have
-  // become free, if there are many.
+  // If a page at a place chosen by `seed` has no block in use, releases it and takes its first
+  // arena as a page of class c. A slot that refuses thus finds pages of other classes that have
+  // become empty, if there are many.
   static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
                                                 std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
@@ -143,23 +143,23 @@ class PageSearch {
                          pages.arenas.take_arena(a, PageWord(c, 0, 0).bits());
     return is_mine ? OwnedBlocks::page(a, 0) : OwnedBlocks::nothing();
   }
-  // Makes the arenas of a page free if none of its blocks is in use. `page` is the count of its
-  // first arena as seen before, which need not be its present one.
+  // Releases the arenas of a page if none of its blocks is in use. `page` is the count of its first
+  // arena as read earlier; it may have changed since.
   static SIMT_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
                                                    PageWord page) {
     const BlockClass c = page.block_class();
     const std::uint32_t blocks = pages.blocks_in(c, page.run());
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
     std::uint32_t w = 0;
-    // relaxed: a look.
+    // relaxed: a hint.
     if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
     std::uint32_t marked = 0;
     SIMT_ROLLED
     for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
     if (marked != blocks) return 0;
-    // Takes each word if it has the marks of all its blocks. The first word's include the first
-    // block. While that is owned the page stays as it is, so the count can be compared with `page`:
-    // another page at the same place may have the same marks.
+    // Takes each word if it has the marks of all its blocks. The first word includes the first
+    // block, and while this thread owns that block the page cannot change. So the count can be
+    // compared with `page`: another page at the same place may have the same marks.
     bool is_same = true;
     SIMT_ROLLED
     for (w = 0; w < all && is_same; w += step) {
@@ -196,8 +196,8 @@ class PageSearch {
     return bits;
   }
 
-  // Makes all that slots hold free for all, then the pages without a block in use. Returns whether
-  // any thread has done so since `released` was read.
+  // Frees what all slots hold, then releases the pages without a block in use. Returns whether any
+  // thread has freed or released something since `released` was read.
   static SIMT_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
     constexpr std::uint32_t each = SingleLane::mask_width;
     const std::uint32_t all = slots.classes << slots.slot_shift;
@@ -246,8 +246,8 @@ class PageSearch {
     if (slots.pages.arenas.superblocks <= small_pool_superblocks) return;
     has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
   }
-  // Ends a search: the first of the blocks found, or nullptr. Keeps the others for later requests
-  // of the slot.
+  // Ends a search: returns the first of the blocks found, or nullptr, and keeps the others for
+  // later requests of the slot.
   static SIMT_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
                                   std::uint32_t i) {
     record_search(slots, i, c.granules(), found.found());

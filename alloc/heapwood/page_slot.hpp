@@ -13,7 +13,7 @@ namespace heapwood::alloc::arena {
 // The page that a slot allocates from start to end: {arena:24 | limit:8 | position:32}. `limit` is
 // where the slot's part of the page ends, in eighths of an arena. `position` is in granules and
 // counts all requests since the page was installed. The slot is exhausted once the position has
-// reached the limit. The one request that begins at or before the limit and ends behind it renews
+// reached the limit. The one request that begins at or before the limit and ends beyond it renews
 // the slot; others wait for it for a short time.
 class OpenPage {
  public:
@@ -25,7 +25,8 @@ class OpenPage {
       : OpenPage(page.arena(), 8u << page.run(), position) {}
   // No page. The next request renews the slot, and later ones wait for it.
   SIMT_INLINE static OpenPage initial() { return {OwnedBlocks::no_arena, 0, 0}; }
-  // No page. Requests are served from the slot's second word, which also says who renews the slot.
+  // No page. Requests are served from the slot's second word, whose awaited flag elects the request
+  // that renews the slot.
   SIMT_INLINE static OpenPage vacant() { return {OwnedBlocks::no_arena, 0, 1}; }
   // What a request adds to the word.
   SIMT_INLINE static std::uint64_t request(std::uint32_t granules) { return granules; }
@@ -53,7 +54,8 @@ class NewestPage {
   SIMT_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
   SIMT_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
   SIMT_INLINE bool pauses() const { return (bits_ & 15) != 0; }
-  // The word after a look that found nothing, or a pause, and a new page.
+  // The word after the slot has taken another page: during a pause, or because a look found
+  // nothing.
   SIMT_INLINE NewestPage followed_by(std::uint32_t arena) const {
     const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 3 ? failures + 1 : 3;
     const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | ((1u << more) - 1);
@@ -66,7 +68,7 @@ class NewestPage {
   std::uint32_t bits_;
 };
 
-// Up to n of the set bits, the first at or behind bit `turn` % 32 in circular order. n is not 0.
+// Up to n of the set bits, in circular order from bit `turn` % 32 on. n is not 0.
 SIMT_INLINE std::uint32_t some_bits(std::uint32_t bits, std::uint32_t n, std::uint32_t turn) {
   if (simt::popcount(bits) <= n) return bits;
   const std::uint32_t left = turn & 31, right = (32 - left) & 31;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The slots that hold pages and free blocks between requests, and what the slots of a pool share. A
-// multiprocessor has a few slots for each class of blocks; slot.hpp's Refusals are per slot of all
-// classes.
+// multiprocessor has a few slots for each class of blocks. All classes of a slot share one Refusals
+// word (slot.hpp).
 #pragma once
 
 #include "alloc/heapwood/page_slot.hpp"
@@ -12,9 +12,9 @@ namespace heapwood::alloc::arena {
 
 struct PageSlots {
   static constexpr std::uint32_t slots_per_multiprocessor = 8;
-  // Groups of at least so many lanes are spread over the slots of their multiprocessor.
+  // Groups of at least this many lanes are spread over the slots of their multiprocessor.
   static constexpr std::uint32_t spread_lanes = 8;
-  // Words of `tickets`: those of the searches for each class, then of other searches, and the
+  // Words of `tickets`: one per class for its searches, one for each other kind of search, and the
   // number of slots emptied and pages released.
   static constexpr std::uint32_t arena_tickets = 60, slot_tickets = 61, release_tickets = 62,
                                  released = 63, ticket_words = 64;
@@ -58,9 +58,10 @@ struct PageSlots {
   }
   SIMT_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
 
-  // Takes blocks without a search. `last` is where the slot took free blocks last: with `walks`,
-  // the next words of that page are tried, and after its last word those of the page before it.
-  // Other callers, and slots that refuse, try pages at random. `demand` granules are wanted soon.
+  // Takes free blocks or a page without a search. With `walks`, tries the words after `last`, where
+  // the slot last looked for free blocks, and after the last word of a page those of the page that
+  // the slot took before it. Other callers, slots that refuse, and all slots once arenas are scarce
+  // try pages at random. `demand`: granules requested at the moment, for the size of a new page.
   // relaxed: hints.
   template <class Thread>
   SIMT_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
@@ -105,19 +106,19 @@ struct PageSlots {
     return found;
   }
 
-  // Records where the slot has looked for free blocks last, and that none are awaited. relaxed: a
+  // Records where the slot last looked for free blocks, and clears the awaited flag. relaxed: a
   // hint.
   SIMT_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen, OwnedBlocks last) {
     if (last.bits() != seen)
       spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
   }
 
-  // Keeps free blocks for later requests of slot i, or makes them free for all. release: hands them
-  // on.
+  // Puts free blocks into slot i for its later requests or, if the slot already has some, marks
+  // them as free. release: hands them on.
   SIMT_INLINE void keep_blocks(OwnedBlocks blocks, BlockClass c, std::uint32_t i) const {
     if (blocks.marks() == 0) return;
     const SlotWord spare = spare_blocks(c, i);
-    std::uint64_t now = spare.load(simt::relaxed);  // relaxed: a look
+    std::uint64_t now = spare.load(simt::relaxed);  // relaxed: a hint
     if (OwnedBlocks(now).marks() != 0 ||
         !spare.compare_exchange_strong(now, blocks.bits(), simt::release, simt::relaxed))
       pages.give_back(blocks);
@@ -127,16 +128,16 @@ struct PageSlots {
                              std::uint32_t from) const {
     const SlotWord slot = open_page(c, i);
     const OpenPage rest(page, from);
-    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a hint
     if (from + c.granules() <= limit(rest) &&
         (!is_exhausted(OpenPage(now)) ||
          !slot.compare_exchange_strong(now, rest.bits(), simt::release, simt::relaxed)))
       pages.mark_blocks(page.arena(), c, from, limit(rest));
   }
-  // Makes all blocks that the slot holds free for all. Returns whether there were any.
+  // Marks all blocks that the slot holds as free. Returns whether there were any.
   SIMT_INLINE bool empty_slot(BlockClass c, std::uint32_t i) const {
     const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
-    std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a look
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a hint
     bool had_any = false;
     if (OwnedBlocks(spare.load(simt::relaxed)).marks() != 0) {
       // acquire: the marks hand on what came with the blocks.
@@ -146,7 +147,7 @@ struct PageSlots {
     }
     SIMT_ROLLED
     while (!is_exhausted(OpenPage(now))) {
-      // acquire: as above. On failure another request has been served, or the page has left.
+      // acquire: as above. On failure another request has been served, or the page was replaced.
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::acquire,
                                        simt::relaxed)) {
         const OpenPage page(now);
@@ -156,7 +157,7 @@ struct PageSlots {
     }
     return had_any;
   }
-  // Whether slot i of class c holds a block. relaxed: a look.
+  // Whether slot i of class c holds a block. relaxed: a hint.
   SIMT_INLINE bool holds_blocks(BlockClass c, std::uint32_t i) const {
     return static_cast<bool>(
         static_cast<unsigned>(!is_exhausted(OpenPage(open_page(c, i).load(simt::relaxed)))) |

@@ -32,9 +32,10 @@ class PageWord {
   std::uint32_t bits_;
 };
 
-// Free blocks owned by one thread or slot: {arena:24 | is awaited:1 | word:7 | marks:32}. With
-// marks, they are blocks of a word of marks. Without marks, a thread's are a whole page, whose log2
-// of arenas is in `word`; a slot's are none, and arena and word say where it took the last ones.
+// Free blocks owned by one thread or slot: {arena:24 | is awaited:1 | word:7 | marks:32}. If
+// `marks` is not 0, they are the marked blocks of one word. If it is 0, a thread owns a whole page,
+// and `word` is log2 of its arenas; a slot owns no block, and arena and word say where it last
+// looked.
 class OwnedBlocks {
  public:
   static constexpr std::uint32_t no_arena = (1u << 24) - 1;

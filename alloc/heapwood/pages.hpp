@@ -49,13 +49,13 @@ struct Pages {
   SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.place(a, (bit << word_shift) + w);
   }
-  // Most memory that slots hold is in pages of few blocks. These are as small as the class allows,
-  // whatever is wanted soon, and only some of the slots have one.
+  // Pages of at most this many blocks are as small as the class allows, whatever the demand, and
+  // only some of the slots have one: most memory that slots hold is in such pages.
   static constexpr std::uint32_t few_blocks = 64;
   SIMT_INLINE bool has_few_blocks(BlockClass c) const {
     return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;
   }
-  // Log2 of the arenas of a new page if `demand` granules of it are wanted soon.
+  // Log2 of the arenas of a new page if `demand` granules are requested at the moment.
   SIMT_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
     if (!has_runs) return 0;
     const std::uint32_t min = c.run_shift(arena_shift);
@@ -73,7 +73,7 @@ struct Pages {
 
   // ---- blocks -----------------------------------------------------------------------------------
 
-  // The mark of the block that starts `offset` bytes behind the start of the first arena.
+  // The mark of the block that starts `offset` bytes after the start of the first arena.
   SIMT_INLINE Mark mark_at(std::size_t offset) const {
     const std::size_t a = offset >> arenas.shift;
     const std::uint32_t g =
@@ -141,7 +141,7 @@ struct Pages {
     std::uint32_t same = 0, free = 0;
     SIMT_UNROLLED
     for (std::uint32_t i = 0; i < SingleLane::mask_width; ++i) {
-      const std::uint32_t count = Word(counts[i]).load(simt::relaxed);  // relaxed: a look
+      const std::uint32_t count = Word(counts[i]).load(simt::relaxed);  // relaxed: a hint
       same |= std::uint32_t{PageWord(count).has_class(c)} << i;
       free |= std::uint32_t{count == 0} << i;
     }
@@ -183,7 +183,7 @@ struct Pages {
     }
     return OwnedBlocks::nothing();
   }
-  // Makes a page free of which no block was handed out or marked. relaxed: nothing was written
+  // Releases a page of which no block has been handed out or marked. relaxed: nothing was written
   // there.
   SIMT_INLINE void undo_take(OwnedBlocks page) const {
     const std::uint32_t first = page_word(page.arena()).bits();

@@ -297,7 +297,7 @@ class PrivateArena {
     return allocate_pair_individually(warp, state, first, second);
   }
   // Whether a block that does not fit the current arena together with a second one gets a run
-  // without a look at the current arena. True for a block of several arenas, and for any block
+  // without first trying the current arena. True for a block of several arenas, and for any block
   // where arenas are so large that few blocks are of this kind.
   SIMT_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
     return large_blocks_are_rare(arenas) || n == 0 || n > arenas.granules();
@@ -504,9 +504,9 @@ class PrivateArena {
     warp.sync();
   }
   // Hands over the deferred frees and both arenas. Short, because all warps call it at the same
-  // time when a kernel ends, and have not called it before. Deferred frees of the previous arena
-  // are still included in its `live`, so they are subtracted from the count like those of any other
-  // arena.
+  // time when a kernel ends, usually for the first time, when its code is not yet in the
+  // instruction cache. Deferred frees of the previous arena are still included in its `live`, so
+  // they are subtracted from the count like those of any other arena.
   static SIMT_OUTLINE void release_arenas_and_frees(Warp warp, State at) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;

@@ -13,7 +13,7 @@
 //
 // Requests of which an arena holds only a few bypass the slots: the lanes are packed into arenas
 // that are closed from the start. After a failed search the slot itself is put into a refusing
-// state. A request is then refused after one fetch_add and a look at a few arenas, until the slot
+// state. A request is then refused after one fetch_add and a check of a few arenas, until the slot
 // has refused so many that the second word decides whether a search is due (Refusals).
 //
 // Bounds. In a slot's word `blocks` wraps at 2^16 and `granules` at 2^24. A refusing slot starts
@@ -49,8 +49,8 @@ struct SharedArenas {
   // Tickets of the cooperative search for space in other slots.
   std::uint32_t* slot_search_tickets = nullptr;
 
-  // Of at most `max` persistent warps: where arenas are scarce, as many as have three spare arenas
-  // each. Host code.
+  // The number of persistent warps that suits the pool: `max`, or where arenas are scarce as many
+  // as have three spare arenas each. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
     return max <= max_ample_warps ? max : std::min(max, spare_arenas / 3);
   }
@@ -112,7 +112,7 @@ struct SharedArenas {
   SIMT_INLINE bool retire(const Team& team) const {
     return team.once([&] { return retire_idle_slots(this); }) != 0;
   }
-  // Makes the next request at slot i search.
+  // Forgets the failed search of slot i: the next request that consults its second word searches.
   SIMT_INLINE void clear_refusals(std::uint32_t i) const { refusals(i).clear(); }
 
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
@@ -185,6 +185,8 @@ struct SharedArenas {
   }
 
  private:
+  // Results of renewing a slot, other than its value. full: there is no free arena, so every slot
+  // is tried; needs_search: all lanes of the group search.
   static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1,
                                  needs_search = full - 2;
   static constexpr unsigned max_polls = 6, max_rounds = 8;
@@ -216,7 +218,7 @@ struct SharedArenas {
 
   // Clears the failed search of slot i after an arena has been found.
   SIMT_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
-    // relaxed: a look.
+    // relaxed: a hint.
     if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(max_slot_request))
       vacate(slot_word(i));
     return refusals(i).clear();
@@ -246,7 +248,7 @@ struct SharedArenas {
     return thread.worker() * 32 + thread.lane() + other;
   }
   // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
-  // has been used. relaxed: a look.
+  // has been used. relaxed: a hint.
   SIMT_INLINE bool sees_free_arena(std::uint32_t seed) const {
     const std::uint32_t all = arenas.arenas;
     const std::uint32_t at =
@@ -308,14 +310,15 @@ struct SharedArenas {
     }
   }
 
-  // The part of the above that one lane executes. Returns the slot's value before its group's
-  // request was added, or `refused`, or `needs_search`.
+  // The part of allocate_block_slow() that one lane executes. Returns the slot's value before its
+  // group's request was added, or `refused`, or `needs_search`.
   template <class Thread>
   SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t n,
                                        std::uint32_t i, std::uint64_t seen, unsigned round) const {
     const SlotWord slot = slot_word(i);
     const Slot before(seen);
-    // In place of a refusal's number.
+    // If the slot refuses without consulting its second word: any number that changes with each
+    // request.
     std::uint32_t refusal = Refusals::recorded | before.granules();
     std::uint64_t now = seen + Slot(0, blocks, blocks * n).bits();
     if (refuses(before, blocks, n)) {
@@ -325,7 +328,7 @@ struct SharedArenas {
       // refusals, which may apply to larger requests only.
       const bool crosses =
           before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
-      now = slot.load(simt::relaxed);  // relaxed, here and below: a look
+      now = slot.load(simt::relaxed);  // relaxed, here and below: a hint
       SIMT_ROLLED
       for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n);
            ++turn) {
@@ -354,7 +357,7 @@ struct SharedArenas {
                                             std::uint32_t n, std::uint32_t i,
                                             unsigned round) const {
     const SlotWord slot = slot_word(i);
-    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a hint
     if (found == none) {
       // If the slot is refusing other requests by now, it refuses this one too.
       const bool is_full = replace_exhausted(slot, now, vacant(), blocks, n) || is_exhausted(now);
@@ -406,7 +409,7 @@ struct SharedArenas {
   SIMT_INLINE std::uint64_t refusing_slot(std::uint32_t n, std::uint32_t refusal) const {
     return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * 40503u & 0xffffu)).bits();
   }
-  // Makes an exhausted slot for which there is no arena vacant.
+  // Makes a slot vacant if it is exhausted: there is no arena for it.
   SIMT_INLINE void vacate(const SlotWord& slot) const {
     // relaxed, here and below: a vacant slot publishes nothing
     std::uint64_t now = slot.load(simt::relaxed);
@@ -422,7 +425,7 @@ struct SharedArenas {
     const auto idle = [self](std::uint64_t bits) {
       const Slot slot(bits);
       return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
-             // relaxed: a look
+             // relaxed: a hint
              self->arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();
     };
     std::uint32_t retired = self->arenas.release_reserve(SingleLane());
@@ -448,8 +451,8 @@ struct SharedArenas {
                          SIMT_ROLLED
                          for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
                            const SlotWord slot = slot_word(i);
-                           if (fits(slot.load(simt::relaxed)) && use(slot))
-                             return 0u;  // relaxed: a look
+                           // relaxed: a hint; `use` decides.
+                           if (fits(slot.load(simt::relaxed)) && use(slot)) return 0u;
                          }
                          return none;
                        });

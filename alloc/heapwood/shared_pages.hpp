@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // malloc and free for any lanes of any kernel, from pages (pages.hpp).
 //
-// A slot has a page whose blocks have not been used since the page was free. Lanes that request the
-// same class add their request to the slot's first word, whose old value says where their blocks
-// are. The request that crosses the end of the page renews the slot. It looks for free blocks in
-// pages that the slot has taken before, and puts the marks of the word that it finds into the
-// slot's second word, where later requests take blocks by clearing marks. If it finds none it takes
-// a new page. Lanes that together request more than half a page take pages of their own.
+// A slot has an open page, whose blocks it hands out in order. Lanes that request the same class
+// add their request to the slot's first word; the old value gives the position of their blocks. The
+// request that crosses the end of the page renews the slot. It looks for free blocks in pages that
+// the slot has taken before, and puts the marks of the word that it finds into the slot's second
+// word, where later requests take blocks by clearing marks. If it finds none it takes a new page.
+// Lanes that together request more than half a page take pages of their own.
 //
 // No thread depends on the progress of another: a request that finds the slot exhausted polls it a
-// few times and then renews it, too.
+// few times and then renews it itself.
 #pragma once
 
 #include "alloc/heapwood/page_search.hpp"
@@ -99,19 +99,20 @@ struct SharedPages : PageSlots {
       group.sync();
     }
   }
-  // The part of the above that one lane executes, for `blocks` blocks. Returns blocks or the slot's
-  // word before their request was added to it: `in_page`. May select another slot, `i`.
+  // The part of allocate_slow() that one lane executes, for `blocks` blocks. Returns blocks or, and
+  // then sets `in_page`, the slot's word before their request was added. May select another slot,
+  // `i`.
   template <class Thread>
   SIMT_INLINE std::uint64_t renew(const Thread& thread, std::uint32_t blocks, BlockClass c,
                                   std::uint32_t& i, bool crosses, unsigned round,
                                   bool& in_page) const {
     const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
     const std::uint32_t total = blocks * c.granules();
-    // relaxed, here and below: a look; the operations on the words decide.
+    // relaxed, here and below: a hint; the operations on the words decide.
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
     // A request that has been added to an exhausted slot passes here before it adds to a slot
-    // again, so the position exceeds the limit by one request of each thread at most.
+    // again, so the position exceeds max_position by at most one request per thread.
     SIMT_ROLLED
     while (OpenPage(now).position() > max_position) {
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::relaxed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The two words of a slot (shared_arenas.hpp): the open arena that serves its requests, and the
-// state of its last failed search, which slots of pages (page_slots.hpp) have, too.
+// state of its last failed search, which slots of pages (page_slots.hpp) also have.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +81,7 @@ class Refusals {
                        : since + requests > max_refusals ? 0
                                                          : since + requests);
   }
-  // Whether a search for so many granules or fewer has failed. relaxed: a look.
+  // Whether a search for `granules` granules or fewer has failed. relaxed: a hint.
   SIMT_INLINE bool has_failed_search_for(std::uint32_t granules) const {
     return granules >= static_cast<std::uint32_t>(word_.load(simt::relaxed));
   }

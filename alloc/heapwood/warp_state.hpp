@@ -21,7 +21,7 @@ struct alignas(16) WarpArena {
 };
 
 struct WarpState {
-  // Deferred frees and the two arenas are handed over in one step: a GPU's warp has 32 lanes.
+  // With the two arenas, one count to change per lane of a GPU's warp: all are changed in one step.
   static constexpr std::uint32_t max_deferred = 30;
 
   WarpArena own[2];              // current, previous
@@ -29,7 +29,8 @@ struct WarpState {
   std::uint32_t deferred_count = 0;
   // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold memory while it waits.
   bool has_ample_arenas = false;
-  // Also, pairs of more than an arena are allocated as runs without a look at the current arena.
+  // Arenas are ample and runs begin split, so pairs larger than an arena are allocated as runs
+  // without first trying the current arena.
   bool allocates_runs_directly = false;
   std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet
   const SharedArenas* self = nullptr;  // the copy in the pool

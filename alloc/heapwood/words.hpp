@@ -33,7 +33,8 @@ struct SpanHead {
 // Searches `pieces` pieces cooperatively with all threads that are searching at the same time.
 //
 // Each thread takes tickets for pieces from a shared counter. A thread stops once every piece has
-// been scanned by some thread since it started; a thread without company scans every piece itself.
+// been taken by some thread since it started; other threads may still be scanning theirs. A thread
+// that searches alone scans every piece itself.
 template <class Team, class Look>
 SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets,
                                              std::uint32_t pieces, Look look) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The virtualized linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces
 // (queue_pieces.hpp) of a class's queue form a list in the order of their numbers, from `first` to
-// `end`. Threads start at `last`, a piece where a thread that puts entries has been, or, to take an
-// entry with an earlier number, at `front`, a piece that is not yet emptied or was not until
-// recently. From there they walk to the piece with their number. Pieces are emptied in any order.
+// `end`. Threads start at `last`, a piece that was recently found by a thread that put an entry. To
+// take an entry with an earlier number they start at `front`, a hint at the first piece that is not
+// emptied. From there they walk to the piece with their number. Pieces are emptied in any order.
 //
 // Differs from the paper:
 //   - emptied pieces stay where they are until a thread needs a piece after the last one. Then

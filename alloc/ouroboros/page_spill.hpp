@@ -42,7 +42,7 @@ class PageSpill {
   }
 
   // Takes all pages of one chunk, {chunk:32, list:32}, or returns 0. Each thread searches from its
-  // own place, so that threads do not meet at the first list.
+  // own place, so that threads do not contend for the first list.
   template <class Thread>
   SIMT_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
                                       std::uint32_t q) const {

@@ -196,6 +196,8 @@ class QueuePieces {
   SIMT_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
   unsigned slot_shift_ = 0;
+  // Queues of pages: the number of entries varies, so free slots are counted. In queues of chunks a
+  // chunk keeps its slot.
   bool counts_ = false;
   std::size_t taken_at_ = 0;
 };

@@ -15,8 +15,8 @@
 // bits. The only exception: a thread gives up without that proof after blocks of its own level or
 // above were split or merged during each of `max_moves` searches.
 //
-// Limits: up to 2^30 pages; the largest request is the largest block, a power of two. Overhead: 4.2
-// bytes per page.
+// Limits: fewer than 2^30 pages; the largest request is the largest block, a power of two.
+// Overhead: 4.2 bytes per page.
 #pragma once
 
 #include <algorithm>

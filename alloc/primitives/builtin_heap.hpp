@@ -72,6 +72,7 @@ class BuiltinHeap {
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > capacity_) return nullptr;
     if (counts_bytes_) return allocate_counted(thread, padded(bytes));
+    // On the GPU; the CPU counts bytes.
     void* block = malloc(padded(bytes));
     if (reinterpret_cast<std::uintptr_t>(block) % granule == 0) return block;
     free(block);
@@ -88,8 +89,7 @@ class BuiltinHeap {
   }
 
  private:
-  // Calls the malloc of the C library or of the GPU, depending on the target; both align to 16
-  // bytes.
+  // Allocates on the CPU. The C library aligns to 16 bytes.
   template <class Thread>
   SIMT_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
     const std::uint64_t size = bytes + sizeof(Block);

@@ -13,7 +13,7 @@
 
 namespace heapwood::alloc::size_class {
 
-// The smallest class whose blocks have at least `bytes` bytes, for less than 2^35 bytes.
+// The smallest class whose blocks have at least `bytes` bytes, for at most 2^34 bytes.
 SIMT_INLINE std::uint32_t of(std::size_t bytes) {
   const auto granules = static_cast<std::uint32_t>((bytes + granule - 1) / granule);
   if (granules <= 1) return 0;

@@ -14,7 +14,7 @@ namespace heapwood::alloc {
 // In device memory.
 struct EventCounts {
   std::uint64_t events = 0;   // all, also those that did not fit
-  std::uint64_t refused = 0;  // requests, which are no events
+  std::uint64_t refused = 0;  // requests; these are not events
 };
 
 struct EventWriter {

@@ -14,7 +14,7 @@ struct alignas(alloc::granule) Granule {
   std::uint64_t low, high;
 };
 
-// Exactly `bytes` bytes: those behind may be guards of a checked heap.
+// Clears exactly `bytes` bytes: the bytes after them may be guards of a checked heap.
 SIMT_INLINE void clear_block(void* block, std::size_t bytes) {
   const std::size_t granules = bytes / sizeof(Granule);
   SIMT_ROLLED

@@ -28,7 +28,7 @@ namespace detail {
 
 inline constexpr std::uint32_t found_by_check = ~0u;  // in place of a kernel
 
-// A thread's place, and the call that it made.
+// A thread, and the call that it made.
 struct Caller {
   simt::Index3 block, thread;
   std::uint32_t kernel = 0;  // index of the name given to handle(), + 1; 0 = none
@@ -38,11 +38,11 @@ struct Caller {
 struct CheckRecord {
   check_kind kind{};
   Caller caller;     // the thread that found the error
-  Caller allocated;  // the block's; without a line if there is no block
+  Caller allocated;  // the call that allocated the block; empty if there is no block
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  // of the block
   std::int64_t offset = 0;  // of the first wrong byte, from the block's start
-  std::uint64_t given = 0;  // wrong_size: the argument
+  std::uint64_t given = 0;  // wrong_size: the old size that was passed
 };
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // basic_checked_handle<A>: a checked heap as kernels see it, with the functions of a
-// basic_heap_handle. An error is recorded and the kernel goes on; a free that is an error frees
+// basic_heap_handle. An error is recorded and the kernel continues; a free that is an error frees
 // nothing.
 //
 // A block lies between a head, whose last 16 bytes are a canary, and a guard of 16 to 31 bytes. Two
@@ -173,7 +173,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   static SIMT_INLINE std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uint64_t>(address);
   }
-  // Larger blocks are not kept in the ring.
+  // Whether a freed block is kept in the ring.
   SIMT_INLINE bool is_kept(std::size_t bytes) const { return bytes <= tables_.pool_bytes / 64; }
 
   SIMT_INLINE detail::Caller caller() const {
@@ -279,7 +279,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     SIMT_ROLLED
     for (std::uint32_t i = 0; i <= tables_.ring_mask; ++i) {
       simt::atomic_ref<std::uint64_t> word(tables_.ring[i]);
-      // relaxed: a look. acq_rel: as in deallocate().
+      // relaxed: a hint. acq_rel: as in deallocate().
       if (word.load(simt::relaxed) == 0) continue;
       const std::uint64_t old = word.exchange(0, simt::acq_rel);
       if (old != 0) leave_ring(reinterpret_cast<void*>(old));

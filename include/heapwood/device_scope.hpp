@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// device_scope: with a host compiler, the calling thread is in device code until the end of the
-// scope, which operator_new.hpp asks for.
+// device_scope: with a host compiler, marks the calling thread as running device code until the end
+// of the scope. operator_new.hpp checks the mark.
 #pragma once
 
 #include "heapwood/cxx20.hpp"  // first

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every handle of a heap offers on top of its own malloc and free: a base class of the handle.
+// The functions that every handle of a heap derives from its own malloc and free; a base class of
+// the handle.
 #pragma once
 
 #include <cstddef>

@@ -62,8 +62,8 @@ class basic_heap {
         pool_{memory_ + state_bytes, round_down(bytes)} {
     initialize(stream);
   }
-  // Uses memory of the current device that outlives the heap; not aligned, it loses up to 511
-  // bytes.
+  // Uses memory of the current device that outlives the heap: 256 bytes for the heap's state, up to
+  // 510 for alignment to 256 bytes, the rest for the pool.
   explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
                       heap_options options = {})
       : device_(simt::StreamDevice::current()), options_(options) {
@@ -94,7 +94,8 @@ class basic_heap {
     if (memory_ != nullptr) device_.free(memory_, allocated_bytes_);
   }
 
-  // What kernels use. Copies are alike, and valid until the heap is destroyed, also after reset().
+  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
+  // after reset().
   handle_type handle() const { return {allocator_, pool_, state(), max_request_}; }
 
   // Frees everything at once, in the order of the stream; may be captured into a CUDA graph. No
@@ -109,7 +110,7 @@ class basic_heap {
     lay_out(device);
   }
 
-  // Waits for the device and looks through the pool.
+  // Waits for the device and reads the state of the pool.
   heap_stats stats() const {
     device_.synchronize_device();
     const detail::HeapState state = read_state();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// basic_heap_handle<A>: a heap as kernels see it. Trivially copyable; pass it by value. All
-// functions may be called by any threads at the same time, unless they say otherwise.
+// basic_heap_handle<A>: the heap as kernels use it. Trivially copyable; pass it by value. Any
+// threads may call the functions at the same time, unless a comment says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -63,14 +63,14 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   }
   SIMT_INLINE void free(void* block, const call_site&) const { free(block); }
 
-  // Whether the address lies in the heap's memory, be it allocated or not.
+  // Whether the address lies in the heap's memory, allocated or not.
   SIMT_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pool_.base) <
            pool_.bytes;
   }
   // Requests of more bytes are never served, even by an empty heap: tells "too large" from "full".
   SIMT_INLINE std::size_t max_request() const { return max_request_; }
-  // Bytes that the owner of the block may use, with allocators that know it.
+  // Bytes that the owner of the block may use. Only with allocators that know the size of a block.
   SIMT_INLINE std::size_t usable_size(const void* block) const requires requires(const A& a) {
     a.usable_size(block);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// nvcc compiles device functions for the host too, where there are no threads of the device. There
-// they end the program.
+// nvcc also compiles device functions for the host. A call there has no device thread to run on and
+// ends the program.
 #pragma once
 
 #include <cstdio>

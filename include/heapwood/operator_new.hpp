@@ -8,9 +8,10 @@
 // Without -rdc=true each .cu file has device code of its own, so each one that uses `new` must call
 // use_for_new. With it the program has one operator of each kind: a second .cu file that includes
 // this header must define HEAPWOOD_OPERATOR_NEW_ELSEWHERE before, and gets those of the first. When
-// the heap is full, `new (heapwood::or_null) T` returns nullptr. A plain `new T` would construct
-// the object there: it suits only heaps that are large enough. On the host, `new` stays as it is;
-// this header's definitions are weak, so a program's own take precedence.
+// the heap is full, `new (heapwood::or_null) T` returns nullptr. Plain `new T` does not check for
+// that and would construct the object at address 0, so use it only with a heap that is large
+// enough. On the host, `new` stays as it is; this header's definitions are weak, so a program's own
+// take precedence.
 //
 // With a host compiler, code inside for_each_thread (parallel.hpp) or a device_scope counts as
 // device code. `delete` recognizes blocks of the heap by their address, everywhere, so the heap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One source for GPU and CPU threads, for programs that do not write kernels of their own:
+// One source for GPU and CPU threads, for programs without kernels of their own:
 //
 //   struct Work {
 //     heapwood::heap_handle heap;

@@ -8,8 +8,8 @@
 //   heap.write_trace("program.trace");
 //
 // Cost: 16 bytes of device memory per event, a request or a free; all threads add to one counter,
-// so times mean nothing. Events that do not fit are counted, and the trace says how many they are.
-// A warp of the trace is a place for a resident warp of the GPU, not an index in a launch.
+// so times mean nothing. Events that do not fit are counted, and the trace has their number. A warp
+// number in the trace names a place for a resident warp of the GPU, not an index in a launch.
 #pragma once
 
 #include "heapwood/cxx20.hpp"  // first

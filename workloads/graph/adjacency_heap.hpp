@@ -14,8 +14,9 @@
 
 namespace heapwood::workloads::graph {
 
-// Sums over a launch that has no outcomes per group. There are several copies, so that warps rarely
-// contend for one.
+// Sums over a launch that has no outcomes per group. `changed` counts edges: removed by a deletion
+// of vertices, or of new vertices whose block was refused. There are several copies, so that warps
+// rarely contend for one.
 struct UpdateTotals {
   static constexpr std::uint32_t copies = 64;
   std::uint64_t changed, moved, refused, unused;

@@ -95,12 +95,12 @@ struct ClassOrderKernel {
     SIMT_ROLLED
     while (rest != 0) {
       const unsigned first = simt::lowest_bit(rest);
-      const std::uint32_t one = warp.shfl(k, first), mates = warp.ballot(k == one);
+      const std::uint32_t chosen = warp.shfl(k, first), mates = warp.ballot(k == chosen);
       rest &= ~mates;
-      const std::uint32_t at = scratch.next[one];
-      if (k == one) order[at + simt::popcount(mates & lanes_below(warp))] = v;
+      const std::uint32_t at = scratch.next[chosen];
+      if (k == chosen) order[at + simt::popcount(mates & lanes_below(warp))] = v;
       warp.sync();  // all lanes have read `next`
-      if (warp.lane() == first) scratch.next[one] = at + simt::popcount(mates);
+      if (warp.lane() == first) scratch.next[chosen] = at + simt::popcount(mates);
       warp.sync();
     }
   }

@@ -80,7 +80,7 @@ class DeviceSteps {
   // Triples u < v < w with edges from u to v, u to w and v to w; adjacencies are sorted.
   virtual double triangles(const GraphView& view, const std::uint64_t* offsets,
                            std::uint64_t& count) = 0;
-  // distances: edges from `source`, ~0 if there is no path. queue: two of a word per vertex.
+  // distances: edges from `source`, ~0 if there is no path. queue: two words per vertex.
   virtual double breadth_first(const GraphView& view, std::uint32_t source,
                                std::uint32_t* distances, std::uint32_t* queue,
                                std::uint32_t& levels) = 0;

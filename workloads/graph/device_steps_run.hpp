@@ -65,16 +65,16 @@ struct KeyKernel : KernelShape {
       std::uint32_t page = view.vertices[row].first;
       SIMT_ROLLED
       for (std::uint32_t i = 0, n = view.degree(row); i < n;) {
-        LinkedPage& one = view.pages[page];
+        LinkedPage& current = view.pages[page];
         for (std::uint32_t at = 0; at < LinkedPage::capacity && i < n; ++at, ++i) {
           EdgeKey& key = keys[offsets[row] + i];
           if (writes_back) {
-            one.destinations[at] = destination_of(key);
+            current.destinations[at] = destination_of(key);
           } else {
-            key = edge_key(row, one.destinations[at]);
+            key = edge_key(row, current.destinations[at]);
           }
         }
-        page = one.next;
+        page = current.next;
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Edge updates of one vertex by one warp, apart from the requests for memory. A batch is sorted, so
+// Edge updates of one vertex by one warp, without the requests for memory. A batch is sorted, so
 // the edges of one source, a group, lie side by side. The adjacency is not sorted: each of its
 // entries is searched for in the group, which reads the adjacency once and in order.
 #pragma once
@@ -111,7 +111,7 @@ SIMT_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
   return warp.reduce_add(count);
 }
 
-// Appends the new edges of the group behind `degree` entries.
+// Appends the new edges of the group after `degree` entries.
 template <class Warp>
 SIMT_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
                             std::uint32_t degree) {
@@ -149,7 +149,7 @@ SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::
     removed += simt::popcount(lanes);
   }
   warp.sync();
-  // As many holes lie before `kept` as entries that stay lie behind it.
+  // There are as many holes before `kept` as entries that stay from `kept` on.
   const std::uint32_t kept = degree - removed;
   std::uint32_t filled = 0;
   SIMT_ROLLED

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The generators of graphs, one function each; generators.hpp has their names, what they stand for
 // and the parsing of sizes. All of them compute in integers, so that the same request gives the
-// same graph with every compiler and C library. Each comment says what it takes besides the
-// result, which has 8 bytes per vertex and 4 per directed edge.
+// same graph with every compiler and C library. Each comment says how much memory the generator
+// needs in addition to the result, which has 8 bytes per vertex and 4 per directed edge.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +48,11 @@ GraphInput generate_cliques(const GraphRequest& request);
 // R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004) with probabilities .57, .19, .19 and .05:
 // 2^size vertices and `parameter` drawn edges per vertex, undirected; loops and duplicates are
 // dropped. The vertices are renumbered by a fixed permutation, so that hubs lie anywhere. Extra
-// memory: none beside the duplicates.
+// memory: only for the duplicates.
 GraphInput generate_rmat(const GraphRequest& request);
 
 // Both ends of `parameter` / 2 edges per vertex at random; loops and duplicates are dropped. Extra
-// memory: none beside the duplicates.
+// memory: only for the duplicates.
 GraphInput generate_uniform(const GraphRequest& request);
 
 }  // namespace heapwood::workloads::graph

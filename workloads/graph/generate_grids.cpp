@@ -63,8 +63,8 @@ GraphInput generate_honeycomb(const GraphRequest& request) {
 
 namespace {
 
-// The nodes around a node, as far as they exist: bit 2a says whether there is one before it along
-// axis a, bit 2a + 1 one behind it. Behind it along z is not of interest.
+// The neighbours of a node that exist: bit 2a says whether there is one before it along axis a, bit
+// 2a + 1 whether there is one after it. The one after it along z is not needed.
 using Surroundings = unsigned;
 
 // The triangles whose largest node is one with these surroundings; a node is `unknowns` vertices.

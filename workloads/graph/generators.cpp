@@ -68,7 +68,7 @@ constexpr Generator table[] = {
      "uniform:1m:16", generate_uniform},
 };
 
-[[noreturn]] void wrong(std::string_view text, const std::string& reason) {
+[[noreturn]] void fail(std::string_view text, const std::string& reason) {
   throw Error(Exit::usage, "graph '" + printable(text) + "': " + reason);
 }
 
@@ -107,11 +107,11 @@ std::uint64_t parse_argument(std::string_view whole, std::string_view text, cons
   if (text.empty()) return range.usual;
   const auto value = parse_count(text);
   if (!value)
-    wrong(whole, std::string(name) + " '" + printable(text) +
-                     "' is not a whole number; write 1500, 20k or 7.5m");
+    fail(whole, std::string(name) + " '" + printable(text) +
+                    "' is not a whole number; write 1500, 20k or 7.5m");
   if (!range.contains(*value)) {
-    wrong(whole, std::string(name) + " must be " + std::to_string(range.low) + " to " +
-                     std::to_string(range.high));
+    fail(whole, std::string(name) + " must be " + std::to_string(range.low) + " to " +
+                    std::to_string(range.high));
   }
   return *value;
 }
@@ -155,16 +155,16 @@ std::optional<GeneratorCall> parse_generator(std::string_view text) {
     const std::uint64_t count =
         generator->generate == generate_rmat ? std::uint64_t{1} << request.size : request.size;
     if (count * request.parameter * parameter.edge_factor > max_edges)
-      wrong(text, "it may have more than " + std::to_string(max_edges) + " directed edges");
+      fail(text, "it may have more than " + std::to_string(max_edges) + " directed edges");
   }
   if (const std::string_view seed = next_part(); !seed.empty()) {
     const auto value = parse_unsigned(seed);
-    if (!value) wrong(text, "SEED '" + printable(seed) + "' is not a whole number below 2^64");
+    if (!value) fail(text, "SEED '" + printable(seed) + "' is not a whole number below 2^64");
     request.seed = *value;
   }
   if (!rest.empty()) {
-    wrong(text, "'" + printable(rest) + "' is one argument too many; write " + generator->id + ":" +
-                    arguments(*generator));
+    fail(text, "'" + printable(rest) + "' is one argument too many; write " + generator->id + ":" +
+                   arguments(*generator));
   }
   return call;
 }

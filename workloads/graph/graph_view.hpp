@@ -9,7 +9,7 @@
 
 namespace heapwood::workloads::graph {
 
-// Contiguous adjacencies behind a table of vertices.
+// Contiguous adjacencies, found through a table of vertices.
 struct BlocksView {
   Vertex* vertices;
   std::uint32_t count;

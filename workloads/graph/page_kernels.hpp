@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Updates of adjacencies in linked pages: the cases of adjacency_kernels.hpp. New edges are
-// appended behind the last one, and nothing is copied when an adjacency grows; a deletion fills
-// holes from the end and returns the pages behind it.
+// appended after the last one, and nothing is copied when an adjacency grows; a deletion fills
+// holes from the end and returns the pages that it empties there.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ struct PageQueue {
     const std::uint64_t ticket =
         simt::atomic_ref<std::uint64_t>(state->returned).fetch_add(1, simt::relaxed);
     const simt::atomic_ref<std::uint32_t> entry(ring[ticket % capacity]);
-    // The thread that empties the entry has its ticket: it is running.
+    // A thread that is about to empty the entry has its ticket already, so it is running.
     const bool placed = simt::wait_until(thread, [&] {
       std::uint32_t seen = LinkedPage::none;
       // release: hands over the page.

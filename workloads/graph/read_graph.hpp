@@ -3,7 +3,7 @@
 // Error{Exit::scene} `NAME:LINE: what` for a malformed file. Loops are dropped and duplicates
 // merged; InputCounts has their numbers.
 //
-// Memory besides the text is bounded by the text, whatever its numbers claim: at most 24 bytes per
+// Memory in addition to the text is bounded by the text, whatever its numbers: at most 24 bytes per
 // byte of the text and 12 MiB, the graph included. Typical files take 1 to 3 bytes per byte.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace heapwood::workloads::graph {
 
 // Matrix Market, `coordinate` only: a square matrix; each entry, whatever its value, is an edge
 // from its row to its column, and if the matrix is symmetric, skew-symmetric or Hermitian also the
-// opposite one. A `general` matrix gives a directed graph, which may be symmetric all the same. At
+// opposite one. A `general` matrix gives a directed graph, which may still be symmetric. At
 // most as many rows as the text has bytes, or 2^20: nearly all vertices of others have no edge.
 GraphInput parse_matrix_market(std::string_view text, const std::string& name);
 

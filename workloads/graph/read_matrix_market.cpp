@@ -12,7 +12,7 @@ namespace {
 
 struct Header {
   bool is_mirrored = false;  // one entry stands for both directions
-  std::uint64_t values = 0;  // numbers per entry behind its row and column
+  std::uint64_t values = 0;  // numbers per entry after its row and column
 };
 
 // `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, in upper or lower case.
@@ -44,7 +44,7 @@ Header parse_banner(LineReader& lines) {
   return header;
 }
 
-// Comments may stand anywhere.
+// Comment lines may occur anywhere.
 bool next_content_line(LineReader& lines, std::string_view& line) {
   while (lines.next(line)) {
     std::string_view rest = line;

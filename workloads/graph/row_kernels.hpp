@@ -41,7 +41,7 @@ SIMT_INLINE std::uint64_t thread_of(const Warp& warp) {
   return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
 }
 
-// positions[i]: 1 if key i stays; 0 behind the last key.
+// positions[i]: 1 if key i stays; 0 after the last key.
 struct FlagKernel : KernelShape {
   RowFilter filter;
   std::uint64_t* positions;

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t below(std::uint64_t bits, std::uint32_t n) {
   return static_cast<std::uint32_t>((bits >> 32) * n >> 32);
 }
 
-// A sequence in which each number can be computed by itself, so that a generator can draw its edges
+// A sequence in which each number is computed independently, so that a generator can draw its edges
 // twice, first to count and then to store them, without keeping them.
 class Draws {
  public:

@@ -52,8 +52,7 @@ struct Vertex {
 static_assert(sizeof(Vertex) == 16);
 
 // The lock of a vertex, held by a warp: a bit of a word whose other bits the holder may use. The
-// holder is a running warp that waits for no other one,
-// so every wait ends.
+// holder is a running warp that waits for no other one, so every wait ends.
 class VertexLock {
  public:
   static constexpr std::uint32_t locked = Vertex::locked;

@@ -10,8 +10,8 @@
 
 namespace heapwood::workloads {
 
-// Each records what it does from its last reset on. Throws Error{Exit::device} for a GPU in a
-// program without CUDA.
+// Each records its requests and frees since its last reset. Throws Error{Exit::device} for a GPU in
+// a program without CUDA.
 std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJob& job,
                                                               alloc::RecordedMemory& memory);
 // Tests with lifetimes only.

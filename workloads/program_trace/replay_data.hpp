@@ -9,7 +9,7 @@
 
 namespace heapwood::workloads {
 
-// Values of ReplayData::blocks that are no addresses.
+// Values of ReplayData::blocks that are not addresses.
 struct ReplayBlock {
   static constexpr std::uint64_t unserved = 0;  // not requested yet
   static constexpr std::uint64_t refused = 1;   // frees of it do nothing

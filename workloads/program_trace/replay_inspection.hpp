@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a replay costs in memory: the pool at several times, while no kernel runs. Host code.
+// The memory use of a replay: the pool at several times, while no kernel runs. Host code.
 #pragma once
 
 #include <cstddef>

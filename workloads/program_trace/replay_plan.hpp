@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: MIT
-// A program trace arranged for its replay: one launch per recorded kernel, and for each recorded
-// warp of a kernel its events in order. Plain host data; ReplayData
+// SPDX-License-Identifier: MIT A program trace arranged for its replay: one launch per recorded
+// kernel, and for each recorded warp of a kernel its events in order. Plain host data; ReplayData
 // (replay_data.hpp) is the same in device memory.
 //
 // Consecutive events of a warp that are of one kind and come from different lanes form a group. The
 // lanes of a warp execute a group together, as when it was recorded.
 //
-// A warp of the replay does no work between its events, so without a limit warps would drift apart:
-// blocks would be in use together that never were. Therefore a kernel's events are divided into
-// steps of `window` events, and no warp begins step k + 2 before all warps have ended step k.
+// A warp of the replay does no work between its events, so without a limit warps would drift apart,
+// and blocks would be in use together that never were in the recorded program. Therefore a kernel's
+// events are divided into steps of `window` events, and no warp begins step k + 2 before all warps
+// have ended step k.
 #pragma once
 
 #include <cstddef>
@@ -39,12 +39,12 @@ struct ReplayLaunch {
 };
 
 struct ReplayPlan {
-  // Of an event: the request's block is freed by another warp of the same launch, so its owners
-  // have to be ordered. Others are ordered by the warp or by the end of the launch.
+  // Flag of an event: another warp of the same launch frees the request's block, so the two warps
+  // have to be ordered. All others are ordered by the warp or by the end of the launch.
   static constexpr std::uint32_t is_handed_over = 1u << 31;
 
   std::vector<std::uint64_t> bytes;  // by request
-  // The request of each event, perhaps with is_handed_over; by launch and warp.
+  // The request of each event, some with is_handed_over; by launch and warp.
   std::vector<std::uint32_t> requests;
   std::vector<ReplayGroup> groups;  // by launch and warp
   // Warp w of all launches has the groups [warp_begins[w], warp_begins[w + 1]).
@@ -52,13 +52,13 @@ struct ReplayPlan {
   // By launch and step: the number of warps that have events in it.
   std::vector<std::uint32_t> step_warps;
   std::vector<ReplayLaunch> launches;
-  // The last launch frees the blocks that the program left in use. It is no part of the replay.
+  // The last launch frees the blocks that the program left in use. It is not part of the replay.
   bool has_release = false;
 };
 
 struct ReplayPlanOptions {
   std::size_t window = 0;         // events per step; 0: chosen by plan_replay()
-  std::vector<std::size_t> cuts;  // numbers of events, ascending, after which a launch ends, too
+  std::vector<std::size_t> cuts;  // numbers of events, ascending, after which a launch also ends
 };
 
 // The trace is one that read_program_trace() accepts.
