@@ -2,10 +2,24 @@
 // A mesh in device memory, uploaded once and shared by all builds of a scene.
 #pragma once
 
+#include <string>
+
 #include "kdtree/tree.hpp"
+#include "simt/error.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::kdtree {
+
+// Max triangles of a scene that is built on a device.
+inline constexpr std::size_t max_triangles = (std::size_t{1} << 28) - 1;
+
+// Throws Error{Exit::failed} if a scene has more.
+inline void require_buildable(std::size_t triangles) {
+  if (triangles <= max_triangles) return;
+  throw Error(Exit::failed, "scene with " + std::to_string(triangles) +
+                                " triangles: a builder takes at most " +
+                                std::to_string(max_triangles));
+}
 
 struct DeviceMesh {
   simt::Buffer<Vec3> vertices;

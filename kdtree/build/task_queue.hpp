@@ -232,10 +232,14 @@ class TaskQueue {
     }
     return true;
   }
-  // Makes some warp retry a deferred node, if the ring has space. All lanes call.
+  // Makes some warp retry a deferred node, if the ring has space. Returns the number of units that
+  // the caller must finish: one, without which another warp could end the build before the item is
+  // published, or none if the build has ended. All lanes call.
   template <class Warp>
-  static SIMT_OUTLINE void push_retry(TaskQueue queue, Warp warp) {
+  static SIMT_OUTLINE std::uint32_t push_retry(TaskQueue queue, Warp warp) {
+    if (!warp.any(warp.lane() == 0 && queue.add_pending_unless_ended(1))) return 0;
     queue.push_shared(warp, WorkKind::retry, 0, 1);
+    return 1;
   }
   // Defers a node that was refused memory. Its unit remains the caller's. False: too many nodes are
   // deferred. One lane calls.

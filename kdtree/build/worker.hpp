@@ -227,7 +227,7 @@ class BuildWorker {
     const NodeTask& task = k_.shared[emptied_].task;
     if (nodes_.memory().delays_parent_free()) nodes_.memory().free(task.refs, task.n);
     if (Refused::are_deferred && k_.queue.has_deferred(warp_))
-      TaskQueue::push_retry(k_.queue, warp_);
+      pending_units_ += TaskQueue::push_retry(k_.queue, warp_);
     k_.shared.release(warp_, emptied_);
     emptied_ = no_shared_node;
   }

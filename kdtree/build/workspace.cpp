@@ -32,10 +32,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
                      const WorkspaceLimits& limits)
     : parts_(std::make_unique<Parts>()) {
   const std::size_t n = triangles_of(mesh);
-  if (n >= (std::size_t{1} << 28)) {
-    throw Error(Exit::failed,
-                "scene with " + std::to_string(n) + " triangles: the builder takes at most 2^28");
-  }
+  require_buildable(n);
   const simt::DeviceId& device = mesh.device();
   Parts& p = *parts_;
   p.mesh = &mesh;
@@ -55,7 +52,8 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);
   // First guesses: a build that needs more grows the arrays.
-  p.nodes = simt::Buffer<Node>(device, limits.nodes != 0 ? limits.nodes : 2 * (4 * n + 70000));
+  p.nodes = simt::Buffer<Node>(
+      device, limits.nodes != 0 ? limits.nodes : std::min(2 * (4 * n + 70000), max_tree_nodes));
   p.output =
       simt::Buffer<std::uint32_t>(device, limits.output != 0 ? limits.output : 6 * n + 300000);
   resize_pool(pool_bytes);
@@ -111,7 +109,9 @@ void Workspace::swap_pool(simt::Memory& other) { std::swap(parts_->pool, other);
 
 std::size_t Workspace::overhead_bytes() const {
   const Parts& p = *parts_;
-  return p.corners.bytes() + p.ring.bytes() + p.shared.bytes() + p.nodes.bytes() + p.output.bytes();
+  return p.corners.bytes() + p.ring.bytes() + p.deferred.bytes() + p.queue.bytes() +
+         p.shared.bytes() + p.shared_counters.bytes() + p.counters.bytes() + p.nodes.bytes() +
+         p.output.bytes();
 }
 
 Tree Workspace::download() const {

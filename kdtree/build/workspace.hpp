@@ -59,14 +59,23 @@ struct Workspace::Parts {
       throw Error(Exit::failed,
                   std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
     }
-    return std::min(2 * count, limit);
+    return std::min(std::max(2 * count, min_grown), limit);
   }
 
  private:
+  static constexpr std::size_t min_grown = 1024;
+
+  // If the larger array does not fit, the workspace keeps one of the former size.
   template <class T>
   void replace(simt::Buffer<T>& buffer, std::size_t count) const {
+    const std::size_t before = buffer.size();
     buffer = {};  // released first, so that both arrays need not fit
-    buffer = simt::Buffer<T>(mesh->device(), count);
+    try {
+      buffer = simt::Buffer<T>(mesh->device(), count);
+    } catch (const Error&) {
+      buffer = simt::Buffer<T>(mesh->device(), before);
+      throw;
+    }
   }
 };
 

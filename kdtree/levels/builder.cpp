@@ -18,10 +18,7 @@ struct LevelBuilder::Parts {
 LevelBuilder::LevelBuilder(const DeviceMesh& mesh, RefKind refs,
                            host_alloc::HostAllocator& allocator)
     : parts_(new Parts{mesh, refs, {mesh.device(), allocator}, {}}) {
-  if (mesh.triangles.size() >> 28 != 0) {
-    throw Error(Exit::failed, "scene with " + std::to_string(mesh.triangles.size()) +
-                                  " triangles: the builder takes at most 2^28");
-  }
+  require_buildable(mesh.triangles.size());
 }
 
 LevelBuilder::~LevelBuilder() = default;

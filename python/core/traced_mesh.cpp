@@ -111,12 +111,11 @@ TracedMesh::TracedMesh(const MeshArray& vertices, const MeshArray& triangles,
 }
 
 void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
-  constexpr std::size_t max_triangles = (std::size_t{1} << 28) - 1;
   if (triangles.rows == 0)
     throw Error(Exit::scene, "triangles: there are none: a scene needs at least one");
-  if (triangles.rows > max_triangles) {
+  if (triangles.rows > kdtree::max_triangles) {
     throw Error(Exit::scene, "triangles: " + std::to_string(triangles.rows) + ": at most " +
-                                 std::to_string(max_triangles) + " in a scene");
+                                 std::to_string(kdtree::max_triangles) + " in a scene");
   }
   if (vertices.rows > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(Exit::scene,

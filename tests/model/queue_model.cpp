@@ -28,6 +28,7 @@ class Model {
     start.warp[0].units = 1;
     start.warp[0].node = root;
     start.warp[0].at = At::load_tickets;
+    for (Warp& w : start.warp) w.retries = narrow(set_.retries);
     visit(start, none);
     for (std::size_t i = 0; i < all_.size() && wrong_.empty(); ++i) {
       bool moves = false, ended = true;
@@ -51,7 +52,7 @@ class Model {
     return wrong_;
   }
   std::size_t states = 0;
-  bool was_deferred = false, was_trimmed = false, was_refused = false;
+  bool was_deferred = false, was_trimmed = false, was_refused = false, was_retried = false;
 
  private:
   static std::int8_t narrow(int n) { return static_cast<std::int8_t>(n); }
@@ -114,7 +115,7 @@ class Model {
       w.stack[w.size] = none;
       w.at = At::load_tickets;
     } else {
-      w.at = w.units != 0 ? At::finish : At::pop;
+      w.at = w.units != 0 ? At::finish : w.retries != 0 ? At::look_deferred : At::pop;
     }
   }
   // Publishes the oldest node of the stack if a warp was seen to wait.
@@ -271,7 +272,12 @@ class Model {
         return true;
       case At::return_room:
         if (bug_ != Bug::keeps_room) add(s.room, 1);
-        begin_trim(w);
+        if (w.kind == static_cast<std::int8_t>(Kind::retry)) {
+          w.ticket = w.kind = 0;
+          retry(w, false);
+        } else {
+          begin_trim(w);
+        }
         return true;
 
       case At::finish: {
@@ -425,6 +431,44 @@ class Model {
         w.released = w.refused = w.units = 1;
         go_on(w);
         return true;
+
+      case At::look_deferred:
+        w.at = s.deferred == 0                     ? At::pop
+               : bug_ == Bug::retries_without_unit ? At::retry_room
+                                                   : At::hold_unit;
+        return true;
+      case At::hold_unit:
+        if (s.units == 0 && s.deferred == 0) {
+          w.at = At::pop;  // the build has ended
+          return true;
+        }
+        add(s.units, 1);
+        w.units = 1;
+        w.at = At::retry_room;
+        return true;
+      case At::retry_room:
+        add(w.retries, -1);
+        w.at = s.room >= 1 ? At::retry_ticket : At::retry_undo;
+        add(s.room, -1);
+        return true;
+      case At::retry_undo:
+        add(s.room, 1);
+        go_on(w);
+        return true;
+      case At::retry_ticket:
+        was_retried = true;
+        w.ticket = s.pushed;
+        add(s.pushed, 1);
+        w.at = At::retry_wait_free;
+        return true;
+      case At::retry_wait_free:
+        if (!is_free(s, w.ticket)) return false;
+        w.at = At::retry_flag;
+        return true;
+      case At::retry_flag:
+        publish(s, w.ticket, Kind::retry);
+        go_on(w);
+        return true;
     }
     return false;
   }
@@ -484,23 +528,27 @@ constexpr Setting settings[] = {
     {"three warps, too little memory", 3, 12, 3, 3, true, 2, false},
     {"three warps", 3, 2, 4, 99, false, 2, true},
     {"three warps, no space for trimming", 3, 6, 3, 4, true, 2, false},
+    {"a retry", 2, 8, 3, 4, false, 2, true, 1},
+    {"a retry, too little memory", 2, 8, 3, 3, true, 2, false, 1},
+    {"a retry, three warps", 3, 12, 3, 4, false, 2, true, 1},
 };
 
 TEST(QueueModel, TakesEveryNodeOnce) {
-  bool deferred = false, trimmed = false, refused = false;
+  bool deferred = false, trimmed = false, refused = false, retried = false;
   for (const Setting& setting : settings) {
     Model model(setting, Bug::no);
     EXPECT_EQ(model.explore(), "") << setting.what;
     deferred = deferred || model.was_deferred;
     trimmed = trimmed || model.was_trimmed;
     refused = refused || model.was_refused;
+    retried = retried || model.was_retried;
     RecordProperty(setting.what, static_cast<int>(model.states));
   }
-  EXPECT_TRUE(deferred && trimmed && refused);
+  EXPECT_TRUE(deferred && trimmed && refused && retried);
 }
 
 TEST(QueueModel, BrokenProtocolsAreDetected) {
-  for (int bug = 1; bug <= static_cast<int>(Bug::undo_drops_units); ++bug) {
+  for (int bug = 1; bug <= static_cast<int>(Bug::retries_without_unit); ++bug) {
     bool found = false;
     for (const Setting& setting : settings)
       found = found || !Model(setting, static_cast<Bug>(bug)).explore().empty();

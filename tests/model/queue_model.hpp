@@ -2,8 +2,9 @@
 // Model checker for the builder's work queue (kdtree/build/task_queue.hpp) with private stacks and
 // deferred nodes: explores all interleavings of a few warps that split a complete binary tree. Each
 // node has one block of memory; a split needs two more and then frees its node's. A warp may cache
-// a freed block. A step is one atomic operation or one access to a payload; names are those of
-// TaskQueue, DeferredNodes and BuildWorker.
+// a freed block. Before it waits, a warp may push an item that makes another warp retry a deferred
+// node, as BuildWorker does after the split of a shared node. A step is one atomic operation or one
+// access to a payload; names are those of TaskQueue, DeferredNodes and BuildWorker.
 //
 // Checks in every state that no node is taken twice and that some warp can go on; that no node
 // becomes a leaf for lack of memory if one warp alone would have had enough, or while warps that
@@ -34,9 +35,10 @@ enum class Bug {
   reads_place_early,     // does not wait for the warp that stores the node
   retries_forever,       // a last try that is refused is deferred again
   sends_one_exit_less,
-  keeps_room,        // room is not given back
-  trims_after_end,   // although the last node has been taken and finished meanwhile
-  undo_drops_units,  // whose end no warp then notices
+  keeps_room,            // room is not given back
+  trims_after_end,       // although the last node has been taken and finished meanwhile
+  undo_drops_units,      // whose end no warp then notices
+  retries_without_unit,  // so that the build may end before the item is published
 };
 
 struct Setting {
@@ -45,9 +47,10 @@ struct Setting {
   bool caches;
   int places;        // for deferred nodes
   bool is_complete;  // the memory is sufficient: no node may become a leaf for lack of it
+  int retries = 0;   // each warp makes another one retry so often before it waits
 };
 
-enum class Kind : std::int8_t { none, task, trim, exit };
+enum class Kind : std::int8_t { none, task, retry, trim, exit };
 
 enum class At : std::int8_t {
   load_tickets,
@@ -92,6 +95,14 @@ enum class At : std::int8_t {
   undo_units,
   undo_trimmed,
   release_cache,
+  // BuildWorker::release_emptied(), push_retry()
+  look_deferred,
+  hold_unit,
+  retry_room,
+  retry_undo,
+  retry_ticket,
+  retry_wait_free,
+  retry_flag,
 };
 
 // These consist of bytes only, so that a state is its own key.
@@ -107,7 +118,7 @@ struct Warp {
   std::int8_t node = none, size = 0, stack[max_stack] = {none, none, none, none, none};
   std::int8_t units = 0, ticket = 0, k = 0, place = 0, cached = 0;
   std::int8_t sees_waiting = 0, refused = 0, last_try = none, all_idle = 0, kind = 0, trims = 0,
-              released = 0;
+              released = 0, retries = 0;
 };
 struct State {
   std::int8_t pushed = 0, taken = 0, room = 0, units = 0, deferred = 0, trimmed = 0, free = 0;
