@@ -93,7 +93,7 @@ Model::Model(std::span<const std::byte> file, const std::string& source, Content
 void Model::read_parts(Content content, Accessors& accessors) {
   std::vector<std::size_t> first_part(document_.meshes.size(), 0), part_count(first_part);
   std::vector<bool> is_read(document_.meshes.size());
-  std::size_t skipped = 0;
+  std::size_t skipped = 0, vertices = 0, triangles = 0;
   for (const std::uint32_t node : document_.shown) {
     const std::uint32_t mesh = document_.nodes[node].mesh;
     if (mesh == none) continue;
@@ -108,19 +108,18 @@ void Model::read_parts(Content content, Accessors& accessors) {
           continue;
         }
         read_part(primitive, content, accessors, parts_.emplace_back());
+        if (parts_.back().positions.empty()) parts_.pop_back();
       }
       part_count[mesh] = parts_.size() - first_part[mesh];
     }
-    for (std::size_t i = 0; i < part_count[mesh]; ++i)
-      instances_.push_back({node, first_part[mesh] + i});
-  }
-  std::size_t vertices = 0, triangles = 0;
-  for (const Instance& instance : instances_) {
-    vertices += parts_[instance.part].positions.size();
-    triangles += parts_[instance.part].triangles.size();
-    if (std::max(vertices, triangles) > max_flattened) {
-      accessors.fail("with all its instances it has more than " + std::to_string(max_flattened) +
-                     " vertices or triangles");
+    for (std::size_t i = first_part[mesh]; i < first_part[mesh] + part_count[mesh]; ++i) {
+      vertices += parts_[i].positions.size();
+      triangles += parts_[i].triangles.size();
+      if (std::max(vertices, triangles) > max_flattened) {
+        accessors.fail("with all its instances it has more than " + std::to_string(max_flattened) +
+                       " vertices or triangles");
+      }
+      instances_.push_back({node, i});
     }
   }
   if (skipped > 0) {
@@ -237,9 +236,16 @@ std::vector<double> Model::coordinates(const Clip* clip, double seconds) const {
   std::size_t vertices = 0;
   for (const Instance& instance : instances_) vertices += parts_[instance.part].positions.size();
   xyz.reserve(3 * vertices);
+  std::vector<std::vector<Affine>> joints(document_.skins.size());
   for (const Instance& instance : instances_) {
     check_interruption();
-    append(instance, pose, xyz);
+    const std::uint32_t skin = document_.nodes[instance.node].skin;
+    if (skin != none && joints[skin].empty()) {
+      const std::vector<std::uint32_t>& nodes = document_.skins[skin].joints;
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        joints[skin].push_back(pose.globals[nodes[i]] * inverse_bind_[skin][i]);
+    }
+    append(instance, pose, skin != none ? joints[skin] : std::vector<Affine>{}, xyz);
   }
   for (const double x : xyz) {
     if (!(std::abs(x) <= std::numeric_limits<float>::max()))
@@ -248,18 +254,13 @@ std::vector<double> Model::coordinates(const Clip* clip, double seconds) const {
   return xyz;
 }
 
-void Model::append(const Instance& instance, const Pose& pose, std::vector<double>& xyz) const {
+void Model::append(const Instance& instance, const Pose& pose, const std::vector<Affine>& joints,
+                   std::vector<double>& xyz) const {
   const Part& part = parts_[instance.part];
   const Node& node = document_.nodes[instance.node];
   const std::vector<float>& own = pose.weights[instance.node];
   const std::vector<float>& shares = own.empty() ? document_.meshes[node.mesh].weights : own;
-  std::vector<Affine> joints;
   const bool is_skinned = node.skin != none && part.influences > 0;
-  if (is_skinned) {
-    const std::vector<std::uint32_t>& nodes = document_.skins[node.skin].joints;
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      joints.push_back(pose.globals[nodes[i]] * inverse_bind_[node.skin][i]);
-  }
   for (std::size_t v = 0; v < part.positions.size(); ++v) {
     Vec3d p = to_double(part.positions[v]);
     for (std::size_t i = 0; i < std::min(part.targets.size(), shares.size()); ++i) {
@@ -314,13 +315,7 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
                                ? files.decode(name, bytes)
                                : files.miss(name, "its data URI is not valid base64");
     }
-    const std::uint32_t index = images[info.image];
-    if (index == no_texture) return no_texture;
-    Texture& texture = look.textures[index];
-    texture.wrap_u = info.wrap_u;
-    texture.wrap_v = info.wrap_v;
-    texture.nearest = info.nearest;
-    return index;
+    return files.with_sampler(images[info.image], info.wrap_u, info.wrap_v, info.nearest);
   };
   for (const MaterialInfo& info : document_.materials) {
     Material& m = look.materials.emplace_back(info.material);

@@ -49,7 +49,9 @@ class Model {
   void add_triangles();
   void add_materials(const std::string& path, const Accessors& accessors);
   void add_camera(const Pose& pose);
-  void append(const Instance& instance, const Pose& pose, std::vector<double>& xyz) const;
+  // `joints`: transforms of the joints of the instance's skin, if it has one.
+  void append(const Instance& instance, const Pose& pose, const std::vector<Affine>& joints,
+              std::vector<double>& xyz) const;
 
   std::string source_;
   Document document_;

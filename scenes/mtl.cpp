@@ -121,10 +121,8 @@ class Parser {
 
   std::uint32_t texture(const MapName& map) {
     if (map.name.empty()) return no_texture;
-    const std::uint32_t index = textures_.read(map.name);
-    if (index != no_texture && map.clamp)
-      appearance_.textures[index].wrap_u = appearance_.textures[index].wrap_v = Wrap::clamp;
-    return index;
+    const Wrap wrap = map.clamp ? Wrap::clamp : Wrap::repeat;
+    return textures_.with_sampler(textures_.read(map.name), wrap, wrap, false);
   }
 
   void finish() {

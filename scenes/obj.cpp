@@ -7,6 +7,7 @@
 #include <istream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <streambuf>
 #include <type_traits>
@@ -94,6 +95,7 @@ class Look {
       names.assign(std::istream_iterator<std::string>(words), {});
     }
     for (const std::string& name : names) {
+      if (!read_.insert(name).second) continue;
       try {
         parse_mtl(read_file(files.find_anywhere(name)).text(), textures, mesh_.appearance, names_);
       } catch (const Error& error) {
@@ -106,6 +108,7 @@ class Look {
   obj::Lines& lines_;
   Mesh& mesh_;
   std::map<std::string, std::uint32_t, std::less<>> names_;
+  std::set<std::string> read_;  // libraries
   std::size_t corner_ = 0, face_ = 0, run_ = 0;
   std::uint32_t current_ = 0;
   bool is_textured_ = false;

@@ -10,6 +10,13 @@ namespace heapwood::scenes {
 namespace {
 
 constexpr std::size_t max_texels = std::size_t{1} << 29;  // of a scene: 2 GiB
+constexpr const char* too_large = "all textures together do not fit in 2 GiB";
+
+void set_sampler(Texture& texture, Wrap wrap_u, Wrap wrap_v, bool nearest) {
+  texture.wrap_u = wrap_u;
+  texture.wrap_v = wrap_v;
+  texture.nearest = nearest;
+}
 
 }  // namespace
 
@@ -36,15 +43,15 @@ std::uint32_t TextureFiles::decode(const std::string& name, std::span<const std:
   Texture texture;
   std::string reason;
   if (!decode_picture(file, texture, reason)) return miss(name, reason);
-  texels_ += texture.texels.size();
-  if (texels_ > max_texels) return miss(name, "all textures together do not fit in 2 GiB");
-  appearance_.textures.push_back(std::move(texture));
-  return static_cast<std::uint32_t>(appearance_.textures.size() - 1);
+  if (!has_space(texture)) return miss(name, too_large);
+  return add(std::move(texture));
 }
 
 std::uint32_t TextureFiles::with_alpha(std::uint32_t colour, std::uint32_t mask) {
   if (mask == no_texture) return colour;
   const Texture& alpha = appearance_.textures[mask];
+  if (!has_space(colour != no_texture ? appearance_.textures[colour] : alpha))
+    return miss("opacity", too_large);
   Texture result;
   if (colour != no_texture) {
     result = appearance_.textures[colour];
@@ -63,9 +70,33 @@ std::uint32_t TextureFiles::with_alpha(std::uint32_t colour, std::uint32_t mask)
       to = (to & 0xffffffu) | (has_alpha ? from >> 24 : from & 255) << 24;
     }
   }
-  texels_ += result.texels.size();
-  if (texels_ > max_texels) return miss("opacity", "all textures together do not fit in 2 GiB");
-  appearance_.textures.push_back(std::move(result));
+  return add(std::move(result));
+}
+
+std::uint32_t TextureFiles::with_sampler(std::uint32_t index, Wrap wrap_u, Wrap wrap_v,
+                                         bool nearest) {
+  if (index == no_texture) return index;
+  const auto [place, is_new] = with_sampler_.try_emplace({index, wrap_u, wrap_v, nearest}, index);
+  if (!is_new) return place->second;
+  // The first sampler is the texture's own.
+  if (has_sampler_.insert(index).second) {
+    set_sampler(appearance_.textures[index], wrap_u, wrap_v, nearest);
+    return index;
+  }
+  if (!has_space(appearance_.textures[index]))
+    return place->second = miss("a texture with two samplers", too_large);
+  Texture copy = appearance_.textures[index];
+  set_sampler(copy, wrap_u, wrap_v, nearest);
+  return place->second = add(std::move(copy));
+}
+
+bool TextureFiles::has_space(const Texture& texture) const {
+  return texture.texels.size() <= max_texels - texels_;
+}
+
+std::uint32_t TextureFiles::add(Texture texture) {
+  texels_ += texture.texels.size();
+  appearance_.textures.push_back(std::move(texture));
   return static_cast<std::uint32_t>(appearance_.textures.size() - 1);
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "scenes/file.hpp"
 #include "scenes/mesh.hpp"
@@ -24,6 +26,8 @@ class TextureFiles {
   // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its red.
   // Either may be no_texture.
   std::uint32_t with_alpha(std::uint32_t colour, std::uint32_t mask);
+  // The texture with this sampler: a copy if it has another one. `index` may be no_texture.
+  std::uint32_t with_sampler(std::uint32_t index, Wrap wrap_u, Wrap wrap_v, bool nearest);
   // Counts a texture that cannot be read for another reason.
   std::uint32_t miss(const std::string& name, const std::string& reason);
 
@@ -31,9 +35,14 @@ class TextureFiles {
   void report(Mesh& mesh, const std::string& source) const;
 
  private:
+  bool has_space(const Texture& texture) const;
+  std::uint32_t add(Texture texture);
+
   CompanionFiles files_;
   Appearance& appearance_;
   std::map<std::string, std::uint32_t> known_;
+  std::map<std::tuple<std::uint32_t, Wrap, Wrap, bool>, std::uint32_t> with_sampler_;
+  std::set<std::uint32_t> has_sampler_;
   std::size_t texels_ = 0, missing_ = 0;
   std::string first_missing_;  // "name: reason"
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <sys/resource.h>
+
 #include "scenes/gltf.hpp"
 
 #include <unistd.h>
@@ -150,6 +152,47 @@ TEST(Gltf, MaterialsAndTextures) {
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("maps are ignored"), std::string::npos);
   EXPECT_TRUE(parse(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
+}
+
+TEST(Gltf, OnePictureWithTwoSamplers) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
+  const int picture = b.add_view(testing::tga(1, 1, {0xff0000ff}));
+  const Mesh mesh = parse(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
+                                 R"(}],"samplers":[{"wrapS":33071},{"magFilter":9728}],
+      "textures":[{"source":0,"sampler":0},{"source":0,"sampler":1}],"materials":[
+      {"pbrMetallicRoughness":{"baseColorTexture":{"index":0}}},
+      {"pbrMetallicRoughness":{"baseColorTexture":{"index":1}}}],
+      "meshes":[{"primitives":[
+      {"attributes":{"POSITION":0,"TEXCOORD_0":1},"material":0},
+      {"attributes":{"POSITION":0,"TEXCOORD_0":1},"material":1}]}],"nodes":[{"mesh":0}])"),
+                          Content::materials);
+  const Appearance& look = mesh.appearance;
+  ASSERT_EQ(look.textures.size(), 2u);
+  EXPECT_EQ(look.textures[look.materials[0].texture].wrap_u, Wrap::clamp);
+  EXPECT_FALSE(look.textures[look.materials[0].texture].nearest);
+  EXPECT_EQ(look.textures[look.materials[1].texture].wrap_u, Wrap::repeat);
+  EXPECT_TRUE(look.textures[look.materials[1].texture].nearest);
+}
+
+// Every node has every primitive of its mesh, which is more than a file's size for each list.
+TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
+  constexpr int count = 6000;
+  GltfBuilder b;
+  b.add_accessor(R"({"componentType":5126,"count":0,"type":"VEC3"})");
+  std::string primitives, nodes;
+  for (int i = 0; i < count; ++i) {
+    primitives += std::string(i == 0 ? "" : ",") + R"({"attributes":{"POSITION":0}})";
+    nodes += std::string(i == 0 ? "" : ",") + R"({"mesh":0})";
+  }
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_THROW(
+      parse(b.file("\"meshes\":[{\"primitives\":[" + primitives + "]}],\"nodes\":[" + nodes + "]")),
+      Error);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 << 10);  // KiB; with all instances 560 MB
 }
 
 TEST(Gltf, FilesBeside) {

@@ -97,6 +97,37 @@ TEST(Materials, MissingLibrary) {
   EXPECT_EQ(outside.notes.size(), 1u);
 }
 
+// A library is read once, however often and under how many lines it is named.
+TEST(Materials, RepeatedLibrary) {
+  const Folder folder;
+  folder.write("b.mtl", "newmtl x\nKd 1 0 0\n");
+  std::string lines = "mtllib b.mtl b.mtl gone.mtl\nmtllib gone.mtl b.mtl\n";
+  for (int i = 0; i < 3; ++i) lines += "mtllib b.mtl\nmtllib gone.mtl\n";
+  const Mesh mesh =
+      load(folder.write("b.obj", lines + "v 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
+           Content::materials);
+  EXPECT_EQ(mesh.appearance.materials.size(), 2u);
+  EXPECT_EQ(mesh.appearance.triangle_materials, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(mesh.notes.size(), 1u);
+}
+
+// One picture in materials that clamp and that repeat.
+TEST(Materials, OnePictureWithTwoSamplers) {
+  const Folder folder;
+  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
+  folder.write("a.mtl",
+               "newmtl a\nmap_Kd red.tga\nnewmtl b\nmap_Kd -clamp on red.tga\n"
+               "newmtl c\nmap_Kd red.tga\n");
+  const Mesh mesh = load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
+                         Content::materials);
+  const Appearance& look = mesh.appearance;
+  ASSERT_EQ(look.textures.size(), 2u);
+  ASSERT_EQ(look.materials.size(), 4u);
+  EXPECT_EQ(look.textures[look.materials[1].texture].wrap_u, Wrap::repeat);
+  EXPECT_EQ(look.textures[look.materials[2].texture].wrap_u, Wrap::clamp);
+  EXPECT_EQ(look.materials[3].texture, look.materials[1].texture);
+}
+
 TEST(Materials, ColoursOfPlyFiles) {
   const auto parse = [](const std::string& type, const std::string& rows, Content content) {
     const std::string text =
