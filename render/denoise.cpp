@@ -2,6 +2,7 @@
 #include "render/denoise.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "simt/cpu.hpp"
@@ -115,13 +116,16 @@ Texel filtered(const Grid& grid, int x, int y, int step) {
 }  // namespace
 
 Guides render_guides(const RenderJob& job, const Scene& scene) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   const auto film = [&](Mode mode) {
     RenderJob guide = job;
     guide.mode = mode;
     guide.spp = std::clamp(job.spp, min_guide_samples, max_guide_samples);
     guide.lighting = Lighting{};
     Progressive picture(scene, guide);
-    picture.add(guide.spp, job.seconds);
+    const double used = std::chrono::duration<double>(Clock::now() - start).count();
+    picture.add(guide.spp, job.seconds - used);
     return picture.film();
   };
   return {film(Mode::albedo), film(Mode::normals), film(Mode::depth)};

@@ -212,17 +212,13 @@ __global__ void run_for_each(std::size_t n, const __grid_constant__ F f) {
 class CudaStream {
  public:
   explicit CudaStream(const LaunchLimits& limits) : limits_(limits) {
-    check_cuda(cudaMallocHost(&pinned_, pinned_bytes + sizeof(Control)), "pinned memory");
     start_ = std::chrono::steady_clock::now();
     begin_.record();
   }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   // Waits, also if the host has thrown: kernels must not outlive the memory that they use.
-  ~CudaStream() {
-    cudaStreamSynchronize(nullptr);
-    cudaFreeHost(pinned_);
-  }
+  ~CudaStream() { cudaStreamSynchronize(nullptr); }
 
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t items) {
@@ -235,11 +231,12 @@ class CudaStream {
   }
   template <class T>
   T read(const T* from) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= pinned_bytes);
-    check_cuda(cudaMemcpyAsync(pinned_, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Copies::value));
+    std::byte* const value = copies_.get()->value;
+    check_cuda(cudaMemcpyAsync(value, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
     wait();
     T copy;
-    std::memcpy(&copy, pinned_, sizeof(T));
+    std::memcpy(&copy, value, sizeof(T));
     return copy;
   }
   double finish() {
@@ -249,16 +246,19 @@ class CudaStream {
   unsigned launches() const { return launches_; }
 
  private:
-  static constexpr std::size_t pinned_bytes = 2048;  // page-locked: copies stay in stream order
+  // Copies from the device, in stream order.
+  struct Copies {
+    std::byte value[2048];
+    Control outcome;
+  };
 
   void wait() {
-    void* const outcome = static_cast<std::byte*>(pinned_) + pinned_bytes;
+    Control* const outcome = &copies_.get()->outcome;
     check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost),
                limits_.what);
     end_.record();
     const CudaWait waited(end_, control_, limits_, start_);
-    Control control;
-    std::memcpy(&control, outcome, sizeof(Control));
+    const Control control = *outcome;
     const bool interrupt = interrupted();
     check_outcome(control.code, control.operand, waited.stopped || interrupt,
                   waited.was_interrupted || interrupt, limits_);
@@ -267,7 +267,7 @@ class CudaStream {
   LaunchLimits limits_;
   DeviceControl control_;
   CudaEvent begin_, end_;
-  void* pinned_ = nullptr;
+  Pinned<Copies> copies_;
   std::chrono::steady_clock::time_point start_;
   unsigned launches_ = 0;
 };

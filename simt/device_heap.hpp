@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "simt/error.hpp"
@@ -24,6 +25,8 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
   };
   // The driver may reserve less than requested without an error, and rejects a second request.
   static std::map<int, std::size_t> requested;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   std::size_t now = 0, free_bytes = 0, total = 0;
   check(cudaMemGetInfo(&free_bytes, &total));
   check(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize));

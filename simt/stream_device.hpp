@@ -147,7 +147,10 @@ class StreamDevice : public DeviceId {
     stream_detail::run_loop<F><<<static_cast<unsigned>(blocks), 256, 0, stream_>>>(n, f);
     check_stream(cudaGetLastError(), "launch");
   }
-  void synchronize() const { check_stream(cudaStreamSynchronize(stream_), "waiting for a stream"); }
+  void synchronize() const {
+    const stream_detail::CurrentDevice current(index);
+    check_stream(cudaStreamSynchronize(stream_), "waiting for a stream");
+  }
   // Calls f(i) for all i < n, each in a thread of its own.
   template <class F>
   void for_each_in_parallel(unsigned n, const F& f) const {
@@ -174,8 +177,10 @@ class StreamDevice : public DeviceId {
 inline void* allocate_shared(std::size_t bytes) {
   void* memory = nullptr;
   check_stream(cudaMallocManaged(&memory, bytes + 1), "cannot allocate managed memory");
-  check_stream(cudaMemset(memory, 0, bytes + 1), "cannot clear managed memory");
-  check_stream(cudaDeviceSynchronize(), "cannot clear managed memory");
+  cudaError_t status = cudaMemset(memory, 0, bytes + 1);
+  if (status == cudaSuccess) status = cudaDeviceSynchronize();
+  if (status != cudaSuccess) cudaFree(memory);
+  check_stream(status, "cannot clear managed memory");
   return memory;
 }
 inline void free_shared(void* memory) noexcept { cudaFree(memory); }
