@@ -266,15 +266,15 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
-  const bool frees = bench::pool_needs(spec.allocators).frees;
   report_progress(0, spec.allocators.size(),
                   spec.stress ? std::string("stress test: recording") : spec.trace + ": reading");
   const TraceRecorder recorder =
-      spec.stress ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
-                                  record_stress(*spec.stress, spec.device, spec.settings.timeout),
-                                  spec.settings.pool, frees, spec.device, spec.settings.timeout)
-                  : TraceRecorder(spec.trace, spec.settings.pool, frees, spec.device,
-                                  spec.settings.timeout);
+      spec.stress
+          ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
+                          record_stress(*spec.stress, spec.device, spec.settings.timeout),
+                          spec.settings.pool, spec.allocators, spec.device, spec.settings.timeout)
+          : TraceRecorder(spec.trace, spec.settings.pool, spec.allocators, spec.device,
+                          spec.settings.timeout);
   outcome.warning = recorder.warning();
   std::size_t done = 0;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
