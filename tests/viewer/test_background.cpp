@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Work beside the window: jobs.
+// Work beside the window: jobs, screenshots.
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <thread>
 
+#include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/jobs.hpp"
+#include "viewer/screenshot.hpp"
 
 namespace heapwood::viewer {
 
@@ -19,6 +21,14 @@ bool wait_for(const Condition& condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+std::shared_ptr<const BuiltScene> built_scene(const std::string& source) {
+  const simt::DeviceInfo cpu = simt::find_device("cpu", 2);
+  bench::PreparedScene prepared(source, cpu, {}, {});
+  prepared.build_growing(*registry::find("cfmmalloc"));
+  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
+                          cpu, "cfmmalloc");
 }
 
 // A build that waits for a live frame to end is cancelled at once and never begins.
@@ -60,6 +70,36 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   ASSERT_TRUE(wait_for(take_build));
   EXPECT_FALSE(builds.back().cancelled);
   ASSERT_TRUE(builds.front().scene);
+}
+
+TEST(BackgroundScreenshots, AnOutcomeIsTakenBeforeTheNextOneStarts) {
+  const tests::Folder folder;
+  const std::shared_ptr<const BuiltScene> scene = built_scene("pipes:1k");
+  render::RenderJob job;
+  job.width = job.height = 16;
+  job.spp = 1;
+  job.camera = scene->home;
+  job.lighting = scene->lighting;
+  Screenshots shots;
+  ASSERT_TRUE(shots.start(scene, job, folder / "a.png"));
+  ASSERT_TRUE(wait_for([&] { return std::filesystem::exists(folder / "a.png"); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until its thread ends
+  EXPECT_FALSE(shots.start(scene, job, folder / "b.png"));
+  std::optional<Screenshots::Finished> finished;
+  ASSERT_TRUE(wait_for([&] { return (finished = shots.take()).has_value(); }));
+  EXPECT_EQ(finished->how, Screenshots::Finished::How::fine) << finished->text;
+  EXPECT_FALSE(shots.running());
+  EXPECT_TRUE(shots.start(scene, job, folder / "b.png"));
+}
+
+TEST(BackgroundScreenshots, NoPictureIsOverwritten) {
+  const tests::Folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_EQ(free_name("atrium:1k"), "atrium-1k-001.png");
+  for (unsigned i = 0; i < 999; ++i) tests::write_file(free_name("atrium:1k"), "");
+  EXPECT_EQ(free_name("atrium:1k"), "atrium-1k-1000.png");
+  std::filesystem::current_path(before);
 }
 
 }  // namespace
