@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work beside the window: jobs, screenshots.
+// Work beside the window: jobs, screenshots, explanations of nodes.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -8,6 +8,7 @@
 #include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/jobs.hpp"
+#include "viewer/node_view.hpp"
 #include "viewer/screenshot.hpp"
 
 namespace heapwood::viewer {
@@ -100,6 +101,28 @@ TEST(BackgroundScreenshots, NoPictureIsOverwritten) {
   for (unsigned i = 0; i < 999; ++i) tests::write_file(free_name("atrium:1k"), "");
   EXPECT_EQ(free_name("atrium:1k"), "atrium-1k-1000.png");
   std::filesystem::current_path(before);
+}
+
+// The window does not wait for an explanation that is being made: the latest request follows it.
+TEST(BackgroundNodes, TheLatestRequestIsExplained) {
+  const std::shared_ptr<const BuiltScene> scene = built_scene("statue:50k");
+  const RootPath root = root_of(scene->tree);
+  std::vector<RootPath> children(2, root);
+  for (const unsigned side : {0u, 1u}) descend(scene->tree, children[side], side);
+  NodeView view;
+  const auto start = std::chrono::steady_clock::now();
+  explain(*scene, root, {});
+  const auto once = std::chrono::steady_clock::now() - start;
+  view.choose(scene, root, {});
+  view.take(scene, {});
+  const auto asked = std::chrono::steady_clock::now();
+  for (const RootPath& path : children) view.choose(scene, path, {});
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, once / 4);
+  ASSERT_TRUE(wait_for([&] {
+    view.take(scene, {});
+    return view.shown && view.shown->place().node != root.back().node;
+  }));
+  EXPECT_EQ(view.shown->place().node, children[1].back().node);
 }
 
 }  // namespace
