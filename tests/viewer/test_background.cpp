@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Work beside the window: jobs, screenshots, explanations of nodes.
+// Work beside the window: jobs, screenshots, explanations of nodes; and another program, the one
+// that copies pictures.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -128,3 +131,32 @@ TEST(BackgroundNodes, TheLatestRequestIsExplained) {
 }  // namespace
 
 }  // namespace heapwood::viewer
+
+namespace heapwood::tests {
+
+namespace {
+
+class Clipboard : public Program {};
+
+// The viewer outlives an xclip that does not read the picture, and stores its settings.
+TEST_F(Clipboard, AProgramThatEndsEarlyIsReported) {
+  const std::string tool = path("xclip");
+  write_file(tool, "#!/bin/sh\nexec <&-\nsleep 0.2\nexit 1\n");
+  ::chmod(tool.c_str(), 0700);
+  write_file(path("script"),
+             "wait built\nwait done\nkey C ctrl\nwait 0.2\nreport " + path("report") + "\nquit\n");
+  const Outcome outcome = on_display(
+      {"/bin/sh", "-c",
+       "unset WAYLAND_DISPLAY; PATH='" + folder_.path().string() + "':$PATH exec '" + view_ +
+           "' statue:5k --device cpu --tab learn --mode normals --spp 1 --size 1600x1000 "
+           "--settings '" +
+           path("settings.json") + "' --script '" + path("script") + "'"});
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(json("report")["messages"].dump().find("xclip has failed"), std::string::npos)
+      << json("report")["messages"];
+  EXPECT_TRUE(std::filesystem::exists(path("settings.json")));
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests
