@@ -113,7 +113,7 @@ std::vector<render::Camera> cameras_of(const render::CameraPath& path, double ra
   return cameras;
 }
 
-// Light and exposure are those of the first frame.
+// Light and exposure are those of the first frame. An interrupted video has the frames so far.
 void render_frames(const RenderCommand& command, render::RenderJob job, const render::Scene& scene,
                    const std::vector<render::Camera>& cameras, bench::Progress& progress,
                    const std::string& name) {
@@ -121,15 +121,22 @@ void render_frames(const RenderCommand& command, render::RenderJob job, const re
   if (!command.video.empty())
     video.emplace(command.video, job.width, job.height, command.frames_per_second);
   job.progress = {};
-  for (unsigned frame = 0; frame < cameras.size(); ++frame) {
-    progress.update(frame, cameras.size(), name + ": frames");
-    job.camera = cameras[frame];
-    const render::Film film = render::render_film(job, scene);
-    if (job.exposure == 0) job.exposure = render::exposure_for(film, job.mode);
-    const render::Image image = render::develop(job, film);
-    if (!command.output.empty())
-      bench::OutputFile(bench::picture_path(command.output, frame)).write(render::to_png(image));
-    if (video) video->add(image);
+  unsigned frame = 0;
+  try {
+    for (; frame < cameras.size(); ++frame) {
+      progress.update(frame, cameras.size(), name + ": frames");
+      job.camera = cameras[frame];
+      const render::Film film = render::render_film(job, scene);
+      if (job.exposure == 0) job.exposure = render::exposure_for(film, job.mode);
+      const render::Image image = render::develop(job, film);
+      if (!command.output.empty())
+        bench::OutputFile(bench::picture_path(command.output, frame)).write(render::to_png(image));
+      if (video) video->add(image);
+    }
+  } catch (const simt::Stopped& stop) {
+    if (video && frame > 0) video->finish();
+    throw Error(Exit::failed,
+                fmt::format("{}; {} of {} frames are written", stop.what(), frame, cameras.size()));
   }
   if (video) video->finish();
 }

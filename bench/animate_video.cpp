@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "bench/program/input_file.hpp"
 #include "bench/program/options.hpp"
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
@@ -125,8 +127,14 @@ struct VideoFile::Encoder {
     ::posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     // Standard output is for results.
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    // In a group of its own: Ctrl-C signals the group of this process, and ffmpeg has to complete
+    // the video of the frames so far.
+    ::posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     const int error =
-        ::posix_spawn(&process, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+        ::posix_spawn(&process, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[0]);
     input = ends[1];
@@ -174,7 +182,10 @@ void VideoFile::finish() {
   encoder_->close_input();
   if (const int status = encoder_->wait(); status != 0)
     throw Error(Exit::failed, fmt::format("--video: ffmpeg failed with exit code {}", status));
-  file_.write(std::string(scenes::read_file(encoder_->output).text()));
+  // Not scenes::read_file(), which throws after Ctrl-C.
+  const std::optional<std::string> video = read_text(encoder_->output, Exit::failed);
+  if (!video) throw Error(Exit::failed, "--video: ffmpeg wrote no file");
+  file_.write(*video);
 }
 
 }  // namespace heapwood::bench

@@ -17,7 +17,8 @@ std::string picture_path(const std::string& pattern, unsigned number);
 // The path of ffmpeg by the environment's PATH; "" if there is none.
 std::string find_ffmpeg();
 
-// An MP4 or WebM file, by the extension. The pictures are passed to ffmpeg as they come.
+// An MP4 or WebM file, by the extension. The pictures are passed to ffmpeg as they come; after
+// Ctrl-C finish() writes a video of those so far.
 class VideoFile {
  public:
   // Throws Error{Exit::usage} for another extension, and Error{Exit::failed} without ffmpeg or if

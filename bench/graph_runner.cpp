@@ -44,21 +44,6 @@ std::uint64_t max_degree(const HostGraph& graph) {
   return degree;
 }
 
-std::uint64_t pool_size(const GraphBench& bench) {
-  const GraphSettings& settings = bench.settings;
-  if (settings.pool.kind == PoolSize::Kind::bytes) return settings.pool.bytes;
-  const std::uint64_t bytes = requested_bytes(*bench.host);
-  std::uint64_t pool = 0;
-  if (settings.pool.kind == PoolSize::Kind::root_multiple) {
-    pool = static_cast<std::uint64_t>(settings.pool.multiple * static_cast<double>(bytes));
-  } else {
-    // Blocks grow by powers of two, and the old block is freed after the new one is in use.
-    const std::uint64_t batch = *std::max_element(settings.batches.begin(), settings.batches.end());
-    pool = 4 * bytes + 64 * batch + (std::uint64_t{64} << 20);
-  }
-  return std::max<std::uint64_t>((pool + 255) / 256 * 256, 4096);
-}
-
 class GraphRunner {
  public:
   GraphRunner(const GraphBench& bench, std::vector<Candidate> candidates,
@@ -130,8 +115,10 @@ class GraphRunner {
   }
 
   void prepare() {
-    const std::uint64_t pool_bytes = pool_size(bench_);
     const GraphSettings& settings = bench_.settings;
+    const std::uint64_t pool_bytes =
+        bench::pool_bytes(settings.pool, *bench_.host,
+                          *std::max_element(settings.batches.begin(), settings.batches.end()));
     max_vertices_ = bench_.host->vertices();
     if (settings.has(GraphPhase::insert_vertices) || settings.has(GraphPhase::delete_vertices)) {
       max_vertices_ +=
@@ -260,6 +247,17 @@ class GraphRunner {
 };
 
 }  // namespace
+
+std::uint64_t pool_bytes(const PoolSize& pool, const HostGraph& graph, std::uint64_t max_batch) {
+  if (pool.kind == PoolSize::Kind::bytes) return pool.bytes;
+  const std::uint64_t requested = requested_bytes(graph);
+  // Blocks grow by powers of two, and the old block is freed after the new one is in use.
+  const std::uint64_t bytes =
+      pool.kind == PoolSize::Kind::root_multiple
+          ? static_cast<std::uint64_t>(pool.multiple * static_cast<double>(requested))
+          : 4 * requested + 64 * max_batch + (std::uint64_t{64} << 20);
+  return std::max<std::uint64_t>((bytes + 255) / 256 * 256, 4096);
+}
 
 GraphRow graph_row_head(const GraphBench& bench) {
   GraphRow head;

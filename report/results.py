@@ -7,10 +7,32 @@ import pathlib
 import re
 
 SCHEMA = "heapwood.reproduce/1"
+# The lists of a results file, and the keys that each of their objects has.
+LISTS = {
+    "runs": ("argv", "started"),
+    "items": ("id", "cases"),
+    "cases": ("key", "run", "seconds", "results"),
+}
 
 
 class ResultsError(Exception):
     """One line: the file, what is wrong, what to do."""
+
+
+def damage(content):
+    """What a results file lacks, or None."""
+    device = content.get("device")
+    if not isinstance(device, dict) or not {"kind", "name"} <= device.keys():
+        return "no 'device' with 'kind' and 'name'"
+    if "scale" not in content:
+        return "no 'scale'"
+    for name, keys in LISTS.items():
+        if not isinstance(content.get(name), list):
+            return f"no list '{name}'"
+        for number, one in enumerate(content[name], 1):
+            if not isinstance(one, dict) or not set(keys) <= one.keys():
+                return f"'{name}', entry {number}: expected {', '.join(keys)}"
+    return None
 
 
 def read(path):
@@ -24,6 +46,11 @@ def read(path):
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise ResultsError(
             f"{path}: not a {SCHEMA} file; write one with 'heapwood reproduce --out DIR'"
+        )
+    if problem := damage(content):
+        raise ResultsError(
+            f"{path}: {problem}: the file is damaged; write another with"
+            " 'heapwood reproduce --out DIR'"
         )
     return content
 
@@ -58,7 +85,7 @@ def kept_path(folder, content):
     """Where results are kept: GPU and commit name the file."""
     device = content["device"]
     shas = {run.get("git", {}).get("sha") for run in content["runs"]}
-    if len(shas) != 1 or not (sha := shas.pop()):
+    if len(shas) != 1 or (sha := shas.pop()) in (None, "", "unknown"):
         raise ResultsError("results of several commits, or of an unknown one, are not kept")
     if any(run.get("git", {}).get("dirty") is not False for run in content["runs"]):
         raise ResultsError("results of uncommitted changes are not kept")
@@ -85,7 +112,11 @@ def newest_kept(folder):
     """The kept results of a GPU that were measured last, or None."""
     found = [read(path) for path in sorted(pathlib.Path(folder).glob("*-reproduce.json.gz"))]
     found = [content for content in found if content["device"].get("kind") == "cuda"]
-    return max(found, key=lambda content: content["runs"][-1]["started"], default=None)
+    # A measurement that ended before its first case has no run.
+    return max(
+        found, key=lambda content: max((run["started"] for run in content["runs"]), default=""),
+        default=None,
+    )
 
 
 # Figures with curves over two grids: all rules about them read the paper's 120 blocks only.

@@ -43,6 +43,10 @@ for scene in "${scenes[@]}"; do
   name=${scene##*/}  # a path's file name, or a procedural scene's name without its size
   name=${name%%[.:]*}
   picture=out/$name.png
+  for (( number = 2; ; ++number )); do  # atrium:50k atrium:100k
+    [[ " ${pictures[*]} " == *" $picture "* ]] || break
+    picture=out/$name-$number.png
+  done
   render() {
     "$heapwood" render "$scene" --spp "$samples" --device "$device" -o "$picture" > out/render.txt
   }

@@ -71,7 +71,16 @@ def add(root, path, topic):
         report = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise Failure(f"{path}: not JSON: {error}") from error
-    if report.get("git", {}).get("dirty") is not False:
+    if not isinstance(report, dict) or not isinstance(report.get("schema"), str):
+        raise Failure(f"{path}: no 'schema': not a JSON file of heapwood (--json FILE)")
+    for key in ("device.kind", "device.name", "results"):
+        if lookup(report, key) is None:
+            raise Failure(f"{path}: no '{key}': not a file of results (scripts/report.sh keep adds "
+                          "those of reproduce)")
+    if lookup(report, "git.sha") in (None, "", "unknown"):
+        raise Failure(f"{path}: the program that wrote it did not know its commit (git.sha); build "
+                      "it in a checkout")
+    if lookup(report, "git.dirty") is not False:
         raise Failure(f"{path}: measured with a program that was built from uncommitted changes")
     command = report["schema"].split(".")[-1].split("/")[0]
     name = name_prefix(report) + (topic or command) + ".json.gz"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
+#include "render/camera_path.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::viewer {
@@ -62,30 +62,15 @@ std::string CameraPath::text(const Vec3d& origin) const {
 
 CameraPath CameraPath::parse(const std::string& text, const std::string& name, unsigned up,
                              const Vec3d& origin) {
+  const auto file = render::CameraPath::parse(text, name);
   CameraPath path;
-  std::istringstream lines(text);
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    std::istringstream words(line);
-    std::string word, camera;
-    if (!(words >> word) || word[0] == '#') continue;
-    CameraKey key;
-    try {
-      std::size_t used = 0;
-      key.time = std::stod(word, &used);
-      if (used != word.size() || !(key.time >= 0)) throw std::invalid_argument("time");
-      while (words >> word) camera += (camera.empty() ? "" : ",") + word;
-      key.camera = render::parse_camera(camera, up, origin);
-    } catch (const std::exception&) {
-      throw Error(Exit::usage,
-                  fmt::format("{}: line {}: expected time ex ey ez tx ty tz fov", name, number));
-    }
-    if (!path.keys_.empty() && key.time <= path.keys_.back().time)
-      throw Error(Exit::usage, fmt::format("{}: line {}: times must ascend", name, number));
-    path.keys_.push_back(key);
+  for (std::size_t key = 0; key < file.keys(); ++key) {
+    path.keys_.push_back({file.seconds(key), file.camera(key, up, origin)});
+    if (path.keys_.back().camera.eye == path.keys_.back().camera.target)
+      throw Error(Exit::scene, fmt::format("{}: key {}: eye and target are the same point in the "
+                                           "scene's precision",
+                                           name, key + 1));
   }
-  if (path.keys_.empty()) throw Error(Exit::usage, name + ": no keys of a camera path");
   return path;
 }
 

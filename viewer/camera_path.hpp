@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recorded movement of the camera, and its file: one key per line, `time ex ey ez tx ty tz fov`,
-// in seconds and in the coordinates of the scene's file. Lines that begin with # are comments.
+// A recorded movement of the camera. Its file is one of `heapwood render --path`
+// (render/camera_path.hpp).
 #pragma once
 
 #include <string>
@@ -26,8 +26,7 @@ class CameraPath {
   render::Camera at(double time) const;
 
   std::string text(const Vec3d& origin) const;
-  // Throws Error{Exit::usage} with the number of the line that cannot be read, and for a file
-  // without keys.
+  // Throws Error{Exit::scene} as render::CameraPath::parse().
   static CameraPath parse(const std::string& text, const std::string& name, unsigned up,
                           const Vec3d& origin);
 

@@ -22,22 +22,6 @@ using alloc::RecordedEvent;
 // 16 bytes per event on the host, and a block's life.
 constexpr std::size_t max_graph_events = std::size_t{24} << 20;
 
-// As bench/graph_runner.cpp does for --pool auto: blocks grow by powers of two, and the old block
-// is freed after the new one is in use.
-std::uint64_t pool_for(const bench::PoolSize& pool, const HostGraph& graph, std::uint64_t batch) {
-  if (pool.kind == bench::PoolSize::Kind::bytes) return pool.bytes;
-  std::uint64_t bytes = 0;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    if (const auto degree = static_cast<std::uint32_t>(graph.degree(v)))
-      bytes += block_bytes(class_of(degree));
-  }
-  const std::uint64_t size =
-      pool.kind == bench::PoolSize::Kind::root_multiple
-          ? static_cast<std::uint64_t>(pool.multiple * static_cast<double>(bytes))
-          : 4 * bytes + 64 * batch + (std::uint64_t{64} << 20);
-  return std::max<std::uint64_t>(alloc::round_up(size, 256), 4096);
-}
-
 // The blocks of all vertices at one time, and the events between two such times.
 class Blocks {
  public:
@@ -93,7 +77,7 @@ GraphRecorder::GraphRecorder(const GraphSettings& settings, const bench::PoolSiz
   name_ = source.name;
   if (graph_.vertices() < 2)
     throw Error(Exit::scene, settings.graph + ": too small: needs at least two vertices");
-  pool_bytes_ = pool_for(pool, graph_, static_cast<std::uint64_t>(settings.batch));
+  pool_bytes_ = bench::pool_bytes(pool, graph_, static_cast<std::uint64_t>(settings.batch));
 }
 
 GraphRecording GraphRecorder::record(const registry::RegisteredAllocator& entry,

@@ -23,6 +23,13 @@ double now() {
 // where many triangles overlap.
 constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
+JobOutcome outcome_of(const JobSpec& spec) {
+  JobOutcome outcome;
+  outcome.kind = spec.kind;
+  outcome.of_graph = spec.graph || spec.stress || !spec.trace.empty();
+  return outcome;
+}
+
 }  // namespace
 
 Jobs::Jobs(std::function<void(bool)> hold_picture)
@@ -34,7 +41,7 @@ Jobs::~Jobs() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    if (progress_.running) simt::interrupt();
+    simt::interrupt();
   }
   changed_.notify_all();
   thread_.join();
@@ -63,6 +70,13 @@ bool Jobs::start(const JobSpec& spec) {
 void Jobs::cancel() {
   const std::lock_guard lock(mutex_);
   if (!progress_.running || progress_.cancelling || progress_.kind == JobSpec::Kind::live) return;
+  if (next_) {  // a live job has to end its build first
+    outcomes_.push_back(outcome_of(*next_));
+    outcomes_.back().cancelled = outcomes_.back().ended = true;
+    next_.reset();
+    progress_ = {};
+    return;
+  }
   progress_.cancelling = true;
   simt::interrupt();  // the job clears the flag when it ends
 }
@@ -111,9 +125,7 @@ void Jobs::work() {
 }
 
 void Jobs::run(const JobSpec& spec) {
-  JobOutcome outcome;
-  outcome.kind = spec.kind;
-  outcome.of_graph = spec.graph || spec.stress || !spec.trace.empty();
+  JobOutcome outcome = outcome_of(spec);
   try {
     if (spec.kind == JobSpec::Kind::live) {
       run_live(spec);
@@ -266,15 +278,15 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
-  const bool frees = bench::pool_needs(spec.allocators).frees;
   report_progress(0, spec.allocators.size(),
                   spec.stress ? std::string("stress test: recording") : spec.trace + ": reading");
   const TraceRecorder recorder =
-      spec.stress ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
-                                  record_stress(*spec.stress, spec.device, spec.settings.timeout),
-                                  spec.settings.pool, frees, spec.device, spec.settings.timeout)
-                  : TraceRecorder(spec.trace, spec.settings.pool, frees, spec.device,
-                                  spec.settings.timeout);
+      spec.stress
+          ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
+                          record_stress(*spec.stress, spec.device, spec.settings.timeout),
+                          spec.settings.pool, spec.allocators, spec.device, spec.settings.timeout)
+          : TraceRecorder(spec.trace, spec.settings.pool, spec.allocators, spec.device,
+                          spec.settings.timeout);
   outcome.warning = recorder.warning();
   std::size_t done = 0;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {

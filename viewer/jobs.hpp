@@ -72,7 +72,8 @@ class Jobs {
   bool start(const JobSpec& spec);
   LiveLink& live() { return live_; }
   bool is_live() const;
-  // Stops the running launch and all later ones of the job; not those of a live job.
+  // Stops the running launch and all later ones of the job; a job that has not begun never does.
+  // A live job is not cancelled.
   void cancel();
   // Of jobs other than live ones.
   JobProgress progress() const;

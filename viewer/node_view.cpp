@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "viewer/theme.hpp"
 #include "viewer/tree_view.hpp"
@@ -51,26 +52,29 @@ std::vector<gl::Vertex> plane_vertices(const NodeExplanation& node) {
 
 void NodeView::choose(std::shared_ptr<const BuiltScene> scene, const RootPath& path,
                       const bench::BuildSettings& settings) {
-  if (!scene || path.empty()) return;
-  if (next_.valid()) next_.wait();
-  next_scene_ = scene;
-  next_ = std::async(std::launch::async,
-                     [scene, path, settings] { return explain(*scene, path, settings); });
+  if (scene && !path.empty()) request_ = {std::move(scene), path, settings};
 }
 
 void NodeView::take(const std::shared_ptr<const BuiltScene>& scene,
                     const bench::BuildSettings& settings) {
   if (!scene) return;
   if (visible && histograms.by_refs.empty()) histograms = leaf_histograms(scene->tree);
-  if (visible && !shown && !next_.valid()) choose(scene, root_of(scene->tree), settings);
-  if (!next_.valid() || next_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    return;
-  NodeExplanation ready = next_.get();
-  if (next_scene_ == scene) {
-    shown = std::move(ready);
-    ++version_;
+  if (visible && !shown && !next_.valid() && !request_)
+    choose(scene, root_of(scene->tree), settings);
+  if (next_.valid()) {
+    if (next_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    NodeExplanation ready = next_.get();
+    if (next_scene_ == scene) {
+      shown = std::move(ready);
+      ++version_;
+    }
+    next_scene_.reset();
   }
-  next_scene_.reset();
+  if (!request_) return;
+  next_scene_ = request_->scene;
+  next_ = std::async(std::launch::async, [request = *std::exchange(request_, std::nullopt)] {
+    return explain(*request.scene, request.path, request.settings);
+  });
 }
 
 void NodeView::update(const BuiltScene& scene, Drawn& drawn) {

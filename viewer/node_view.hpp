@@ -18,7 +18,8 @@ struct NodeView {
   std::optional<NodeExplanation> shown;
   LeafHistograms histograms;  // of the tree
 
-  // Asks for the explanation of a node, which take() fetches when it is ready.
+  // Asks for the explanation of a node, which take() fetches when it is ready. Replaces an earlier
+  // request that has not begun.
   void choose(std::shared_ptr<const BuiltScene> scene, const RootPath& path,
               const bench::BuildSettings& settings);
   // Once per frame. While a node is to be visible and none is chosen, it is the root.
@@ -38,6 +39,12 @@ struct NodeView {
   void update(const BuiltScene& scene, Drawn& drawn);
 
  private:
+  struct Request {
+    std::shared_ptr<const BuiltScene> scene;
+    RootPath path;
+    bench::BuildSettings settings;
+  };
+  std::optional<Request> request_;  // begins when next_ has ended
   std::future<NodeExplanation> next_;
   std::shared_ptr<const BuiltScene> next_scene_;
   std::uint64_t version_ = 0, drawn_version_ = 0;

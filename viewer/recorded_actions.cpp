@@ -53,6 +53,8 @@ void record_path(State& state) {
     return state.add_message(Message::Kind::note, "Recording the camera; press R to end.");
   }
   view.recording = false;
+  if (view.path.keys().size() < 2)
+    return state.add_message(Message::Kind::warning, "The recording is empty: nothing was saved.");
   const std::string name = free_name(state.scene->name, ".path");
   try {
     bench::OutputFile(name).write(view.path.text(state.scene->mesh.origin));

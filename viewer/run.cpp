@@ -157,6 +157,7 @@ int parse_and_run(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   bench::hold_standard_streams();
+  bench::ignore_write_signals();  // xclip may end early
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

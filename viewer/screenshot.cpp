@@ -22,7 +22,7 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
   if (running_) return false;
   if (thread_.joinable()) thread_.join();
   running_ = true;
-  done_ = cancelled_ = false;
+  cancelled_ = false;
   share_ = 0;
   path_ = path;
   thread_ = std::thread([this, scene = std::move(scene), job, path] {
@@ -33,7 +33,6 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
       finished_ = {Finished::How::failed, error.what()};
     }
     done_ = true;  // publishes finished_ (sequentially consistent)
-    running_ = false;
   });
   return true;
 }
@@ -76,6 +75,7 @@ void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job,
 
 std::optional<Screenshots::Finished> Screenshots::take() {
   if (!done_.exchange(false)) return std::nullopt;
+  running_ = false;
   return finished_;
 }
 
@@ -87,7 +87,7 @@ std::string free_name(const std::string& scene, const std::string& extension) {
   for (unsigned i = 1;; ++i) {
     std::string name = fmt::format("{}-{:03}{}", stem, i, extension);
     std::error_code ignored;
-    if (i >= 999 || !std::filesystem::exists(name, ignored)) return name;
+    if (!std::filesystem::exists(name, ignored)) return name;
   }
 }
 

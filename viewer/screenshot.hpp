@@ -17,7 +17,7 @@ namespace heapwood::viewer {
 class Screenshots {
  public:
   ~Screenshots();
-  // Returns false while another screenshot is being rendered.
+  // Returns false until the outcome of the previous screenshot has been taken.
   bool start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job,
              const std::string& path);
   bool running() const { return running_; }
@@ -45,7 +45,8 @@ class Screenshots {
  private:
   void make(const BuiltScene& scene, const render::RenderJob& job, const std::string& path);
 
-  std::atomic<bool> running_{false}, done_{false}, cancelled_{false};
+  bool running_ = false;  // until the outcome is taken
+  std::atomic<bool> done_{false}, cancelled_{false};
   std::atomic<double> share_{0};
   Finished finished_;
   std::string path_;

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/record_trace.hpp"
+#include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "bench/stress.hpp"
 #include "simt/memory.hpp"
@@ -38,17 +38,14 @@ std::string warning_of(const alloc::ProgramTrace& trace) {
   return text;
 }
 
-// The pool that `heapwood replay` would give, or that of the settings.
-std::uint64_t pool_for(const bench::PoolSize& pool, const alloc::ProgramTrace& trace, bool frees) {
-  const workloads::TraceSummary summary = workloads::summarize(trace);
-  std::uint64_t bytes = pool.bytes;
-  if (pool.kind == bench::PoolSize::Kind::root_multiple) {
-    bytes = static_cast<std::uint64_t>(pool.multiple * static_cast<double>(summary.peak_padded));
-  } else if (pool.kind == bench::PoolSize::Kind::automatic) {
-    bytes = 4 * summary.peak_padded + (std::uint64_t{16} << 20);
-    if (!frees) bytes = std::max(bytes, summary.padded_bytes / 4 * 5);
-  }
-  return std::max<std::uint64_t>(alloc::round_up(bytes, 256), 1 << 16);
+// A size that `heapwood replay` takes: multiples are of the bytes in use at the peak.
+bench::ReplayPool replay_pool(const bench::PoolSize& pool) {
+  using From = bench::PoolSize::Kind;
+  using To = bench::ReplayPool::Kind;
+  return {pool.kind == From::automatic ? To::automatic
+          : pool.kind == From::bytes   ? To::bytes
+                                       : To::peak_multiple,
+          pool.bytes, pool.multiple, pool.text};
 }
 
 alloc::ProgramTrace read_trace(const std::string& path) {
@@ -102,17 +99,22 @@ bool is_program_trace(const std::string& path) {
   return file && magic == alloc::trace_file::magic;
 }
 
-TraceRecorder::TraceRecorder(const std::string& path, const bench::PoolSize& pool, bool frees,
-                             const simt::DeviceInfo& device, double seconds)
-    : TraceRecorder(std::filesystem::path(path).stem().string(), read_trace(path), pool, frees,
+TraceRecorder::TraceRecorder(const std::string& path, const bench::PoolSize& pool,
+                             const Allocators& allocators, const simt::DeviceInfo& device,
+                             double seconds)
+    : TraceRecorder(std::filesystem::path(path).stem().string(), read_trace(path), pool, allocators,
                     device, seconds) {}
 
 TraceRecorder::TraceRecorder(std::string name, alloc::ProgramTrace trace,
-                             const bench::PoolSize& pool, bool frees,
+                             const bench::PoolSize& pool, const Allocators& allocators,
                              const simt::DeviceInfo& device, double seconds)
     : name_(std::move(name)), device_(device), seconds_(seconds), trace_(std::move(trace)) {
   warning_ = warning_of(trace_);
-  pool_bytes_ = pool_for(pool, trace_, frees);
+  bench::ReplayBench bench;
+  bench.summary = workloads::summarize(trace_);
+  bench.allocators = allocators;
+  bench.device = device;
+  pool_bytes_ = bench::pool_bytes(bench, replay_pool(pool));
 }
 
 std::shared_ptr<const Recording> TraceRecorder::record(

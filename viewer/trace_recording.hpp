@@ -32,13 +32,14 @@ alloc::ProgramTrace record_stress(const StressChoice& choice, const simt::Device
 
 class TraceRecorder {
  public:
-  // Reads the file; throws Error{Exit::scene} if it is not a valid trace. `frees`: all allocators
-  // that will serve it do; otherwise an automatic pool is large enough for all requests together.
-  TraceRecorder(const std::string& path, const bench::PoolSize& pool, bool frees,
+  using Allocators = std::vector<const registry::RegisteredAllocator*>;
+  // Reads the file; throws Error{Exit::scene} if it is not a valid trace. The pool is the one that
+  // `heapwood replay` gives to these allocators.
+  TraceRecorder(const std::string& path, const bench::PoolSize& pool, const Allocators& allocators,
                 const simt::DeviceInfo& device, double seconds);
   // The same of a trace in memory.
   TraceRecorder(std::string name, alloc::ProgramTrace trace, const bench::PoolSize& pool,
-                bool frees, const simt::DeviceInfo& device, double seconds);
+                const Allocators& allocators, const simt::DeviceInfo& device, double seconds);
   const std::string& name() const { return name_; }
   // What the trace leaves out of the program's run; "" for nothing.
   const std::string& warning() const { return warning_; }

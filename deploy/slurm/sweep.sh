@@ -60,9 +60,11 @@ mkdir -p "$folder/shards" "$folder/log"
 if [[ -f $folder/sweep ]]; then
   [[ $(< "$folder/sweep") == "$sweep" ]] ||
     refuse "$folder: has another sweep ($(< "$folder/sweep")); choose another folder"
-  job=$(cat "$folder/job" 2> /dev/null || true)
-  [[ -z $job || -z $(squeue --noheader --jobs="$job" 2> /dev/null) ]] ||
-    refuse "$folder: job $job has not ended; wait for it or cancel the sweep"
+  for file in "$folder/job" "$folder/merge"; do
+    job=$(cat "$file" 2> /dev/null || true)
+    [[ -z $job || -z $(squeue --noheader --jobs="$job" 2> /dev/null) ]] ||
+      refuse "$folder: job $job has not ended; wait for it or cancel the sweep"
+  done
 fi
 echo "$sweep" > "$folder/sweep"
 
@@ -93,5 +95,6 @@ fi
 merge=$(submit merge.txt "${after[@]}" "${wait[@]}" "$here/merge.sbatch" "$folder" "$count" \
   "$heapwood") || status=$?
 [[ $merge ]] || exit "$status"
+echo "$merge" > "$folder/merge"
 echo "job $merge: merges into $folder/results.json"
 exit "$status"

@@ -82,6 +82,8 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void send(int signal) const { kill(pid_, signal); }
+  // As Ctrl-C does for a program that leads its process group, such as one of setsid.
+  void send_to_group(int signal) const { kill(-pid_, signal); }
   bool ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&

@@ -266,6 +266,34 @@ TEST_F(AnimateCommand, EncodesAVideo) {
   EXPECT_FALSE(fs::exists(video));
 }
 
+// Ctrl-C in a terminal signals all processes of the group.
+TEST_F(AnimateCommand, AnInterruptedVideoHasTheFramesSoFar) {
+  const std::string tool = folder_ / "ffmpeg", video = folder_ / "film.mp4";
+  write_file(tool, "#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\n");
+  ::chmod(tool.c_str(), 0700);
+  write_file(folder_ / "path.txt", "0 -9 3 30 8 6 5 40\n2000 9 3 30 8 6 5 50\n");
+  for (const std::string& command :
+       {std::string("animate cloth:1k --allocators heapwood --trace none --frames 10000"),
+        "render statue:1k --path '" + (folder_ / "path.txt") + "'"}) {
+    fs::remove(video);
+    fs::remove(folder_ / "f_2.png");
+    Running running(
+        "/bin/sh",
+        {"-c", "PATH='" + folder_.path().string() + "':/usr/bin:/bin exec setsid '" + binary_ +
+                   "' " + command + " --device cpu --threads 2 --size 32x16 --spp 1 --video '" +
+                   video + "' -o '" + (folder_ / "f_#.png") + "'"});
+    for (int i = 0; i < 600 && !fs::exists(folder_ / "f_2.png"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    running.send_to_group(SIGINT);
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.exit, 1) << command << outcome.err;
+    EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << command << outcome.err;
+    ASSERT_TRUE(fs::exists(video)) << command << outcome.err;
+    EXPECT_GE(fs::file_size(video), 2u * 32 * 16 * 3) << command;
+    EXPECT_EQ(fs::file_size(video) % (32 * 16 * 3), 0u) << command;
+  }
+}
+
 TEST(Animate, MeasuredFramesAreSpreadOverTheScene) {
   EXPECT_EQ(bench::scene_frame(0, 3, 120), 0u);
   EXPECT_EQ(bench::scene_frame(1, 3, 120), 40u);

@@ -32,6 +32,7 @@ fast=("${cpu[@]}" --allocators 'atomic,heapwood' --runs 2)
 run_sweep() { timeout 120 "$sweep" "$1" "$2" --wait -- "${@:3}" > "$1.log" 2>&1; }
 # json FILE EXPRESSION: a value of the results file, which is `r`.
 json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
+queue_is_empty() { [[ -z $(squeue --noheader) ]]; }
 ok_scenes() { json "$1" 'len({x["source"] for x in r["results"] if x["status"] == "ok"})'; }
 
 # 1. Four shards.
@@ -48,6 +49,11 @@ pass "4 shards on $used nodes, merged"
 run_sweep four 4 "${four[@]}" || fail "a complete sweep, submitted again"
 ! grep -q ' of 4 shards' four.log || fail "complete shards are submitted again"
 pass "a complete sweep is merged only"
+"$sweep" four 4 --hold -- "${four[@]}" > held.log
+expect_refusal 2 "job $(< four/merge) has not ended" "$sweep" four 4 -- "${four[@]}"
+scontrol release "$(< four/merge)"
+wait_until 60 'the held merge' queue_is_empty
+pass "a sweep whose merge waits in the queue is refused"
 
 # 2. Every command; the program as several words, and folders whose names need quotes.
 "$heapwood" build statue:2k "${cpu[@]}" --record-trace statue.trace > /dev/null
@@ -84,7 +90,6 @@ samples killed/shards/2.json > samples.2
 expect_refusal 2 'has not ended' "$sweep" killed 2 -- "${long[@]}"
 scontrol requeue "${array}_1"
 kill -KILL "$(< process.2)"
-queue_is_empty() { [[ -z $(squeue --noheader) ]]; }
 wait_until 120 'the sweep with killed tasks' queue_is_empty
 grep -q 'restart 1' killed/log/1.txt || fail 'task 1 was not queued again'
 [[ -f killed/shards/1.done && ! -f killed/shards/2.done ]] || fail 'complete shards'

@@ -149,7 +149,7 @@ class Warnings(Tree):
         self.assertEqual(kept["sources"], self.real)
         self.assertEqual(kept["runs"][0]["argv"], ["heapwood", "--scenes", "meshes"])
         self.assertEqual(kept["cases"], made["cases"])
-        for bad in (self.made("abc", dirty=True), self.made(None)):
+        for bad in (self.made("abc", dirty=True), self.made(None), self.made("unknown")):
             with self.assertRaises(ResultsError):
                 keep(self.root, bad, self.real)
         mixed = self.made("abcdef0123")
@@ -168,6 +168,10 @@ class Warnings(Tree):
             made["device"]["kind"] = kind
             made["runs"][0]["started"] = started
             keep(self.root, made, self.real)
+        # Ended before its first case: older than all others.
+        (self.root / "none-reproduce.json.gz").write_bytes(
+            gzip.compress(json.dumps({**self.made("4444444"), "runs": []}).encode())
+        )
         kept = newest_kept(self.root)
         self.assertEqual(kept["runs"][0]["git"]["sha"], "2222222")
         own = Results(

@@ -29,6 +29,30 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(ResultsError, "none.json"):
             read("/none.json")
 
+    def test_damaged_files_are_rejected(self):
+        for damage, said in (
+            (lambda made: made.pop("cases"), "no list 'cases'"),
+            (lambda made: made.update(runs={}), "no list 'runs'"),
+            (lambda made: made["items"][0].pop("id"), "'items', entry 1: expected id, cases"),
+            (lambda made: made.update(cases=[7]), "'cases', entry 1: expected key"),
+            (lambda made: made["device"].pop("name"), "no 'device' with 'kind' and 'name'"),
+            (lambda made: made.pop("scale"), "no 'scale'"),
+        ):
+            made = content({"a": []})
+            damage(made)
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump(made, file)
+                file.flush()
+                done = subprocess.run(
+                    [sys.executable, "-m", "report", "--times", file.name],
+                    cwd=ROOT,
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(done.returncode, 1, said)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(f"report: error: {file.name}: {said}", done.stderr)
+
     def test_parts_are_merged(self):
         first = content({"a": [("one", {}, [row("atomic", [1])])], "b": []})
         second = content({"a": [], "b": [("two", {}, [row("atomic", [2])])]})

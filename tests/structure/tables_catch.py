@@ -213,8 +213,19 @@ class Tables(unittest.TestCase):
         self.assertGreaterEqual(min(b - a for a, b in zip(placed, placed[1:])), gap - 1e-9)
 
     def test_results_of_uncommitted_code_are_rejected(self):
-        with self.assertRaises(docs_tables.Failure):
+        with self.assertRaisesRegex(docs_tables.Failure, "uncommitted changes"):
             self.add(report(dirty=True))
+
+    def test_files_that_cannot_be_added_say_what_they_lack(self):
+        unknown = {"sha": "unknown", "dirty": None}
+        without = {key: value for key, value in report().items() if key != "results"}
+        for wrong, message in (({}, "no 'schema'"), ([1], "no 'schema'"),
+                               ({**report(), "device": {}}, "no 'device.kind'"),
+                               (without, "no 'results'"),
+                               ({**report(), "git": {}}, "did not know its commit"),
+                               ({**report(), "git": unknown}, "did not know its commit")):
+            with self.subTest(message), self.assertRaisesRegex(docs_tables.Failure, message):
+                self.add(wrong)
 
     def test_a_file_named_after_another_commit_is_rejected(self):
         (self.results / "h200-0123456-times.json.gz").rename(

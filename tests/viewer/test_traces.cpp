@@ -4,6 +4,7 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/replay_bench.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/trace_export.hpp"
 #include "viewer/trace_recording.hpp"
@@ -34,7 +35,8 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   EXPECT_TRUE(is_program_trace(file));
   EXPECT_FALSE(is_program_trace(folder / "missing.trace"));
   const workloads::TraceSummary summary = workloads::summarize(trace);
-  const TraceRecorder recorder(file, {}, false, simt::find_device("cpu", 2), 60);
+  const TraceRecorder recorder(file, {}, {registry::find("atomic")}, simt::find_device("cpu", 2),
+                               60);
   EXPECT_EQ(recorder.name(), "pipes");
   EXPECT_EQ(recorder.warning(), "");
   std::vector<std::shared_ptr<const Recording>> recordings;
@@ -53,10 +55,23 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   bench::PoolSize small;
   small.kind = bench::PoolSize::Kind::bytes;
   small.bytes = summary.peak_bytes / 2;
-  const TraceRecorder tight(file, small, true, simt::find_device("cpu", 2), 60);
+  const TraceRecorder tight(file, small, {registry::find("cmalloc")}, simt::find_device("cpu", 2),
+                            60);
   EXPECT_GT(tight.record(*registry::find("cmalloc"))->requests.failures, 0u);
+  // The pool is that of `heapwood replay`.
+  bench::ReplayBench replay;
+  replay.summary = summary;
+  replay.device = simt::find_device("cpu", 2);
+  replay.allocators = {registry::find("cmalloc")};
+  for (const char* size : {"auto", "3x", "live:3", "1M"}) {
+    const std::string given = size;
+    const TraceRecorder sized(file, bench::parse_pool(given), replay.allocators, replay.device, 60);
+    EXPECT_EQ(sized.record(*replay.allocators.front())->pool_bytes,
+              pool_bytes(replay, bench::parse_replay_pools(given == "live:3" ? "3x" : given)[0]))
+        << given;
+  }
   tests::write_file(file, "HWTRACE\nbroken");
-  EXPECT_THROW(TraceRecorder(file, {}, true, simt::find_device("cpu", 2), 60), Error);
+  EXPECT_THROW(TraceRecorder(file, {}, {}, simt::find_device("cpu", 2), 60), Error);
 
   // Every slice of a track ends before the next one begins; counters have the curves' values.
   const json exported = json::parse(chrome_trace({recordings[0], recordings[1]}));
@@ -90,7 +105,7 @@ TEST(TraceRecording, StressTestsAreServed) {
     EXPECT_GT(trace.requests, 10000u) << choice.name;
     EXPECT_EQ(trace.dropped + trace.refused, 0u) << choice.name;
     if (&choice != &stress_choices().front()) continue;
-    const TraceRecorder recorder(choice.name, trace, {}, true, cpu, 60);
+    const TraceRecorder recorder(choice.name, trace, {}, {}, cpu, 60);
     for (const char* id : {"heapwood", "cmalloc"}) {
       const std::shared_ptr<const Recording> recording = recorder.record(*registry::find(id));
       EXPECT_EQ(recording->scene, choice.name);

@@ -2,6 +2,7 @@
 // Materials, the camera's path, and what is kept between runs: recent scenes, sizes of the parts.
 #include <algorithm>
 
+#include "render/camera_path.hpp"
 #include "simt/error.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/camera_path.hpp"
@@ -31,6 +32,19 @@ TEST(CameraPath, KeepsTheMovementInFewKeys) {
   for (const char* wrong :
        {"", "# none\n", "0 1 2 3\n", "0 0 0 1 0 0 0 40\n0 0 0 2 0 0 0 40\n", "x 0 0 1 0 0 0 40\n"})
     EXPECT_THROW(CameraPath::parse(wrong, "p", 1, {}), Error) << wrong;
+}
+
+// Comments after a key, times that begin anywhere; and what render refuses.
+TEST(CameraPath, ReadsTheFilesOfRender) {
+  const std::string text = "-1 0 0 1 0 0 0 40  # the first key\n1 0 0 3 0 0 0 60\n";
+  const CameraPath path = CameraPath::parse(text, "p", 1, {});
+  EXPECT_EQ(path.seconds(), 2);
+  EXPECT_EQ(path.at(1).eye, (Vec3{0, 0, 2}));
+  const render::CameraPath file = render::CameraPath::parse(text, "p");
+  EXPECT_EQ(path.at(2).eye, file.at(2, 1).eye);
+  EXPECT_THROW(CameraPath::parse("0 0 0 1 0 0 0 40\n", "p", 1, {}), Error);
+  EXPECT_THROW(CameraPath::parse("0 1e9 0 0 1000000001 0 0 40\n1 0 0 1 0 0 0 40\n", "p", 1, {}),
+               Error);
 }
 
 TEST(Settings, RecentScenesAreUniqueAndFew) {
