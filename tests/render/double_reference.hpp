@@ -53,7 +53,8 @@ inline std::optional<Meeting> meet(const kdtree::Ray& ray, const Corners& c) {
   const double longest = std::max({length(ab), length(ac), length(subtract(ab, ac))});
   // The rounding error of the area is relative to the two edges, which may be far shorter than the
   // longest one.
-  if (!(area > 1e-14 * length(ab) * length(ac)) || !(std::fabs(determinant) > 1e-14 * area * length(d)))
+  if (!(area > 1e-14 * length(ab) * length(ac)) ||
+      !(std::fabs(determinant) > 1e-14 * area * length(d)))
     return std::nullopt;
   const Double3 moment = cross(d, s);
   const double reach = std::max({length(s), length(subtract(s, ab)), length(subtract(s, ac))});
