@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -114,12 +116,17 @@ struct CudaWait {
         was_interrupted = seconds <= limits.seconds;
         control.raise_abort();
       }
-      if (seconds > limits.seconds + 20) {
-        throw Error(Exit::failed, std::string(limits.what) +
-                                      ": the kernel ignores the abort flag; restart the program");
-      }
+      if (seconds > limits.seconds + 20) end_program(limits.what);
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
+  }
+
+ private:
+  // Not by an exception: the release of device memory on its way would wait for the kernel.
+  [[noreturn]] static void end_program(const char* what) {
+    std::fflush(nullptr);
+    std::fprintf(stderr, "heapwood: error: %s: the kernel ignores the abort flag\n", what);
+    std::_Exit(static_cast<int>(Exit::failed));
   }
 };
 
