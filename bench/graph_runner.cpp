@@ -7,6 +7,7 @@
 #include "bench/graph_bench.hpp"
 #include "bench/graph_phases.hpp"
 #include "bench/interleaved_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "simt/memory.hpp"
@@ -124,7 +125,7 @@ class GraphRunner {
   }
 
   std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return error.what();
+    if (!dynamic_cast<const simt::Stopped*>(&error)) return error_text(error);
     return fmt::format("a kernel did not finish within {} s (--seconds)",
                        figure_text(bench_.settings.seconds));
   }

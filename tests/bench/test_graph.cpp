@@ -169,6 +169,25 @@ TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   EXPECT_TRUE(rows[2].phases.empty());
 }
 
+TEST(GraphRuns, LackOfHostMemoryIsNamed) {
+  bench::GraphBench bench;
+  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+  bench.graph = source.name;
+  bench.host = &source.graph;
+  bench.layouts = bench::parse_layouts("blocks");
+  registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
+  compiled.adjacency_heap =
+      [](const workloads::graph::HeapJob&) -> std::unique_ptr<workloads::graph::AdjacencyHeap> {
+    throw std::bad_alloc();
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  bench.allocators = {&entry};
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.pool = bench::parse_pool("auto");
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench, {});
+  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
+}
+
 // The same graph, requested in another order; files without the setting are those of `each`.
 TEST_F(GraphCommand, CountedInitialization) {
   json hashes;

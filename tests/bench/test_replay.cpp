@@ -116,6 +116,61 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 6u);
 }
 
+class ReplayRuns : public testing::Test {
+ protected:
+  ReplayRuns() : trace_(random_trace({})) {
+    bench_.name = "program.trace";
+    bench_.trace = &trace_;
+    bench_.summary = workloads::summarize(trace_);
+    bench_.allocators = bench::find_allocators("heapwood");
+    bench_.settings.runs = 1;
+    bench_.settings.samples = 2;
+    bench_.device = simt::find_device("cpu", 2);
+  }
+  void TearDown() override { simt::clear_interrupt(); }
+
+  alloc::ProgramTrace trace_;
+  bench::ReplayBench bench_;
+};
+
+TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
+  bench_.settings.pools = bench::parse_replay_pools("3x,4x");
+  bench::ReplayRow kept;
+  kept.allocator = "heapwood";
+  kept.pool = "4x";
+  kept.status = bench::Status::ok;
+  kept.runs_ms = {1234.5};
+  bench_.kept = {kept};
+  bench::ReplayEvents events;
+  events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, events);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].status, bench::Status::skipped);
+  EXPECT_EQ(rows[1].status, bench::Status::ok);
+  EXPECT_EQ(rows[1].runs_ms, std::vector<double>{1234.5});
+}
+
+TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
+  bench_.settings.pools = bench::parse_replay_pools("4x,900T,5x");
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].status, bench::Status::ok) << rows[0].reason;
+  EXPECT_EQ(rows[1].status, bench::Status::failed);
+  EXPECT_FALSE(rows[1].reason.empty());
+  EXPECT_EQ(rows[2].status, bench::Status::ok) << rows[2].reason;
+}
+
+TEST_F(ReplayRuns, LackOfHostMemoryIsNamed) {
+  registry::CompiledAllocator compiled = *bench_.allocators.front()->cpu;
+  compiled.replay = [](const workloads::ReplayJob&) -> workloads::ReplayResult {
+    throw std::bad_alloc();
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  bench_.allocators = {&entry};
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});
+  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
+}
+
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {
   write_file(trace_, alloc::program_trace_file(random_trace({.max_bytes = 3000})));
   const Outcome outcome = run(replay({"--pool", "32K"}, "1", "cmalloc"));
