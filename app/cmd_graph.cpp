@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -124,7 +123,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     bench::finish_empty_shard(file.get(), bench::graph_report(argv, bench.device, {}), shard);
     return Exit::done;
   }
-  bench::EarlierGraphs earlier;
+  bench::Earlier<bench::GraphRow> earlier;
   if (command.resume) {
     earlier = bench::read_graphs(command.json, bench.device, bench::graph_row_head(bench));
     bench.kept = earlier.kept;
@@ -139,17 +138,12 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     };
     rows = bench::run_graph(bench, events);
   }
-  // Of the same graph and settings, but not asked for now.
-  for (const bench::GraphRow& kept : earlier.kept) {
-    const bool is_shown = std::any_of(rows.begin(), rows.end(), [&](const bench::GraphRow& row) {
-      return row.layout == kept.layout && row.allocator == kept.allocator;
-    });
-    if (!is_shown) earlier.others.push_back(to_json(kept));
-  }
-  bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
+  bench::Json report = bench::graph_report(argv, bench.device, rows);
   bench::add_shard(report, shard);
+  const std::size_t better = bench::add_earlier(report, earlier.results);
   const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, source.notes, report);
+  note_better(command.json, better);
   if (write_error) throw *write_error;
   check_rows("graph", rows, command.strict);
   return Exit::done;

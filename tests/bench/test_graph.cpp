@@ -105,6 +105,25 @@ TEST_F(GraphCommand, ResumesWithTheSameSettings) {
   EXPECT_NE(third[0], first[0]);
 }
 
+TEST_F(GraphCommand, ResumeKeepsResultsThatAreNotAskedFor) {
+  const Folder folder;
+  const std::string file = folder / "graph.json";
+  const auto measure = [&](const std::string& allocators) {
+    const Outcome outcome =
+        run(graph({"--allocators", allocators, "--phase", "init", "--json", file, "--resume"}));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json::parse(read_file(file));
+  };
+  json report = measure("cfmmalloc,heapwood");
+  report["results"][0]["status"] = "failed";
+  report["results"][0]["reason"] = "as a test";
+  write_file(file, report.dump());
+  const json again = measure("heapwood");
+  ASSERT_EQ(again["results"].size(), 2u);
+  EXPECT_EQ(again["results"][0], report["results"][1]);
+  EXPECT_EQ(again["results"][1], report["results"][0]);
+}
+
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
   const Outcome outcome = run(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
                                      "0.000001", "--format", "json"}));

@@ -177,6 +177,23 @@ TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
   EXPECT_EQ(nlohmann::json::parse(tests::read_file(file)).at("results").size(), 6u);
 }
 
+// The report on standard output and that in the file are one.
+TEST_F(PoolsCommand, ResumedReportsHaveEarlierResultsOfOtherScenes) {
+  const std::string file = folder_ / "report.json", bad = folder_ / "bad.obj";
+  tests::write_file(bad, "v 0 0 0\nv 1 0 0\nf 1 2 3\n");
+  std::vector<std::string> command{
+      "bench", "atrium:1k", "--allocators", "atomic",    "--builder", "single", "--runs",
+      "1",     "--device",  "cpu",          "--threads", "2",         "--json", file};
+  ASSERT_EQ(run(command).exit, 0);
+  command.insert(command.begin() + 1, bad);
+  command.insert(command.end(), {"--resume", "--format", "json"});
+  const tests::Outcome outcome = run(command);
+  EXPECT_EQ(outcome.exit, 3) << outcome.err;
+  const nlohmann::json printed = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(printed.at("results"), nlohmann::json::parse(tests::read_file(file)).at("results"));
+  EXPECT_EQ(printed.at("results").size(), 2u);
+}
+
 TEST_F(PoolsCommand, MultiplesOfTheBytesInUseAreForBuilds) {
   expect_error({"graph", "rgg:1k", "--pool", "live:4"}, 2, {"live:4", "builds of one scene"});
   expect_error({"bench", "atrium:1k", "--pool", "fast,live:x"}, 2, {"--pool", "live:x"});
