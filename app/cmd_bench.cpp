@@ -234,11 +234,12 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
       failed += built.status == bench::Status::failed;
       ++measured;
     }
-    file.write(bench::json_text(json));
+    const std::optional<Error> write_error = write_report(&file, json);
     for (const bench::Table& table : {allocator_share_table(all), level_table(all)}) {
       if (!table.columns.empty())
         fmt::print("{}\n", bench::to_text(table, bench::terminal_style()));
     }
+    if (write_error) throw *write_error;
   }
   fmt::print("device: {}; {}\n", bench::device_text(device), bench::version_line());
   if (failed)

@@ -186,7 +186,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
   bench::GraphSettings& settings = options->settings;
   command->add_option("--rounds", settings.rounds, "updates of each kind per run")
       ->capture_default_str()
-      ->check(bench::between(1, 1000000))
+      ->transform(bench::between(1, 1000000))
       ->type_name("N");
   command
       ->add_option("--updates", options->updates,
@@ -203,7 +203,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->type_name("each|counted");
   command->add_option("--iterations", settings.iterations, "of PageRank")
       ->capture_default_str()
-      ->check(bench::between(1, 100000))
+      ->transform(bench::between(1, 100000))
       ->type_name("N");
   command
       ->add_option(
@@ -213,21 +213,22 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("auto|SIZE|Nx");
   command->add_option("--seed", settings.seed, "seed of the updates")
+      ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--runs", settings.runs, "timed runs: initialization and all phases")
       ->capture_default_str()
-      ->check(bench::between(1, 100000))
+      ->transform(bench::between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time limit of a kernel")
       ->capture_default_str()
-      ->check(bench::between(0.001, 86400.0))
+      ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--budget", settings.budget_seconds,
                    "seconds per allocator for all runs: a slow one has\nfewer runs; 0: no limit")
       ->capture_default_str()
-      ->check(bench::between(0, 1e6))
+      ->transform(bench::between(0, 1e6))
       ->type_name("S");
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
   add_report_options(*command, "phase", options->format, options->json);

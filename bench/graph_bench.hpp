@@ -127,6 +127,8 @@ struct GraphEvents {
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
 };
 
+// The size of the pool that --pool asks for.
+std::uint64_t graph_pool_bytes(const GraphBench& bench);
 // A row with graph and settings only.
 GraphRow graph_row_head(const GraphBench& bench);
 // One row per candidate, in order. A failure of one candidate is reported in its row.

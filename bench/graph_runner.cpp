@@ -45,21 +45,6 @@ std::uint64_t max_degree(const HostGraph& graph) {
   return degree;
 }
 
-std::uint64_t pool_size(const GraphBench& bench) {
-  const GraphSettings& settings = bench.settings;
-  if (settings.pool.kind == PoolSize::Kind::bytes) return settings.pool.bytes;
-  const std::uint64_t bytes = requested_bytes(*bench.host);
-  std::uint64_t pool = 0;
-  if (settings.pool.kind == PoolSize::Kind::root_multiple) {
-    pool = static_cast<std::uint64_t>(settings.pool.multiple * static_cast<double>(bytes));
-  } else {
-    // Blocks grow by powers of two, and the old block is freed after the new one is in use.
-    const std::uint64_t batch = *std::max_element(settings.batches.begin(), settings.batches.end());
-    pool = 4 * bytes + 64 * batch + (std::uint64_t{64} << 20);
-  }
-  return std::max<std::uint64_t>((pool + 255) / 256 * 256, 4096);
-}
-
 class GraphRunner {
  public:
   GraphRunner(const GraphBench& bench, std::vector<Candidate> candidates,
@@ -131,7 +116,7 @@ class GraphRunner {
   }
 
   void prepare() {
-    const std::uint64_t pool_bytes = pool_size(bench_);
+    const std::uint64_t pool_bytes = graph_pool_bytes(bench_);
     const GraphSettings& settings = bench_.settings;
     max_vertices_ = bench_.host->vertices();
     if (settings.has(GraphPhase::insert_vertices) || settings.has(GraphPhase::delete_vertices)) {
@@ -261,6 +246,21 @@ class GraphRunner {
 };
 
 }  // namespace
+
+std::uint64_t graph_pool_bytes(const GraphBench& bench) {
+  const GraphSettings& settings = bench.settings;
+  if (settings.pool.kind == PoolSize::Kind::bytes) return settings.pool.bytes;
+  const std::uint64_t bytes = requested_bytes(*bench.host);
+  std::uint64_t pool = 0;
+  if (settings.pool.kind == PoolSize::Kind::root_multiple) {
+    pool = static_cast<std::uint64_t>(settings.pool.multiple * static_cast<double>(bytes));
+  } else {
+    // Blocks grow by powers of two, and the old block is freed after the new one is in use.
+    const std::uint64_t batch = *std::max_element(settings.batches.begin(), settings.batches.end());
+    pool = 4 * bytes + 64 * batch + (std::uint64_t{64} << 20);
+  }
+  return std::max<std::uint64_t>((pool + 255) / 256 * 256, 4096);
+}
 
 GraphRow graph_row_head(const GraphBench& bench) {
   GraphRow head;

@@ -47,7 +47,7 @@ TEST_F(GraphCommand, WrongUsage) {
   expect_error(graph({"--init", "some"}), 2, {"--init"});
   expect_error(graph({"--allocators", "nonsense"}), 2, {"'nonsense'"});
   expect_error(graph({"--resume"}), 2, {"--resume", "--json"});
-  for (const char* wrong : {"0", "1.5", "many", "1G", "300M"})
+  for (const char* wrong : {"0", "1.5", "many", "1G", "300M", "1Kk", "K", ""})
     expect_error({"graph", "uniform:300:6", "--batch", wrong}, 2, {"--batch", wrong});
 }
 
@@ -122,6 +122,17 @@ TEST_F(GraphCommand, ResumeKeepsResultsThatAreNotAskedFor) {
   ASSERT_EQ(again["results"].size(), 2u);
   EXPECT_EQ(again["results"][0], report["results"][1]);
   EXPECT_EQ(again["results"][1], report["results"][0]);
+}
+
+TEST_F(GraphCommand, NumbersAreDecimal) {
+  const Outcome outcome = run({"graph",  "uniform:300:6", "--device", "cpu",      "--threads",
+                               "2",      "--allocators",  "heapwood", "--phase",  "init",
+                               "--runs", "010",           "--rounds", "010",      "--iterations",
+                               "010",    "--seed",        "010",      "--format", "json"});
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json settings = json::parse(outcome.out)["results"][0]["settings"];
+  for (const char* key : {"runs", "rounds", "iterations", "seed"})
+    EXPECT_EQ(settings[key], 10) << key;
 }
 
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {

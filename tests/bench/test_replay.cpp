@@ -223,6 +223,15 @@ TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
   EXPECT_GE(graph.kernel_ends.front(), 290u);
   EXPECT_EQ(graph.dropped + graph.refused + graph.unmatched, 0u);
   EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  std::uint64_t pools[2];
+  for (const unsigned i : {0u, 1u}) {
+    ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "1",
+                   "--batch", "200", "--pool", i == 0 ? "16x" : "32x", "--record-trace", trace_})
+                  .exit,
+              0);
+    pools[i] = alloc::read_program_trace(read_file(trace_), trace_).pool_bytes;
+  }
+  EXPECT_NEAR(static_cast<double>(pools[1]) / static_cast<double>(pools[0]), 2, 0.01);
   ASSERT_EQ(run({"stress", "lifetimes", "--device", "cpu", "--threads", "2", "--requests", "60",
                  "--iterations", "3", "--record-trace", trace_})
                 .exit,
