@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/output/graph_tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_updates.hpp"
 #include "tests/app/executable.hpp"
@@ -133,6 +134,17 @@ TEST_F(GraphCommand, NumbersAreDecimal) {
   const json settings = json::parse(outcome.out)["results"][0]["settings"];
   for (const char* key : {"runs", "rounds", "iterations", "seed"})
     EXPECT_EQ(settings[key], 10) << key;
+}
+
+TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
+  bench::GraphRow row;
+  row.label = "Heapwood";
+  row.status = bench::Status::failed;
+  row.reason = "as a test";
+  const bench::Table table = app::graph_time_table({row});
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0].cells.size(), table.columns.size());
+  EXPECT_NE(bench::to_text(table).find("failed"), std::string::npos) << bench::to_text(table);
 }
 
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
