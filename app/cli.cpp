@@ -62,6 +62,11 @@ int cannot_print() {
   return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
 }
 
+// The exit code of a program that has printed everything.
+int finish(int exit) {
+  return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : exit;
+}
+
 std::string command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -70,22 +75,21 @@ std::string command_names(const CLI::App& app) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error,
-                const std::vector<std::string>& argv) {
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
-    if (argv.size() < 2) {
-      return fail(Exit::usage, fmt::format("no command given: use one of {}; see 'heapwood --help'",
-                                           command_names(app)));
+    std::string problem = error.what();  // about the value of an option
+    if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+      const std::vector<std::string> unknown = app.remaining();
+      if (unknown.empty())
+        problem = "no command given: use one of " + command_names(app);
+      else if (unknown.front().starts_with('-'))
+        problem = fmt::format("unknown option '{}': give a command first", unknown.front());
+      else
+        problem =
+            fmt::format("unknown command '{}': use one of {}", unknown.front(), command_names(app));
     }
-    if (argv[1].rfind('-', 0) != 0) {
-      return fail(Exit::usage,
-                  fmt::format("unknown command '{}': use one of {}; see 'heapwood --help'", argv[1],
-                              command_names(app)));
-    }
-    return fail(
-        Exit::usage,
-        fmt::format("unknown option '{}': give a command first; see 'heapwood --help'", argv[1]));
+    return fail(Exit::usage, problem + "; see 'heapwood --help'");
   }
   const std::string name = chosen.front()->get_name();
   return fail(Exit::usage,
@@ -132,21 +136,21 @@ int parse_and_run(int argc, char** argv, bool acts) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return usage_error(app, error, invocation.argv);
+    if (error.get_exit_code() == 0) return finish(app.exit(error));  // --help, --version
+    return usage_error(app, error);
   }
-  for (const CLI::App* command : app.get_subcommands()) {
-    if (const std::string name = empty_option(*command); !name.empty())
+  const CLI::App& command = *app.get_subcommands().front();
+  for (const CLI::App* options : std::initializer_list<const CLI::App*>{&app, &command}) {
+    if (const std::string name = empty_option(*options); !name.empty())
       return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'",
-                                           command->get_name(), name, command->get_name()));
+                                           command.get_name(), name, command.get_name()));
   }
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
   if (!acts) return static_cast<int>(Exit::done);
   bench::install_signal_handlers(on_signal);
   const ThrottlingWarning warning;
-  const Exit exit = bench::with_host_memory(invocation.host, invocation.action);
-  return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
+  return finish(static_cast<int>(bench::with_host_memory(invocation.host, invocation.action)));
 }
 
 int run_and_report(int argc, char** argv, bool acts) {

@@ -192,7 +192,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
     bench::finish_empty_shard(file.get(), bench::animate_report(argv, job.device, {}), shard);
     return Exit::done;
   }
-  bench::EarlierAnimations earlier;
+  bench::Earlier<bench::AnimateRow> earlier;
   if (command.resume) {
     earlier = bench::read_animations(command.json, job.device, bench::animate_row_head(job));
     job.kept = earlier.kept;
@@ -223,17 +223,13 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
     result = bench::run_animation(job, events);
   }
   pictures.finish();
-  // Of the same scene and settings, but not asked for now.
-  for (const bench::AnimateRow& kept : earlier.kept) {
-    const auto is_same = [&](const auto& row) { return row.allocator == kept.allocator; };
-    if (std::none_of(result.rows.begin(), result.rows.end(), is_same))
-      earlier.others.push_back(to_json(kept));
-  }
-  bench::Json report = bench::animate_report(argv, job.device, result.rows, earlier.others);
+  bench::Json report = bench::animate_report(argv, job.device, result.rows);
   bench::add_shard(report, shard);
+  const std::size_t better = bench::add_earlier(report, earlier.results);
   std::optional<Error> write_error = write_report(file.get(), report);
   if (!write_error) write_error = pictures.error();
   print_report(command, job, result.rows, report);
+  note_better(command.json, better);
   if (job.picture_spp > 0 && pictures.count() < job.settings.frames && !write_error)
     bench::note(
         fmt::format("animate: {} of {} pictures written: the others' frames were not "

@@ -16,8 +16,6 @@
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
-#include "bench/program/messages.hpp"
-#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -148,55 +146,37 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     bench::finish_empty_shard(file.get(), bench::bench_report(argv, job.device, {}), shard);
     return Exit::done;
   }
-  bench::EarlierResults earlier;
+  bench::Earlier<bench::Result> earlier;
   if (options.resume) earlier = bench::read_earlier_results(options.json, job);
-  job.kept = std::move(earlier.reused);
+  job.kept = earlier.kept;
 
-  bench::BenchEvents events;
+  std::size_t better = 0;  // earlier results that stay in the file
+  std::size_t remaining = options.scenes.size();
+  const auto report_of = [&](const bench::BenchResult& so_far) {
+    bench::Json report = bench::bench_report(argv, job.device, so_far.results);
+    bench::add_shard(report, shard);
+    // For merge, if the process is killed before the next scene is measured.
+    if (remaining > 0) report["remaining_scenes"] = remaining;
+    better = bench::add_earlier(report, earlier.results);
+    return report;
+  };
   bench::BenchResult result;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
-  std::size_t better = 0;            // earlier results that stay in the file
-  std::size_t remaining = options.scenes.size();
   {
     bench::Progress progress;
+    bench::BenchEvents events;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
     events.scene_done = [&](const bench::BenchResult& so_far) {
       --remaining;
-      if (!file) return;
-      const bench::LackOfMemoryEnds end;
-      // Reused results of scenes that follow stay in the file.
-      std::vector<bench::Json> others = earlier.others;
-      for (const bench::Result& kept : job.kept) {
-        const auto is_kept = [&](const bench::Result& r) {
-          return r.source == kept.source && r.builder == kept.builder &&
-                 r.allocator == kept.allocator && r.settings.pool.text == kept.settings.pool.text;
-        };
-        if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept))
-          others.push_back(to_json(kept));
-      }
-      try {
-        bench::Json report = bench_report(argv, job.device, so_far.results, others);
-        bench::add_shard(report, shard);
-        // For merge, if the process is killed before the next scene is measured.
-        if (remaining > 0) report["remaining_scenes"] = remaining;
-        better = bench::keep_better(report, earlier.remeasured);
-        file->write(bench::json_text(report));
-        write_error.reset();
-      } catch (const Error& error) {
-        write_error = error;
-      }
+      if (file) write_error = write_report(file.get(), report_of(so_far));
     };
     result = bench::run_bench(job, events);
   }
-  bench::Json report = bench::bench_report(argv, job.device, result.results, earlier.others);
-  bench::add_shard(report, shard);
-  print_report(options, job, result, report);
+  print_report(options, job, result, report_of(result));
   warn_of_large_leaves(result.results);
-  if (better)
-    bench::note(fmt::format("{}: {} earlier result{} kept: more runs than measured now",
-                            options.json, better, better == 1 ? "" : "s"));
+  note_better(options.json, better);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;
@@ -254,11 +234,12 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
       failed += built.status == bench::Status::failed;
       ++measured;
     }
-    file.write(bench::json_text(json));
+    const std::optional<Error> write_error = write_report(&file, json);
     for (const bench::Table& table : {allocator_share_table(all), level_table(all)}) {
       if (!table.columns.empty())
         fmt::print("{}\n", bench::to_text(table, bench::terminal_style()));
     }
+    if (write_error) throw *write_error;
   }
   fmt::print("device: {}; {}\n", bench::device_text(device), bench::version_line());
   if (failed)

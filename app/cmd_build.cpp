@@ -11,6 +11,7 @@
 #include "app/output/build_report.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "app/output/profile_table.hpp"
+#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
@@ -67,8 +68,9 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   bench::Json json = bench::report_head(bench::profile_schema, argv, device);
   json["settings"] = bench::to_json(command.settings);
   json["results"].push_back(bench::to_json(built));
-  file.write(bench::json_text(json));
+  const std::optional<Error> write_error = write_report(&file, json);
   fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
+  if (write_error) throw *write_error;
   if (built.status == bench::Status::incomplete) bench::warning(built.reason + "; use --pool auto");
   return Exit::done;
 }
@@ -138,11 +140,13 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
     throw Error(Exit::failed,
                 fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
-  if (file) file->write(bench::json_text(bench::bench_report(argv, job.device, bench.results)));
+  const std::optional<Error> write_error =
+      write_report(file.get(), bench::bench_report(argv, job.device, bench.results));
   fmt::print("{}", build_text(result, bench::device_text(job.device), bench::terminal_style()));
   if (command.validate && violations == 0)
     fmt::print("\nThe tree is valid: each leaf contains every triangle that touches it.\n");
 
+  if (write_error) throw *write_error;
   if (violations) {
     throw Error(Exit::failed,
                 fmt::format("{}: {}: the tree is invalid: {} ({} violations found)",

@@ -9,6 +9,7 @@
 
 #include "app/commands.hpp"
 #include "app/output/print_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/compare/compare.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
@@ -71,10 +72,10 @@ Exit compare(const CompareCommand& command) {
   const bench::ResultsFile older = bench::read_results(command.older),
                            newer = bench::read_results(command.newer);
   const bench::Comparison result = bench::compare_results(older, newer, rules, command.allow_mixed);
-  const auto report = [&] { return bench::json_text(compare_report(result, older, newer)); };
-  if (file) file->write(report());
+  const bench::Json report = compare_report(result, older, newer);
+  const std::optional<Error> write_error = write_report(file.get(), report);
   if (command.format == "json") {
-    fmt::print("{}", report());
+    fmt::print("{}", bench::json_text(report));
   } else if (command.format == "csv") {
     fmt::print("{}", bench::to_csv(compare_flat_table(result)));
   } else {
@@ -84,6 +85,7 @@ Exit compare(const CompareCommand& command) {
                                    newer.version_text(), newer.device_text()));
     print_tables({table}, command.format);
   }
+  if (write_error) throw *write_error;
   std::size_t failed = 0;
   for (const bench::Verdict verdict : failures) {
     failed += verdict == bench::Verdict::only_old ? result.missing() : result.count(verdict);

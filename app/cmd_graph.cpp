@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -124,7 +123,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     bench::finish_empty_shard(file.get(), bench::graph_report(argv, bench.device, {}), shard);
     return Exit::done;
   }
-  bench::EarlierGraphs earlier;
+  bench::Earlier<bench::GraphRow> earlier;
   if (command.resume) {
     earlier = bench::read_graphs(command.json, bench.device, bench::graph_row_head(bench));
     bench.kept = earlier.kept;
@@ -139,17 +138,12 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     };
     rows = bench::run_graph(bench, events);
   }
-  // Of the same graph and settings, but not asked for now.
-  for (const bench::GraphRow& kept : earlier.kept) {
-    const bool is_shown = std::any_of(rows.begin(), rows.end(), [&](const bench::GraphRow& row) {
-      return row.layout == kept.layout && row.allocator == kept.allocator;
-    });
-    if (!is_shown) earlier.others.push_back(to_json(kept));
-  }
-  bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
+  bench::Json report = bench::graph_report(argv, bench.device, rows);
   bench::add_shard(report, shard);
+  const std::size_t better = bench::add_earlier(report, earlier.results);
   const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, source.notes, report);
+  note_better(command.json, better);
   if (write_error) throw *write_error;
   check_rows("graph", rows, command.strict);
   return Exit::done;
@@ -192,7 +186,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
   bench::GraphSettings& settings = options->settings;
   command->add_option("--rounds", settings.rounds, "updates of each kind per run")
       ->capture_default_str()
-      ->check(bench::between(1, 1000000))
+      ->transform(bench::between(1, 1000000))
       ->type_name("N");
   command
       ->add_option("--updates", options->updates,
@@ -209,7 +203,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->type_name("each|counted");
   command->add_option("--iterations", settings.iterations, "of PageRank")
       ->capture_default_str()
-      ->check(bench::between(1, 100000))
+      ->transform(bench::between(1, 100000))
       ->type_name("N");
   command
       ->add_option(
@@ -219,21 +213,22 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("auto|SIZE|Nx");
   command->add_option("--seed", settings.seed, "seed of the updates")
+      ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--runs", settings.runs, "timed runs: initialization and all phases")
       ->capture_default_str()
-      ->check(bench::between(1, 100000))
+      ->transform(bench::between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time limit of a kernel")
       ->capture_default_str()
-      ->check(bench::between(0.001, 86400.0))
+      ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--budget", settings.budget_seconds,
                    "seconds per allocator for all runs: a slow one has\nfewer runs; 0: no limit")
       ->capture_default_str()
-      ->check(bench::between(0, 1e6))
+      ->transform(bench::between(0, 1e6))
       ->type_name("S");
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
   add_report_options(*command, "phase", options->format, options->json);

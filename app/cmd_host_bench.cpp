@@ -11,6 +11,7 @@
 #include "app/measured_device.hpp"
 #include "app/output/host_bench_tables.hpp"
 #include "app/output/print_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
@@ -103,8 +104,9 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
                                  });
   }
   const bench::Json report = host_bench_report(argv, bench, rows);
-  if (file) file->write(bench::json_text(report));
+  const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, report);
+  if (write_error) throw *write_error;
   if (simt::interrupted())
     throw Error(Exit::failed, "host-bench: interrupted; the results so far are above");
   for (const bench::HostBenchRow& row : rows) {

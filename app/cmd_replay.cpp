@@ -119,7 +119,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
     bench::finish_empty_shard(file.get(), bench::replay_report(argv, bench, {}, {}), shard);
     return Exit::done;
   }
-  bench::EarlierReplays earlier;
+  bench::Earlier<bench::ReplayRow> earlier;
   if (command.resume) {
     earlier = bench::read_replays(command.json, bench);
     bench.kept = earlier.kept;
@@ -135,10 +135,12 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
     rows = bench::run_replay(bench, events);
   }
   const bench::ReplayChoice choice = bench::choose_allocators(rows);
-  bench::Json report = bench::replay_report(argv, bench, rows, choice, earlier.others);
+  bench::Json report = bench::replay_report(argv, bench, rows, choice);
   bench::add_shard(report, shard);
+  const std::size_t better = bench::add_earlier(report, earlier.results);
   const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, choice, report);
+  note_better(command.json, better);
   if (write_error) throw *write_error;
   check_rows("replay", rows, command.strict);
   return Exit::done;

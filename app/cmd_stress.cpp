@@ -94,9 +94,12 @@ Exit primitives(const StressCommand& command) {
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
   if (bench::is_primitive_test(command.test)) {
-    if (!command.shard.empty())
-      throw Error(Exit::usage,
-                  fmt::format("stress {}: --shard is for tests of allocators", command.test));
+    for (const auto& [option, value] :
+         {std::pair("--shard", command.shard), std::pair("--record-trace", command.trace)}) {
+      if (!value.empty())
+        throw Error(Exit::usage,
+                    fmt::format("stress {}: {} is for tests of allocators", command.test, option));
+    }
     return primitives(command);
   }
   const bench::Shard shard = bench::chosen_shard(command.shard);

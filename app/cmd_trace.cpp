@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/out_of_memory.hpp"
@@ -135,8 +136,10 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   const bench::TraceResult result =
       run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
   bench::clear_progress_line();
-  if (file) file->write(bench::json_text(trace_report(bench, result, argv)));
+  const std::optional<Error> write_error =
+      write_report(file.get(), trace_report(bench, result, argv));
   fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
+  if (write_error) throw *write_error;
   if (result.incomplete) {
     bench::warning(fmt::format(
         "{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 
 namespace heapwood::app {
@@ -27,6 +28,12 @@ void add_report_options(CLI::App& command, const char* line, std::string& format
 
 void add_resume_option(CLI::App& command, bool& resume) {
   command.add_flag("--resume", resume, "reuse results in FILE measured with the same settings");
+}
+
+void note_better(const std::string& file, std::size_t earlier) {
+  if (earlier == 0) return;
+  bench::note(fmt::format("{}: {} earlier result{} kept: more runs than measured now", file,
+                          earlier, earlier == 1 ? "" : "s"));
 }
 
 std::optional<Error> write_report(bench::OutputFile* file, const bench::Json& report) {

@@ -27,6 +27,9 @@ void add_report_options(CLI::App& command, const char* line, std::string& format
                         std::string& json);
 void add_resume_option(CLI::App& command, bool& resume);
 
+// After bench::add_earlier() has left this number of earlier results in the file.
+void note_better(const std::string& file, std::size_t earlier);
+
 // Writes the report, if there is a file. Returns the error, so that the tables are printed in any
 // case.
 std::optional<Error> write_report(bench::OutputFile* file, const bench::Json& report);

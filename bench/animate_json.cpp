@@ -113,12 +113,10 @@ AnimateRow animate_row_from_json(const Json& json) {
   row.camera = json.at("camera");
   row.allocator = json.at("allocator");
   row.label = json.at("label");
+  row.frees = frees_from_json(json);
   row.lower_bound = json.at("lower_bound");
   row.pool_bytes = json.at("pool_bytes");
-  const std::string status = json.at("status");
-  for (const Status known : {Status::ok, Status::skipped, Status::incomplete, Status::failed}) {
-    if (status == name(known)) row.status = known;
-  }
+  row.status = status_from_json(json);
   row.reason = json.value("reason", "");
   row.wrong_tree = json.value("wrong_tree", false);
   for (const Samples& one : samples) {
@@ -138,37 +136,26 @@ AnimateRow animate_row_from_json(const Json& json) {
 }
 
 Json animate_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                    const std::vector<AnimateRow>& rows, const std::vector<Json>& others) {
+                    const std::vector<AnimateRow>& rows) {
   const LackOfMemoryEnds end;
   Json json = report_head(animate_schema, argv, device);
   for (const AnimateRow& row : rows) json["results"].push_back(to_json(row));
-  for (const Json& other : others) json["results"].push_back(other);
   return json;
 }
 
-EarlierAnimations read_animations(const std::string& path, const simt::DeviceInfo& device,
-                                  const AnimateRow& head) {
-  const LackOfMemoryEnds end;
-  EarlierAnimations earlier;
+Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
+                                    const AnimateRow& head) {
   const Json settings = to_json(head.settings);
-  for (const Json& result : read_report(path, device, animate_schema).results) {
-    try {
-      AnimateRow row = animate_row_from_json(result);
-      if (row.source == scenes::utf8_text(head.source) && row.digest == head.digest &&
-          same(result.at("settings"), settings)) {
-        if (is_complete(row, head.settings.frames)) {
-          row.source = head.source;
-          row.settings = head.settings;
-          earlier.kept.push_back(std::move(row));
-        }
-        continue;  // measured again
-      }
-    } catch (const std::exception&) {
-      // A result of another version stays in the file as it is.
-    }
-    earlier.others.push_back(result);
-  }
-  return earlier;
+  const auto reuse = [&](const Json& result) -> std::optional<AnimateRow> {
+    AnimateRow row = animate_row_from_json(result);
+    if (row.source != scenes::utf8_text(head.source) || row.digest != head.digest ||
+        !same(result.at("settings"), settings) || !is_complete(row, head.settings.frames))
+      return std::nullopt;
+    row.source = head.source;
+    row.settings = head.settings;
+    return row;
+  };
+  return read_earlier<AnimateRow>(path, device, animate_schema, reuse);
 }
 
 }  // namespace heapwood::bench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/animate_bench.hpp"
+#include "bench/earlier_results.hpp"
 #include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
@@ -16,17 +17,10 @@ Json to_json(const AnimateSettings& settings);
 Json to_json(const AnimateRow& row);
 // Throws std::exception if keys are missing or of the wrong type. The settings are not read.
 AnimateRow animate_row_from_json(const Json& json);
-// `others` follow the rows.
 Json animate_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                    const std::vector<AnimateRow>& rows, const std::vector<Json>& others = {});
-
-// The results of a report for --resume: complete rows of the same scene and settings, and all other
-// results. Nothing if there is no such file. Throws as read_report() does.
-struct EarlierAnimations {
-  std::vector<AnimateRow> kept;
-  std::vector<Json> others;
-};
-EarlierAnimations read_animations(const std::string& path, const simt::DeviceInfo& device,
-                                  const AnimateRow& head);
+                    const std::vector<AnimateRow>& rows);
+// For --resume: complete rows of the same scene and settings.
+Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
+                                    const AnimateRow& head);
 
 }  // namespace heapwood::bench

@@ -161,7 +161,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
 
   for (const std::string& source : whole.scenes) {
     const std::string digest = scenes::digest(source);
-    std::optional<std::uint64_t> live_bytes;  // of the scene, for pools that are multiples of them
+    std::optional<PreparedScene> scene;
     for (const auto& [job, contenders] : jobs) {
       const std::size_t first = bench.results.size();
       for (const registry::RegisteredAllocator* entry : contenders) {
@@ -182,16 +182,19 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
       if (simt::interrupted()) bench.interrupted = true;
       if (!candidates.empty() && !bench.interrupted) {
         try {
-          announce(source + ": loading");
-          PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
-          if (live_bytes) scene.set_live_bytes(*live_bytes);
-          SceneBench measure(job, events, scene, candidates, scene_results,
+          if (scene) {
+            scene->change_pool(job.settings.pool);
+          } else {
+            announce(source + ": loading");
+            scene.emplace(source, job.device, job.settings, pool_needs(in_pool));
+          }
+          SceneBench measure(job, events, *scene, candidates, scene_results,
                              [&, counted = false](const std::string& what) mutable {
                                if (counted) ++done;
                                counted = true;
                                announce(what);
                              });
-          announce(scene.name() + ": sizing the pool");
+          announce(scene->name() + ": sizing the pool");
           measure.choose_pool(kept_pool);
           measure.warm_up();
           measure.measure();
@@ -199,7 +202,6 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
           ++done;
           measure.finish();
           bench.interrupted = measure.stopped();
-          live_bytes = scene.live_bytes();
         } catch (const std::exception& error) {
           const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
           const auto* ours = dynamic_cast<const Error*>(&error);

@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
+#include "bench/compare/cells.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/json_file.hpp"
 #include "scenes/file.hpp"
@@ -28,31 +29,37 @@ bool measures(const BenchJob& job, const std::string& builder, const std::string
                      [&](const auto* entry) { return allocator == entry->traits->id; });
 }
 
-// Of the same measurement, perhaps at another time.
-bool same_measurement(const Json& a, const Json& b) {
-  for (const char* key : {"source", "builder", "allocator"}) {
-    if (text_at(a, key) != text_at(b, key)) return false;
-  }
-  return same(a.value("settings", Json()), b.value("settings", Json()));
-}
-
 std::size_t runs_of(const Json& result) {
   const std::string status = text_at(result, "status");
-  const auto runs = result.find("runs_ms");
-  const bool built = status == name(Status::ok) || status == name(Status::incomplete);
-  return built && runs != result.end() && runs->is_array() ? runs->size() : 0;
+  if (status != name(Status::ok) && status != name(Status::incomplete)) return 0;
+  // Of builds and replays; of animations; of graphs.
+  for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
+    if (const auto runs = result.find(key); runs != result.end())
+      return runs->is_array() ? runs->size() : 0;
+  }
+  return 0;
 }
 
-bool better(const Json& earlier, const Json& now) {
-  const auto wrong = now.find("wrong_tree");
-  return runs_of(earlier) > runs_of(now) && (wrong == now.end() || *wrong != true);
+// Whether an earlier result stays in the place of a new one of the same measurement.
+bool is_better(const Json& earlier, const Json& now) {
+  if (now.value("wrong_tree", Json()) == true) return false;
+  const std::size_t runs = runs_of(now);
+  return runs_of(earlier) > runs &&
+         (runs == 0 || same(earlier.value("settings", Json()), now.value("settings", Json())));
+}
+
+// What identifies a measurement: with the digest of its file wherever that is, and by the path of
+// the file whatever it contains.
+std::array<std::string, 2> keys_of(Json result) {
+  std::array<std::string, 2> keys{sorted_text(identity_of(result))};
+  if (result.is_object()) result.erase("digest");
+  keys[1] = sorted_text(identity_of(result));
+  return keys;
 }
 
 }  // namespace
 
-EarlierResults read_earlier_results(const std::string& path, const BenchJob& job) {
-  const LackOfMemoryEnds end;
-  const EarlierReport report = read_report(path, job.device);
+Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job) {
   std::vector<BuildSettings> settings;  // one for each size of the pool
   for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
     settings.push_back(job.settings);
@@ -61,53 +68,54 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
   std::map<std::string, Source> sources;  // by their text in the file
   for (const std::string& scene : job.scenes)
     sources[scenes::utf8_text(scene)] = {scene, scenes::digest(scene)};
-  EarlierResults earlier;
   bool changed = false;
-  for (const Json& result : report.results) {
+  const auto reuse = [&](const Json& result) -> std::optional<Result> {
     const auto source = sources.find(text_at(result, "source"));
     const auto of_pool =
         std::find_if(settings.begin(), settings.end(), [&](const BuildSettings& one) {
           return result.is_object() && same(result.value("settings", Json()), to_json(one));
         });
     if (source == sources.end() || of_pool == settings.end() ||
-        !measures(job, text_at(result, "builder"), text_at(result, "allocator"))) {
-      earlier.others.push_back(result);
-      continue;
-    }
+        !measures(job, text_at(result, "builder"), text_at(result, "allocator")))
+      return std::nullopt;
     // Reports of earlier versions have no digest.
     const bool other_mesh =
         result.contains("digest") && text_at(result, "digest") != source->second.digest;
     changed |= other_mesh;
-    if (!other_mesh && reusable(result, *of_pool)) {
-      earlier.reused.push_back(result_from_json(result));
-      earlier.reused.back().source = source->second.path;
-    } else {
-      earlier.remeasured.push_back(result);
-    }
-  }
+    if (other_mesh || !reusable(result, *of_pool)) return std::nullopt;
+    Result kept = result_from_json(result);
+    kept.source = source->second.path;
+    return kept;
+  };
+  Earlier<Result> earlier = read_earlier<Result>(path, job.device, bench_schema, reuse);
   if (changed) note(path + ": a scene's file has changed: its results are measured again");
-  if (!earlier.reused.empty()) {
+  if (!earlier.kept.empty()) {
     const std::size_t per_scene =
         job.allocators.size() * settings.size() + (job.settings.builder != Builder::single ? 1 : 0);
     note(fmt::format(
-        "{}: {} of {} results reused{}", path, earlier.reused.size(), job.scenes.size() * per_scene,
-        report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
+        "{}: {} of {} results reused{}", path, earlier.kept.size(), job.scenes.size() * per_scene,
+        earlier.git_sha == git_sha() ? "" : ", measured with version " + earlier.git_sha));
   }
   return earlier;
 }
 
-std::size_t keep_better(Json& report, const std::vector<Json>& remeasured) {
+std::size_t add_earlier(Json& report, const std::vector<Json>& earlier) {
   const LackOfMemoryEnds end;
-  std::size_t kept = 0;
   Json& results = report["results"];
-  for (const Json& earlier : remeasured) {
-    const auto now = std::find_if(results.begin(), results.end(), [&](const Json& result) {
-      return result.is_object() && same_measurement(result, earlier);
-    });
-    if (now == results.end()) {
-      results.push_back(earlier);
-    } else if (better(earlier, *now)) {
-      *now = earlier;
+  std::map<std::string, std::size_t> places;  // of the new results
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (const std::string& key : keys_of(results[i])) places.emplace(key, i);
+  }
+  std::size_t kept = 0;
+  for (const Json& one : earlier) {
+    auto place = places.end();
+    for (const std::string& key : keys_of(one)) {
+      if (place == places.end()) place = places.find(key);
+    }
+    if (place == places.end()) {
+      results.push_back(one);
+    } else if (Json& now = results[place->second]; is_better(one, now)) {
+      now = one;
       ++kept;
     }
   }

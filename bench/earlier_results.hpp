@@ -1,30 +1,51 @@
 // SPDX-License-Identifier: MIT
-// What --resume takes from the results file of an earlier run, and what it leaves in there.
+// What --resume takes from the results file of an earlier run, and what stays in the file.
 #pragma once
 
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/bench_runner.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
 
-struct EarlierResults {
-  std::vector<Result> reused;  // replace measurements of the job
-  // Measured again, because they are partial or of another mesh of that name. Each stays in the
-  // file until its new result has as many runs.
-  std::vector<Json> remeasured;
-  std::vector<Json> others;  // of other scenes, allocators and settings: stay in the file
+// The report of an earlier run, and those of its results that replace measurements.
+template <class Row>
+struct Earlier : EarlierReport {
+  std::vector<Row> kept;
 };
 
-// Prints notes of what is reused and of what has changed. Nothing if there is no such file; throws
-// as read_report().
-EarlierResults read_earlier_results(const std::string& path, const BenchJob& job);
+// reuse(result) returns a complete result of the same work as a row; otherwise nothing, or it
+// throws std::exception: a result of another version. Empty if there is no such file; throws as
+// read_report().
+template <class Row, class Reuse>
+Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& device,
+                          const char* schema, Reuse reuse) {
+  const LackOfMemoryEnds end;
+  Earlier<Row> earlier{read_report(path, device, schema), {}};
+  for (const Json& result : earlier.results) {
+    try {
+      if (std::optional<Row> row = reuse(result)) earlier.kept.push_back(std::move(*row));
+    } catch (const std::exception&) {
+      // It stays in the file as it is.
+    }
+  }
+  return earlier;
+}
 
-// Puts those of `remeasured` that are better into the report, in the place of the new results.
-// Returns their number.
-std::size_t keep_better(Json& report, const std::vector<Json>& remeasured);
+// Of a benchmark of builds. Prints notes of what is reused and of what has changed.
+Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
+
+// Appends earlier results to a report of new ones. A new result replaces an earlier one of the same
+// measurement, also if the file or settings that do not identify it (`runs`, time limits) have
+// changed. But the earlier one stays in its place if it has more runs with the same settings, or if
+// the new one has none. Returns the number of these.
+std::size_t add_earlier(Json& report, const std::vector<Json>& earlier);
 
 }  // namespace heapwood::bench

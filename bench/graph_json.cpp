@@ -149,14 +149,8 @@ GraphRow graph_row_from_json(const Json& json) {
   row.label = json.at("label");
   row.lower_bound = json.at("lower_bound");
   row.pool_bytes = json.at("pool_bytes");
-  const std::string status = json.at("status");
-  for (const Status known : {Status::ok, Status::skipped, Status::incomplete, Status::failed}) {
-    if (status == name(known)) row.status = known;
-  }
-  for (const alloc::Frees known :
-       {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually}) {
-    if (json.at("frees") == name(known)) row.frees = known;
-  }
+  row.status = status_from_json(json);
+  row.frees = frees_from_json(json);
   row.reason = json.value("reason", "");
   row.seconds = json.at("seconds");
   row.reset_ms = json.at("reset_ms").get<std::vector<double>>();
@@ -177,40 +171,31 @@ GraphRow graph_row_from_json(const Json& json) {
 }
 
 Json graph_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<GraphRow>& rows, const std::vector<Json>& others) {
+                  const std::vector<GraphRow>& rows) {
   Json json = report_head(graph_schema, argv, device);
   for (const GraphRow& row : rows) json["results"].push_back(to_json(row));
-  for (const Json& other : others) json["results"].push_back(other);
   return json;
 }
 
-EarlierGraphs read_graphs(const std::string& path, const simt::DeviceInfo& device,
-                          const GraphRow& head) {
-  EarlierGraphs earlier;
-  for (const Json& result : read_report(path, device, graph_schema).results) {
-    try {
-      GraphRow row = graph_row_from_json(result);
-      const bool measured = row.status == Status::ok || row.status == Status::incomplete;
-      const bool same_work = row.graph == head.graph && row.digest == head.digest &&
-                             row.vertices == head.vertices && row.edges == head.edges &&
-                             same(result.at("settings"), to_json(head.settings));
-      if (same_work) {
-        // With a budget a slow candidate has fewer runs.
-        const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
-                             (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
-                              row.reason.starts_with("slow"));
-        if (measured && has_all && !row.reason.starts_with("interrupted")) {
-          row.settings = head.settings;
-          earlier.kept.push_back(std::move(row));
-        }
-        continue;  // measured again
-      }
-    } catch (const std::exception&) {
-      // A result of another version stays in the file as it is.
-    }
-    earlier.others.push_back(result);
-  }
-  return earlier;
+Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
+                              const GraphRow& head) {
+  const Json settings = to_json(head.settings);
+  const auto reuse = [&](const Json& result) -> std::optional<GraphRow> {
+    GraphRow row = graph_row_from_json(result);
+    const bool same_work = row.graph == head.graph && row.digest == head.digest &&
+                           row.vertices == head.vertices && row.edges == head.edges &&
+                           same(result.at("settings"), settings);
+    const bool measured = row.status == Status::ok || row.status == Status::incomplete;
+    // With a budget a slow candidate has fewer runs.
+    const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
+                         (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
+                          row.reason.starts_with("slow"));
+    if (!same_work || !measured || !has_all || row.reason.starts_with("interrupted"))
+      return std::nullopt;
+    row.settings = head.settings;
+    return row;
+  };
+  return read_earlier<GraphRow>(path, device, graph_schema, reuse);
 }
 
 }  // namespace heapwood::bench

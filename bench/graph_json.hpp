@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/earlier_results.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/results/json_report.hpp"
 
@@ -16,17 +17,10 @@ Json to_json(const GraphSettings& settings);
 Json to_json(const GraphRow& row);
 // Throws std::exception if keys are missing or of the wrong type.
 GraphRow graph_row_from_json(const Json& json);
-// `others` follow the rows.
 Json graph_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<GraphRow>& rows, const std::vector<Json>& others = {});
-
-// The results of a report for --resume: rows of the same graph and settings that are complete, and
-// all other results. Nothing if there is no such file. Throws as read_report() does.
-struct EarlierGraphs {
-  std::vector<GraphRow> kept;
-  std::vector<Json> others;
-};
-EarlierGraphs read_graphs(const std::string& path, const simt::DeviceInfo& device,
-                          const GraphRow& head);
+                  const std::vector<GraphRow>& rows);
+// For --resume: complete rows of the same graph and settings.
+Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
+                              const GraphRow& head);
 
 }  // namespace heapwood::bench

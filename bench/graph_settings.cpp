@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "bench/graph_bench.hpp"
 
@@ -99,23 +97,9 @@ GraphUpdates parse_updates(const std::string& text) {
 GraphInit parse_init(const std::string& text) { return find_in(inits, "--init", text); }
 
 std::vector<std::uint32_t> parse_batches(const std::string& text) {
-  constexpr double max_batch = 1 << 28;
   std::vector<std::uint32_t> batches;
   for (const std::string& part : split(text, ',')) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    const std::string unit(end, part.data() + part.size());
-    if (unit == "K" || unit == "k") value *= 1e3;
-    if (unit == "M" || unit == "m") value *= 1e6;
-    const bool known = unit.empty() || std::string("KkMm").find(unit) != std::string::npos;
-    if (error != std::errc{} || !known || !(value >= 1 && value <= max_batch) ||
-        value != std::floor(value)) {
-      throw Error(Exit::usage,
-                  fmt::format("--batch '{}': expected a number of edges from 1 to 268M: 1000, "
-                              "100K, 1M",
-                              part));
-    }
-    const auto batch = static_cast<std::uint32_t>(value);
+    const std::uint32_t batch = parse_count("--batch", part, 1 << 28);
     if (std::find(batches.begin(), batches.end(), batch) == batches.end()) batches.push_back(batch);
   }
   return batches;

@@ -194,7 +194,7 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
   merged.json = shards.front().json;
   for (const char* key : {"shard", "shards", "device_record", remaining_scenes})
     merged.json.erase(key);
-  if (count > 0) merged.json.erase("choice");  // of replay: among a shard's allocators
+  merged.json.erase("choice");  // of replay: among the allocators of one file
   merged.json["argv"] = Json::array({"heapwood"});
   for (const std::string& word : command_of(shards.front().json))
     merged.json["argv"].push_back(word);

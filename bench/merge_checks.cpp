@@ -15,10 +15,6 @@ void refuse_file(const ResultsFile& file, const std::string& why) {
   throw Error(Exit::usage, fmt::format("{}: {}", file.path, why));
 }
 
-std::string sorted_text(const Json& json) {
-  return nlohmann::json(json).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 std::string list_text(const std::set<std::string>& values) {
   return scenes::printable(fmt::format("{}", fmt::join(values, ", ")), 200);
 }

@@ -14,8 +14,6 @@ namespace heapwood::bench {
 // Throws Error{Exit::usage} that begins with the file's path.
 [[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why);
 
-// A text that is equal for equal values, whatever the order of keys.
-std::string sorted_text(const Json& json);
 std::string list_text(const std::set<std::string>& values);
 
 // Of a file or of a record in `shards`; read_results() has checked the types.

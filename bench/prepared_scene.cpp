@@ -66,7 +66,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
       device_(device),
       settings_(settings),
       mesh_(scenes::load(source, content)),
-      frees_(needs.frees) {
+      needs_(needs) {
   name_ = scene_label(source, mesh_);
   for (const std::string& text : mesh_.notes) warning(text);
   const bool had_triangles = !mesh_.triangles.empty();
@@ -74,6 +74,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   if (had_triangles) scenes::require_triangles(mesh_, scenes::printable(source, source.size()));
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
+  needs_sizing_ = settings.pool.kind == PoolSize::Kind::live_multiple;
   workspace_ = std::make_unique<kdtree::Workspace>(
       *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
   workspace_->set_allocator_sizes(allocator_sizes(settings));
@@ -157,7 +158,7 @@ bool PreparedScene::enlarge_to_limit() {
   const std::size_t limit = pool_limit();
   if (pool_bytes() >= limit) return false;
   // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
-  const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
+  const std::size_t more = alloc::round_up(pool_bytes() / 2 * (needs_.frees ? 3 : 4), pool_unit);
   workspace_->resize_pool(std::min(more, limit));
   return true;
 }
@@ -171,17 +172,21 @@ kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocato
 }
 
 void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
-  if (settings_.pool.kind != PoolSize::Kind::live_multiple || live_bytes_ || sizing_) return;
-  sizing_ = true;
-  kdtree::InstrumentedRun run = build_instrumented(entry);
-  while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
-  sizing_ = false;
-  if (run.run.incomplete)
-    throw Error(Exit::failed,
-                fmt::format("{}: --pool {}: the bytes in use are not known: no build completes "
-                            "with {}; use a size (512M, 2G)",
-                            name_, settings_.pool.text, entry.traits->id));
-  set_live_bytes(run.requests.high_water_bytes);
+  if (!needs_sizing_) return;
+  needs_sizing_ = false;  // for the builds below
+  try {
+    kdtree::InstrumentedRun run = build_instrumented(entry);
+    while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
+    if (run.run.incomplete)
+      throw Error(Exit::failed,
+                  fmt::format("{}: --pool {}: the bytes in use are not known: no build completes "
+                              "with {}; use a size (512M, 2G)",
+                              name_, settings_.pool.text, entry.traits->id));
+    set_live_bytes(run.requests.high_water_bytes);
+  } catch (...) {
+    needs_sizing_ = true;
+    throw;
+  }
 }
 
 void PreparedScene::set_live_bytes(std::uint64_t bytes) {
@@ -192,7 +197,16 @@ void PreparedScene::set_live_bytes(std::uint64_t bytes) {
 }
 
 void PreparedScene::set_pool(std::size_t bytes) {
+  needs_sizing_ = false;
   if (bytes != pool_bytes()) workspace_->resize_pool(bytes);
+}
+
+void PreparedScene::change_pool(const PoolSize& pool) {
+  settings_.pool = pool;
+  if (!workspace_) return;
+  set_pool(initial_pool(settings_, triangles(), device_, needs_));
+  needs_sizing_ = pool.kind == PoolSize::Kind::live_multiple;
+  if (live_bytes_) set_live_bytes(*live_bytes_);
 }
 
 }  // namespace heapwood::bench

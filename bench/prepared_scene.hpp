@@ -65,6 +65,8 @@ class PreparedScene {
   // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
   void size_live_pool(const registry::RegisteredAllocator& entry);
+  // Whether the pool has the size that the settings ask for.
+  bool has_sized_pool() const { return !needs_sizing_; }
   // The max bytes in use at once, if size_live_pool() or set_live_bytes() has determined them.
   std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
   void set_live_bytes(std::uint64_t bytes);
@@ -74,8 +76,10 @@ class PreparedScene {
   kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry);
   // Enlarges an automatic pool; false: the pool is fixed or at its limit.
   bool enlarge_pool();
-  // Sets the size of an automatic pool: a resumed benchmark continues with the earlier size.
+  // Sets the size of a pool: a resumed benchmark continues with the earlier size.
   void set_pool(std::size_t bytes);
+  // Builds from now on in a pool of this kind, of its initial size.
+  void change_pool(const PoolSize& pool);
 
  private:
   kdtree::BuildOptions build_options() const;
@@ -89,9 +93,9 @@ class PreparedScene {
   BuildSettings settings_;
   scenes::Mesh mesh_;
   std::size_t degenerate_ = 0;
-  bool frees_ = true;
+  PoolNeeds needs_;
   std::optional<std::uint64_t> live_bytes_;  // of pools given as a multiple of them
-  bool sizing_ = false;                      // size_live_pool() is running
+  bool needs_sizing_ = false;                // a pool given as live:N
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   std::unique_ptr<host_alloc::HostAllocator> host_;

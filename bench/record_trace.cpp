@@ -79,13 +79,9 @@ alloc::ProgramTrace record_graph(const GraphBench& bench) {
   using namespace workloads::graph;
   const GraphSettings& settings = bench.settings;
   const std::uint32_t batch = settings.batches.front(), vertices = bench.host->vertices();
-  const bool is_automatic = settings.pool.kind != PoolSize::Kind::bytes;
-  const std::size_t pool_bytes =
-      is_automatic ? alloc::round_up(bench.host->edges() * 32 + (std::size_t{64} << 20), 256)
-                   : settings.pool.bytes;
   const DeviceRows rows(bench.device.id, *bench.host);
   alloc::ProgramTrace trace = record_with_space(
-      bench.device.id, pool_bytes, is_automatic,
+      bench.device.id, graph_pool_bytes(bench), settings.pool.kind == PoolSize::Kind::automatic,
       [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
         HeapJob job;
         job.device = bench.device.id;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/replay_json.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace heapwood::bench {
@@ -127,16 +126,10 @@ ReplayRow replay_row_from_json(const Json& json) {
   row.allocator = json.at("allocator");
   row.label = json.at("label");
   row.lower_bound = json.at("lower_bound");
-  for (const alloc::Frees known :
-       {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually}) {
-    if (json.at("frees") == name(known)) row.frees = known;
-  }
+  row.frees = frees_from_json(json);
   row.pool = json.at("pool");
   row.pool_bytes = json.at("pool_bytes");
-  const std::string status = json.at("status");
-  for (const Status known : {Status::ok, Status::skipped, Status::incomplete, Status::failed}) {
-    if (status == name(known)) row.status = known;
-  }
+  row.status = status_from_json(json);
   row.reason = json.value("reason", "");
   row.seconds = json.at("seconds");
   row.runs_ms = json.at("runs_ms").get<std::vector<double>>();
@@ -160,45 +153,29 @@ ReplayRow replay_row_from_json(const Json& json) {
 }
 
 Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
-                   const std::vector<ReplayRow>& rows, const ReplayChoice& choice,
-                   const std::vector<Json>& others) {
+                   const std::vector<ReplayRow>& rows, const ReplayChoice& choice) {
   Json json = report_head(replay_schema, argv, bench.device);
   json["trace"] = summary_json(bench);
   json["choice"]["text"] = choice.text;
   if (!choice.fastest.empty()) json["choice"]["fastest"] = choice.fastest;
   if (!choice.smallest.empty()) json["choice"]["smallest"] = choice.smallest;
   for (const ReplayRow& row : rows) json["results"].push_back(to_json(bench, row));
-  for (const Json& other : others) json["results"].push_back(other);
   return json;
 }
 
-EarlierReplays read_replays(const std::string& path, const ReplayBench& bench) {
-  EarlierReplays earlier;
+Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& bench) {
   const Json settings = replay_settings_json(bench.settings);
-  for (const Json& result : read_report(path, bench.device, replay_schema).results) {
-    try {
-      ReplayRow row = replay_row_from_json(result);
-      if (row.digest == bench.digest && same(result.at("settings"), settings)) {
-        const bool measured = row.status == Status::ok || row.status == Status::incomplete;
-        // With a budget a slow allocator has fewer runs.
-        const bool has_all = row.runs_ms.size() == static_cast<std::size_t>(bench.settings.runs) ||
-                             (bench.settings.budget_seconds > 0 && !row.runs_ms.empty());
-        const bool is_asked_for =
-            std::any_of(bench.settings.pools.begin(), bench.settings.pools.end(),
-                        [&](const ReplayPool& pool) { return pool.text == row.pool; }) &&
-            std::any_of(bench.allocators.begin(), bench.allocators.end(),
-                        [&](const auto* entry) { return entry->traits->id == row.allocator; });
-        if (is_asked_for) {
-          if (measured && has_all && !row.samples.empty()) earlier.kept.push_back(std::move(row));
-          continue;  // kept, or measured again
-        }
-      }
-    } catch (const std::exception&) {
-      // A result of another version stays in the file as it is.
-    }
-    earlier.others.push_back(result);
-  }
-  return earlier;
+  const auto reuse = [&](const Json& result) -> std::optional<ReplayRow> {
+    ReplayRow row = replay_row_from_json(result);
+    const bool same_work = row.digest == bench.digest && same(result.at("settings"), settings);
+    const bool measured = row.status == Status::ok || row.status == Status::incomplete;
+    // With a budget a slow allocator has fewer runs.
+    const bool has_all = row.runs_ms.size() == static_cast<std::size_t>(bench.settings.runs) ||
+                         (bench.settings.budget_seconds > 0 && !row.runs_ms.empty());
+    if (!same_work || !measured || !has_all || row.samples.empty()) return std::nullopt;
+    return row;
+  };
+  return read_earlier<ReplayRow>(path, bench.device, replay_schema, reuse);
 }
 
 }  // namespace heapwood::bench

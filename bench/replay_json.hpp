@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/earlier_results.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/replay_choice.hpp"
 #include "bench/results/json_report.hpp"
@@ -16,17 +17,9 @@ inline constexpr const char* replay_schema = "heapwood.replay/1";
 Json to_json(const ReplayBench& bench, const ReplayRow& row);
 // Throws std::exception if keys are missing or of the wrong type.
 ReplayRow replay_row_from_json(const Json& json);
-// `others` follow the rows.
 Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
-                   const std::vector<ReplayRow>& rows, const ReplayChoice& choice,
-                   const std::vector<Json>& others = {});
-
-// The results of a report for --resume: complete rows of the same trace and settings, and all other
-// results. Nothing if there is no such file. Throws as read_report() does.
-struct EarlierReplays {
-  std::vector<ReplayRow> kept;
-  std::vector<Json> others;
-};
-EarlierReplays read_replays(const std::string& path, const ReplayBench& bench);
+                   const std::vector<ReplayRow>& rows, const ReplayChoice& choice);
+// For --resume: complete rows of the same trace and settings.
+Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& bench);
 
 }  // namespace heapwood::bench

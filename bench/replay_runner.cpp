@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bench/interleaved_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
@@ -37,6 +38,14 @@ std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   return cuts;
 }
 
+const ReplayRow* find_kept(const ReplayBench& bench, const std::string& pool,
+                           const std::string& allocator) {
+  for (const ReplayRow& row : bench.kept) {
+    if (row.pool == pool && row.allocator == allocator) return &row;
+  }
+  return nullptr;
+}
+
 // All allocators in one pool.
 class ReplayPoolRunner {
  public:
@@ -62,8 +71,16 @@ class ReplayPoolRunner {
     for (ReplayCandidate& candidate : candidates_) skip_if_unusable(candidate);
     if (std::any_of(candidates_.begin(), candidates_.end(),
                     [](const ReplayCandidate& candidate) { return candidate.running; })) {
-      memory_ = simt::Memory(bench_.device.id, pool_bytes_);
-      data_.emplace(bench_.device.id, plan_);
+      runner_.guarded(
+          [this] {
+            memory_ = simt::Memory(bench_.device.id, pool_bytes_);
+            data_.emplace(bench_.device.id, plan_);
+          },
+          [this](const std::exception& error) {
+            for (ReplayCandidate& candidate : candidates_) {
+              if (candidate.running) fail(candidate, error);
+            }
+          });
     }
     runner_.warm_up();
     runner_.measure();
@@ -96,18 +113,19 @@ class ReplayPoolRunner {
       };
       one.keep_warm_up = [&candidate] { add_run(candidate, candidate.warm_up); };
       one.running = [&candidate] { return candidate.running; };
-      one.fail = [this, &candidate](const std::exception& error) {
-        candidate.running = false;
-        candidate.row->status = Status::failed;
-        candidate.row->reason =
-            dynamic_cast<const simt::Stopped*>(&error) == nullptr
-                ? error.what()
-                : fmt::format("the replay did not finish within {} s (--seconds)",
-                              figure_text(bench_.settings.seconds));
-      };
+      one.fail = [this, &candidate](const std::exception& error) { fail(candidate, error); };
       all.push_back(std::move(one));
     }
     return all;
+  }
+
+  void fail(ReplayCandidate& candidate, const std::exception& error) const {
+    candidate.running = false;
+    candidate.row->status = Status::failed;
+    candidate.row->reason = dynamic_cast<const simt::Stopped*>(&error) == nullptr
+                                ? error_text(error)
+                                : fmt::format("the replay did not finish within {} s (--seconds)",
+                                              figure_text(bench_.settings.seconds));
   }
 
   void skip_if_unusable(ReplayCandidate& candidate) {
@@ -245,8 +263,16 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& 
   const workloads::ReplayPlan cut_plan = workloads::plan_replay(
       *bench.trace, {.window = bench.settings.window, .cuts = cuts_of(bench)});
   std::vector<ReplayRow> rows;
+  std::vector<std::uint64_t> sizes;  // of the pools; throws before anything is measured
   for (const ReplayPool& pool : bench.settings.pools) {
+    sizes.push_back(pool_bytes(bench, pool));
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
+      if (const ReplayRow* kept = find_kept(bench, pool.text, entry->traits->id)) {
+        rows.push_back(*kept);
+        // An automatic pool depends on the memory that was available.
+        if (pool.kind == ReplayPool::Kind::automatic) sizes.back() = kept->pool_bytes;
+        continue;
+      }
       ReplayRow row;
       row.trace = bench.name;
       row.digest = bench.digest;
@@ -266,24 +292,14 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& 
   for (std::size_t p = 0; p < bench.settings.pools.size(); ++p) {
     const std::size_t first = p * bench.allocators.size();
     const ReplayPool& pool = bench.settings.pools[p];
-    std::uint64_t bytes = pool_bytes(bench, pool);
     std::vector<ReplayCandidate> candidates;
     for (std::size_t i = 0; i < bench.allocators.size(); ++i) {
       ReplayRow& row = rows[first + i];
-      const auto kept =
-          std::find_if(bench.kept.begin(), bench.kept.end(), [&](const ReplayRow& earlier) {
-            return earlier.allocator == row.allocator && earlier.pool == row.pool;
-          });
-      if (kept != bench.kept.end()) {
-        row = *kept;
-        // An automatic pool depends on the memory that was available.
-        if (pool.kind == ReplayPool::Kind::automatic) bytes = row.pool_bytes;
-      } else {
-        candidates.push_back({bench.allocators[i], &row});
-      }
+      if (find_kept(bench, pool.text, row.allocator)) continue;
+      row.pool_bytes = sizes[p];
+      candidates.push_back({bench.allocators[i], &row});
     }
-    for (ReplayCandidate& candidate : candidates) candidate.row->pool_bytes = bytes;
-    ReplayPoolRunner runner(bench, plan, cut_plan, bytes, std::move(candidates),
+    ReplayPoolRunner runner(bench, plan, cut_plan, sizes[p], std::move(candidates),
                             [&](const std::string& what) {
                               if (events.progress)
                                 events.progress(done, rows.size() * per_candidate,

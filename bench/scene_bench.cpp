@@ -128,7 +128,8 @@ void SceneBench::warm_up() {
     }
   }
   for (Candidate& candidate : candidates_) {
-    if (candidate.entry) candidate.result->pool_bytes = scene_.pool_bytes();
+    if (candidate.entry && scene_.has_sized_pool())
+      candidate.result->pool_bytes = scene_.pool_bytes();
   }
   compare_trees();
 }
@@ -156,8 +157,9 @@ double SceneBench::warm_up_per_level(Candidate& candidate) {
 
 double SceneBench::warm_up(Candidate& candidate) {
   Result& result = *candidate.result;
-  result.pool_bytes = scene_.pool_bytes();
   if (!may_run(candidate)) return 0;
+  scene_.size_live_pool(*candidate.entry);
+  result.pool_bytes = scene_.pool_bytes();
   const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
   const kdtree::BuildRun build =
       grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);

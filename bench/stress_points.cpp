@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "bench/stress.hpp"
 
@@ -25,30 +23,6 @@ constexpr std::pair<const char*, workloads::Lifetimes> orders[] = {
     {"random", workloads::Lifetimes::random},
     {"lifo", workloads::Lifetimes::lifo},
     {"immortal", workloads::Lifetimes::immortal}};
-
-std::size_t parse_count(const std::string& option, const std::string& text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 65536)
-    throw Error(Exit::usage,
-                fmt::format("{} '{}': expected a number from 1 to 65536", option, text));
-  return value;
-}
-
-// "100K" = 100,000; limited to what all tests can launch.
-std::size_t parse_requests(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  if (unit == "K" || unit == "k") value *= 1e3;
-  if (unit == "M" || unit == "m") value *= 1e6;
-  const bool known = unit.empty() || std::string("KkMm").find(unit) != std::string::npos;
-  if (error != std::errc{} || !known || value < 1 || value > 1 << 24 || value != std::floor(value))
-    throw Error(
-        Exit::usage,
-        fmt::format("--requests '{}': expected a number from 1 to 16M: 1000, 10K, 1M", text));
-  return static_cast<std::size_t>(value);
-}
 
 // The elements of a list in order, without duplicates.
 template <class Parse>
@@ -211,10 +185,10 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   const std::size_t fill =
       cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
   const auto count_of = [](const char* option) {
-    return [option](const std::string& text) { return parse_count(option, text); };
+    return [option](const std::string& text) { return parse_count(option, text, 65536); };
   };
   const auto blocks_of = [&](const std::string& text) {
-    return text == "fill" ? fill : parse_count("--blocks", text);
+    return text == "fill" ? fill : parse_count("--blocks", text, 65536);
   };
   // none: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
@@ -225,6 +199,10 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
              pools = values(&StressLists::pool, parse_bytes);
   const auto iterations = values(&StressLists::iterations, count_of("--iterations"));
   const auto blocks = values(&StressLists::blocks, blocks_of, by_requests);
+  // Limited to what all tests can launch.
+  const auto parse_requests = [](const std::string& text) {
+    return parse_count("--requests", text, 1 << 24);
+  };
   const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
   const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {

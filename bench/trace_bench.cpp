@@ -25,8 +25,18 @@ TraceResult run_trace(const TraceBench& bench,
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
-  for (int run = 0; run < bench.settings.runs; ++run)
-    result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
+  // The order of warps varies, so that a pool that sufficed once may be too small for a run. All
+  // runs are then repeated in the pool that this run has enlarged.
+  std::size_t pool = 0;
+  do {
+    pool = scene.pool_bytes();
+    result.first_ray.build_ms.clear();
+    for (int run = 0; run < bench.settings.runs && scene.pool_bytes() == pool; ++run) {
+      const kdtree::BuildRun build = scene.build_growing(*bench.entry);
+      result.incomplete |= build.incomplete;
+      result.first_ray.build_ms.push_back(build.ms);
+    }
+  } while (scene.pool_bytes() != pool);
   result.scene = scene.name();
   result.origin = scene.mesh().origin;
   result.triangles = scene.triangles();

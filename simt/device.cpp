@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -186,8 +187,10 @@ void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool s
   }
   if (!stopped) return;
   if (was_interrupted) throw Stopped(Stopped::Reason::interrupted, what + ": interrupted");
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g", limits.seconds);
   throw Stopped(Stopped::Reason::time_limit,
-                what + ": not finished after " + std::to_string(static_cast<int>(limits.seconds)) +
+                what + ": not finished after " + limit +
                     " s, stopped; raise --timeout if it may take longer");
 }
 

@@ -51,7 +51,12 @@ class HostStream {
     constexpr std::size_t min_items_per_warp = 8;
     const std::size_t max_warps = device_.template resident_warps<Kernel>();
     const auto warps = std::clamp<std::size_t>(items / min_items_per_warp, 1, max_warps);
-    device_.launch(kernel, static_cast<unsigned>(warps), rest);
+    try {
+      device_.launch(kernel, static_cast<unsigned>(warps), rest);
+    } catch (const Stopped&) {
+      check();  // its message states the limit of the stream, not the rest of it
+      throw;
+    }
     ++launches_;
   }
   template <class T>

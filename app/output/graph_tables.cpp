@@ -105,6 +105,7 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
     table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
     best.push_back(fastest(rows, phase, batch));
   }
+  if (phases.empty()) table.columns.push_back({"status"});
   bench::Footnotes footnotes;
   for (const GraphRow& row : rows) {
     std::vector<bench::Cell> cells{name_cell(row, footnotes)};

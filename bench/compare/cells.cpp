@@ -269,12 +269,7 @@ std::vector<ResultCell> cells_of(const ResultsFile& file) {
   }
   std::set<std::string> known;
   for (const ResultCell& cell : cells) {
-    // Sorted keys: another program may have changed their order.
-    if (!known
-             .insert(
-                 nlohmann::json(cell.identity).dump(-1, ' ', true, Json::error_handler_t::replace) +
-                 cell.metric)
-             .second) {
+    if (!known.insert(sorted_text(cell.identity) + cell.metric).second) {
       damaged(file.path, fmt::format("contains {} of {} twice", scenes::printable(cell.metric),
                                      cell_labels({&cell}).front()));
     }

@@ -101,6 +101,18 @@ std::size_t parse_bytes(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
+std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max) {
+  std::string digits = text;
+  double factor = 1;
+  if (text.ends_with('K') || text.ends_with('k')) factor = 1e3;
+  if (text.ends_with('M') || text.ends_with('m')) factor = 1e6;
+  if (factor > 1) digits.pop_back();
+  const double value = number(digits).value_or(0) * factor;
+  if (value < 1 || value > max || value != std::floor(value))
+    throw_unexpected(option, text, fmt::format("a whole number from 1 to {}; 10K is 10000", max));
+  return static_cast<std::uint32_t>(value);
+}
+
 PoolSize parse_pool(const std::string& text) {
   PoolSize pool;
   pool.text = text;

@@ -83,6 +83,8 @@ struct ImageSize {
 };
 
 std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
+// "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
+std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
 // "fast", "auto", bytes, "200x", "live:4"
 PoolSize parse_pool(const std::string& text);
 std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each

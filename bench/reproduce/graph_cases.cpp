@@ -7,6 +7,7 @@
 
 #include "bench/graph_bench.hpp"
 #include "bench/graph_json.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/scene_bench.hpp"
 #include "workloads/graph/source.hpp"
@@ -43,7 +44,7 @@ Json measure_graph(GraphBench bench, const std::string& source, const Announce& 
     Json results = Json::array();
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
       Json result{{"allocator", entry->traits->id}, {"label", entry->traits->label}};
-      set_status(result, Status::failed, error.what());
+      set_status(result, Status::failed, error_text(error));
       results.push_back(std::move(result));
     }
     return results;

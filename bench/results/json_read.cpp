@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads results written by json_report.cpp, for bench --resume.
+// Reads results written by json_report.cpp, for --resume.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -92,6 +92,17 @@ Enum enum_from_text(const std::string& text, std::initializer_list<Enum> all) {
 
 }  // namespace
 
+Status status_from_json(const Json& result) {
+  return enum_from_text(result.at("status").get<std::string>(),
+                        {Status::ok, Status::skipped, Status::incomplete, Status::failed});
+}
+
+alloc::Frees frees_from_json(const Json& result) {
+  return enum_from_text(
+      result.at("frees").get<std::string>(),
+      {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually});
+}
+
 Result result_from_json(const Json& json) {
   Result result;
   result.scene = json.at("scene");
@@ -101,9 +112,7 @@ Result result_from_json(const Json& json) {
   result.degenerate = get<std::uint64_t>(json, "degenerate").value_or(0);
   result.allocator = json.at("allocator");
   result.label = json.at("label");
-  result.frees =
-      enum_from_text(json.at("frees").get<std::string>(),
-                     {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually});
+  result.frees = frees_from_json(json);
   result.lower_bound = json.at("lower_bound");
   result.builder =
       enum_from_text(json.at("builder").get<std::string>(), {Builder::single, Builder::per_level});
@@ -127,8 +136,7 @@ Result result_from_json(const Json& json) {
   result.reset_ms = json.at("reset_ms").get<std::vector<double>>();
   result.slowdown = get<double>(json, "slowdown");
   result.slowdown_over = json.value("slowdown_over", "");
-  result.status = enum_from_text(json.at("status").get<std::string>(),
-                                 {Status::ok, Status::skipped, Status::incomplete, Status::failed});
+  result.status = status_from_json(json);
   result.reason = json.value("reason", "");
   result.wrong_tree = json.value("wrong_tree", false);
   if (const auto refused = json.find("refused"); refused != json.end()) {
@@ -187,6 +195,10 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
 }
 
 bool same(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
+std::string sorted_text(const Json& json) {
+  return nlohmann::json(json).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 bool reusable(const Json& result, const BuildSettings& settings) {
   try {

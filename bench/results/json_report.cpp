@@ -206,11 +206,10 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
 }
 
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<Result>& results, const std::vector<Json>& others) {
+                  const std::vector<Result>& results) {
   const LackOfMemoryEnds end;
   Json json = report_head(bench_schema, argv, device);
   for (const Result& result : results) json["results"].push_back(to_json(result));
-  for (const Json& other : others) json["results"].push_back(other);
   return json;
 }
 

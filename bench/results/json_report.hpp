@@ -39,13 +39,16 @@ Json to_json(const registry::CallUse& calls);
 Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
+// The values of a result's keys; throw as result_from_json(), also if the value is unknown.
+Status status_from_json(const Json& result);
+alloc::Frees frees_from_json(const Json& result);
 
 // {"schema", "argv", "version", "git", "device", "results": []}
 Json report_head(const char* schema, const std::vector<std::string>& argv,
                  const simt::DeviceInfo& device);
-// As report_head(), with results; those in `others` follow those of this run.
+// As report_head(), with results.
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<Result>& results, const std::vector<Json>& others = {});
+                  const std::vector<Result>& results);
 // Indented by two spaces per level. ASCII: names from files may contain what controls a terminal.
 // Invalid UTF-8 is replaced.
 std::string json_text(const Json& json);
@@ -61,6 +64,8 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
                           const char* schema = bench_schema);
 // Compares without regard to the order of keys, which another program may have changed.
 bool same(const Json& a, const Json& b);
+// Equal texts for JSON that is the same().
+std::string sorted_text(const Json& json);
 // Whether the result can replace a measurement with these settings: it is complete and has the same
 // settings.
 bool reusable(const Json& result, const BuildSettings& settings);

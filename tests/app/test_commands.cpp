@@ -59,7 +59,12 @@ TEST_F(Commands, HelpAndVersionGoToStandardOutput) {
 TEST_F(Commands, WrongUsage) {
   expect_error({}, 2, {"no command", "list", "build", "bench", "render"});
   expect_error({"frobnicate"}, 2, {"'frobnicate'", "bench"});
-  expect_error({"--frobnicate"}, 2, {"--frobnicate"});
+  expect_error({"--frobnicate"}, 2, {"unknown option", "--frobnicate"});
+  expect_error({"--host-allocator", "tlsf", "buidl"}, 2, {"unknown command 'buidl'"});
+  expect_error({"--host-allocator", "tlsf"}, 2, {"no command"});
+  expect_error({"--host-allocator", "nonsense", "list"}, 2, {"--host-allocator", "nonsense"});
+  expect_error({"--host-trace", "", "list"}, 2, {"--host-trace", "empty"});
+  expect_error({"list", "--host-trace", ""}, 2, {"--host-trace", "empty"});
   expect_error({"list", "colours"}, 2, {"colours"});
   expect_error({"build"}, 2, {"no scene", "atrium"});
   expect_error({"bench"}, 2, {"no scene", "atrium"});
@@ -268,10 +273,42 @@ TEST_F(Commands, AFullDiskIsReported) {
   const Outcome outcome = Running(binary_, bench({"--allocators", "atomic"}), "/dev/full").wait();
   EXPECT_EQ(outcome.exit, 1);
   EXPECT_TRUE(has(outcome.err, "standard output")) << outcome.err;
+  for (const char* option : {"--help", "--version"}) {
+    const Outcome help = Running(binary_, {option}, "/dev/full").wait();
+    EXPECT_EQ(help.exit, 1) << option;
+    EXPECT_TRUE(has(help.err, "standard output")) << help.err;
+  }
   // More than stdio's buffer, so that printing itself fails.
   const Outcome more = Running(binary_, {"list"}, "/dev/full").wait();
   EXPECT_EQ(more.exit, 1);
   EXPECT_TRUE(has(more.err, "standard output")) << more.err;
+}
+
+// What was measured is printed, whatever the file.
+TEST_F(Commands, TablesArePrintedIfTheFileCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+  const std::string results = folder_ / "results.json";
+  ASSERT_EQ(run(build({"--json", results})).exit, 0);
+  const std::vector<std::string> cpu{"--device", "cpu", "--threads", "2", "--runs", "1"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), cpu.begin(), cpu.end());
+    return words;
+  };
+  const std::pair<std::vector<std::string>, const char*> commands[] = {
+      {build({"--json", "/dev/full"}), "400 triangles"},
+      {with({"build", scene_, "--profile", "/dev/full"}), "allocate"},
+      {with({"bench", scene_, "--allocators", "heapwood", "--profile", "/dev/full"}), "Heapwood"},
+      {with({"trace", scene_, "--size", "64x32", "--json", "/dev/full"}), "primary"},
+      {{"host-bench", "--allocators", "tlsf", "--steps", "100", "--slots", "10", "--largest", "64K",
+        "--device", "cpu", "--json", "/dev/full"},
+       "TLSF"},
+      {{"compare", results, results, "--json", "/dev/full"}, "SAME"}};
+  for (const auto& [command, text] : commands) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 1) << command[0];
+    EXPECT_TRUE(has(outcome.err, "No space left")) << outcome.err;
+    EXPECT_TRUE(has(outcome.out, text)) << command[0] << outcome.out;
+  }
 }
 
 TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {

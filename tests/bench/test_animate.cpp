@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "bench/animate_bench.hpp"
+#include "bench/animate_json.hpp"
 #include "bench/animate_video.hpp"
 #include "render/image.hpp"
 #include "simt/error.hpp"
@@ -190,6 +191,15 @@ TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
   EXPECT_EQ(third[1], first[0]);
   const json other = measure("heapwood", "shaded");
   EXPECT_EQ(other.size(), 3u);
+  // Also a row of an allocator that is not asked for and was not measured.
+  json failed = json::parse(read_file(file));
+  failed["results"].push_back(first[0]);
+  failed["results"].back()["allocator"] = "atomic";
+  failed["results"].back()["status"] = "failed";
+  write_file(file, failed.dump());
+  const json again = measure("heapwood", "none");
+  ASSERT_EQ(again.size(), 4u);
+  EXPECT_EQ(again[3], failed["results"].back());
 
   // A tree that differs from an earlier result's is an error.
   json report = json::parse(read_file(file));
@@ -200,6 +210,17 @@ TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
   EXPECT_EQ(wrong.exit, 1);
   EXPECT_NE(wrong.out.find("tree of frame 1 differs from Heapwood's"), std::string::npos)
       << wrong.out;
+}
+
+TEST(AnimateReport, RowsReadBack) {
+  bench::AnimateRow row;
+  row.allocator = "atomic";
+  row.frees = alloc::Frees::never;
+  row.lower_bound = true;
+  row.status = bench::Status::incomplete;
+  row.frame_ms = {1, 2};
+  const bench::Json written = bench::to_json(row);
+  EXPECT_EQ(bench::to_json(bench::animate_row_from_json(written)), written);
 }
 
 TEST_F(AnimateCommand, WritesPictures) {

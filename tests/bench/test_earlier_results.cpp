@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// bench --resume: an earlier result stays until the new one has as many runs.
+// --resume: an earlier result stays until the new one has as many runs; a file has one result per
+// measurement.
 #include <gtest/gtest.h>
 
 #include "bench/earlier_results.hpp"
@@ -13,10 +14,10 @@ Json result(const char* source, const char* status, std::size_t runs) {
           {"status", status},      {"runs_ms", std::vector<double>(runs, 1.0)}};
 }
 
-// The runs of the results after keep_better().
+// The runs of the results after add_earlier().
 std::vector<std::size_t> kept(std::vector<Json> now, const std::vector<Json>& earlier) {
   Json report{{"results", now}};
-  keep_better(report, earlier);
+  add_earlier(report, earlier);
   std::vector<std::size_t> runs;
   for (const Json& one : report["results"]) runs.push_back(one["runs_ms"].size());
   return runs;
@@ -42,9 +43,36 @@ TEST(EarlierResults, StayUntilTheNewOnesAreAsGood) {
 
 TEST(EarlierResults, TheSameResultIsReplacedAndOthersAreNot) {
   Json report{{"results", {result("a", "ok", 4), result("b", "ok", 4)}}};
-  EXPECT_EQ(keep_better(report, {result("b", "incomplete", 5)}), 1u);
+  EXPECT_EQ(add_earlier(report, {result("b", "incomplete", 5)}), 1u);
   EXPECT_EQ(report["results"][0]["runs_ms"].size(), 4u);
   EXPECT_EQ(report["results"][1]["status"], "incomplete");
+}
+
+// `compare` and `merge` identify a result without these settings.
+TEST(EarlierResults, OtherRunsAndLimitsAreTheSameMeasurement) {
+  using Runs = std::vector<std::size_t>;
+  Json nine = result("a", "ok", 9), other_runs = result("a", "ok", 2);
+  other_runs["settings"] = {{"runs", 2}, {"timeout_s", 5}, {"seconds", 5}, {"samples", 5}};
+  EXPECT_EQ(kept({other_runs}, {nine}), Runs{2});
+  EXPECT_EQ(kept({nine}, {other_runs}), Runs{9});
+  other_runs["status"] = "skipped";
+  EXPECT_EQ(kept({other_runs}, {nine}), Runs{9});
+  other_runs["settings"]["refs"] = "ids";
+  EXPECT_EQ(kept({other_runs}, {nine}), (Runs{2, 9}));
+}
+
+TEST(EarlierResults, ChangedAndMovedFiles) {
+  using Runs = std::vector<std::size_t>;
+  Json now = result("folder/a.obj", "ok", 5), earlier = result("folder/a.obj", "ok", 5);
+  now["digest"] = "1";
+  earlier["digest"] = "2";
+  EXPECT_EQ(kept({now}, {earlier}), Runs{5});
+  earlier["source"] = "moved/a.obj";
+  EXPECT_EQ(kept({now}, {earlier}), (Runs{5, 5}));
+  earlier["digest"] = "1";
+  EXPECT_EQ(kept({now}, {earlier}), Runs{5});
+  earlier = result("folder/a.obj", "ok", 5);  // of a version without digests
+  EXPECT_EQ(kept({now}, {earlier}), Runs{5});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/output/graph_tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_updates.hpp"
 #include "tests/app/executable.hpp"
@@ -47,7 +48,7 @@ TEST_F(GraphCommand, WrongUsage) {
   expect_error(graph({"--init", "some"}), 2, {"--init"});
   expect_error(graph({"--allocators", "nonsense"}), 2, {"'nonsense'"});
   expect_error(graph({"--resume"}), 2, {"--resume", "--json"});
-  for (const char* wrong : {"0", "1.5", "many", "1G", "300M"})
+  for (const char* wrong : {"0", "1.5", "many", "1G", "300M", "1Kk", "K", ""})
     expect_error({"graph", "uniform:300:6", "--batch", wrong}, 2, {"--batch", wrong});
 }
 
@@ -103,6 +104,47 @@ TEST_F(GraphCommand, ResumesWithTheSameSettings) {
   const json third = measure("heapwood", "2");  // other settings: measured, and both stay
   ASSERT_EQ(third.size(), 3u);
   EXPECT_NE(third[0], first[0]);
+}
+
+TEST_F(GraphCommand, ResumeKeepsResultsThatAreNotAskedFor) {
+  const Folder folder;
+  const std::string file = folder / "graph.json";
+  const auto measure = [&](const std::string& allocators) {
+    const Outcome outcome =
+        run(graph({"--allocators", allocators, "--phase", "init", "--json", file, "--resume"}));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json::parse(read_file(file));
+  };
+  json report = measure("cfmmalloc,heapwood");
+  report["results"][0]["status"] = "failed";
+  report["results"][0]["reason"] = "as a test";
+  write_file(file, report.dump());
+  const json again = measure("heapwood");
+  ASSERT_EQ(again["results"].size(), 2u);
+  EXPECT_EQ(again["results"][0], report["results"][1]);
+  EXPECT_EQ(again["results"][1], report["results"][0]);
+}
+
+TEST_F(GraphCommand, NumbersAreDecimal) {
+  const Outcome outcome = run({"graph",  "uniform:300:6", "--device", "cpu",      "--threads",
+                               "2",      "--allocators",  "heapwood", "--phase",  "init",
+                               "--runs", "010",           "--rounds", "010",      "--iterations",
+                               "010",    "--seed",        "010",      "--format", "json"});
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json settings = json::parse(outcome.out)["results"][0]["settings"];
+  for (const char* key : {"runs", "rounds", "iterations", "seed"})
+    EXPECT_EQ(settings[key], 10) << key;
+}
+
+TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
+  bench::GraphRow row;
+  row.label = "Heapwood";
+  row.status = bench::Status::failed;
+  row.reason = "as a test";
+  const bench::Table table = app::graph_time_table({row});
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0].cells.size(), table.columns.size());
+  EXPECT_NE(bench::to_text(table).find("failed"), std::string::npos) << bench::to_text(table);
 }
 
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
@@ -167,6 +209,25 @@ TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   }
   EXPECT_EQ(rows[2].status, bench::Status::skipped);
   EXPECT_TRUE(rows[2].phases.empty());
+}
+
+TEST(GraphRuns, LackOfHostMemoryIsNamed) {
+  bench::GraphBench bench;
+  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+  bench.graph = source.name;
+  bench.host = &source.graph;
+  bench.layouts = bench::parse_layouts("blocks");
+  registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
+  compiled.adjacency_heap =
+      [](const workloads::graph::HeapJob&) -> std::unique_ptr<workloads::graph::AdjacencyHeap> {
+    throw std::bad_alloc();
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  bench.allocators = {&entry};
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.pool = bench::parse_pool("auto");
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench, {});
+  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
 }
 
 // The same graph, requested in another order; files without the setting are those of `each`.

@@ -232,6 +232,18 @@ TEST(MergeResults, MergedFilesAreMerged) {
   });
 }
 
+// A choice is among the allocators of one file.
+TEST(MergeResults, AChoiceIsNotOfTheMergedFile) {
+  std::vector<ResultsFile> files{shard(1, {"a"}), shard(1, {"b"})};
+  for (ResultsFile& file : files) {
+    file.json.erase("shard");
+    file.json["choice"] = {{"text", "For speed, use atomic."}};
+  }
+  const Merged merged = merge_results({}, files, false);
+  EXPECT_EQ(sources(merged).size(), 2u);
+  EXPECT_FALSE(merged.json.contains("choice"));
+}
+
 TEST(MergeResults, PartsOfAReproduction) {
   const auto part = [](const char* path, const char* sha, const std::vector<std::string>& keys) {
     Json file{{"schema", "heapwood.reproduce/1"},

@@ -42,6 +42,19 @@ TEST(ParseBytes, NamesTheWrongValue) {
   }
 }
 
+TEST(ParseCount, UnitsAreOf1000) {
+  EXPECT_EQ(parse_count("--batch", "1", 9), 1u);
+  EXPECT_EQ(parse_count("--batch", "100K", 1 << 28), 100000u);
+  EXPECT_EQ(parse_count("--batch", "1.5m", 1 << 28), 1500000u);
+  EXPECT_EQ(parse_count("--batch", "268M", 1 << 28), 268000000u);
+  for (const char* text : {"", "K", "1Kk", "1KM", "1G", "0", "-1", "1.5", "10", "nan", "inf", " 1"})
+    EXPECT_NE(usage_error([&] {
+                parse_count("--batch", text, 9);
+              }).find("--batch '" + std::string(text) + "': expected a whole number from 1 to 9"),
+              std::string::npos)
+        << text;
+}
+
 TEST(ParsePool, AutoSizeOrMultiple) {
   EXPECT_EQ(parse_pool("auto").kind, PoolSize::Kind::automatic);
   EXPECT_FALSE(parse_pool("auto").for_speed);

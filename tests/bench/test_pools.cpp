@@ -80,6 +80,63 @@ TEST(Pools, ABuildInALivePoolSizesItFirst) {
   EXPECT_EQ(other.pool_bytes(), 6u << 20);
 }
 
+// A build in a pool of the initial size would be reported as one in the pool asked for.
+TEST(Pools, ABuildFailsIfThePoolCannotBeSized) {
+  registry::CompiledAllocator compiled = *registry::find("cfmmalloc")->cpu;
+  compiled.build_instrumented = [](kdtree::Workspace&,
+                                   const kdtree::BuildOptions&) -> kdtree::InstrumentedRun {
+    throw simt::Stopped(simt::Stopped::Reason::time_limit, "late");
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  BuildSettings settings;
+  settings.pool = parse_pool("live:2");
+  PreparedScene scene("atrium:1k", simt::find_device("cpu", 2), settings, pool_needs({&entry}));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(scene.build(entry), simt::Stopped);
+    EXPECT_FALSE(scene.has_sized_pool());
+  }
+  EXPECT_FALSE(scene.build(*registry::find("heapwood")).incomplete);
+  EXPECT_TRUE(scene.has_sized_pool());
+
+  BenchJob job = job_of("cfmmalloc", "live:2");
+  job.settings.timeout = 1e-9;
+  const BenchResult bench = run_bench(job, {});
+  EXPECT_EQ(bench.results[0].status, Status::failed);
+  EXPECT_FALSE(bench.results[0].pool_bytes);
+}
+
+// The bytes in use vary from build to build: a second pool of the same name would have another
+// size.
+TEST(Pools, AResumedBenchmarkKeepsTheSizeOfALivePool) {
+  BenchJob job = job_of("cfmmalloc,heapwood", "live:4");
+  Result kept = run_bench(job, {}).results[0];
+  *kept.pool_bytes += 5 << 16;
+  job.kept = {kept};
+  const BenchResult bench = run_bench(job, {});
+  EXPECT_EQ(bench.results[1].status, Status::ok) << bench.results[1].reason;
+  EXPECT_EQ(bench.results[1].pool_bytes, kept.pool_bytes);
+}
+
+TEST(Pools, ASceneIsLoadedOnce) {
+  BenchJob job = job_of("cfmmalloc", "fast,8M,live:8,200x");
+  BenchEvents events;
+  int loads = 0;
+  std::string last;
+  events.progress = [&](std::size_t, std::size_t, const std::string& what) {
+    loads += what != last && what.ends_with(": loading");
+    last = what;
+  };
+  const BenchResult bench = run_bench(job, events);
+  EXPECT_EQ(loads, 1);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(bench.results[i].status, Status::ok) << bench.results[i].reason;
+    job.pools = {job.pools[i]};
+    job.settings.pool = job.pools[0];
+    if (i != 2) EXPECT_EQ(run_bench(job, {}).results[0].pool_bytes, bench.results[i].pool_bytes);
+    job = job_of("cfmmalloc", "fast,8M,live:8,200x");
+  }
+}
+
 TEST(Pools, PageSizesReachScatterAlloc) {
   const registry::RegisteredAllocator* scatter = registry::find("scatter");
   if (!scatter) GTEST_SKIP() << "not compiled in";
@@ -118,6 +175,23 @@ TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
   command[3] = "fast,200x";
   EXPECT_EQ(run(command).exit, 0);
   EXPECT_EQ(nlohmann::json::parse(tests::read_file(file)).at("results").size(), 6u);
+}
+
+// The report on standard output and that in the file are one.
+TEST_F(PoolsCommand, ResumedReportsHaveEarlierResultsOfOtherScenes) {
+  const std::string file = folder_ / "report.json", bad = folder_ / "bad.obj";
+  tests::write_file(bad, "v 0 0 0\nv 1 0 0\nf 1 2 3\n");
+  std::vector<std::string> command{
+      "bench", "atrium:1k", "--allocators", "atomic",    "--builder", "single", "--runs",
+      "1",     "--device",  "cpu",          "--threads", "2",         "--json", file};
+  ASSERT_EQ(run(command).exit, 0);
+  command.insert(command.begin() + 1, bad);
+  command.insert(command.end(), {"--resume", "--format", "json"});
+  const tests::Outcome outcome = run(command);
+  EXPECT_EQ(outcome.exit, 3) << outcome.err;
+  const nlohmann::json printed = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(printed.at("results"), nlohmann::json::parse(tests::read_file(file)).at("results"));
+  EXPECT_EQ(printed.at("results").size(), 2u);
 }
 
 TEST_F(PoolsCommand, MultiplesOfTheBytesInUseAreForBuilds) {

@@ -111,9 +111,66 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   const json after = json::parse(read_file(path));
   ASSERT_EQ(after["results"].size(), 3u);
   EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
-  // Of another number of runs: stays in the file.
+  // Another number of runs replaces them, so that the file can be compared.
   ASSERT_EQ(run(replay({"--json", path, "--resume"}, "1")).exit, 0);
-  EXPECT_EQ(json::parse(read_file(path))["results"].size(), 6u);
+  EXPECT_EQ(json::parse(read_file(path))["results"].size(), 3u);
+  const Outcome compared = run({"compare", path, path});
+  EXPECT_EQ(compared.exit, 0) << compared.err;
+}
+
+class ReplayRuns : public testing::Test {
+ protected:
+  ReplayRuns() : trace_(random_trace({})) {
+    bench_.name = "program.trace";
+    bench_.trace = &trace_;
+    bench_.summary = workloads::summarize(trace_);
+    bench_.allocators = bench::find_allocators("heapwood");
+    bench_.settings.runs = 1;
+    bench_.settings.samples = 2;
+    bench_.device = simt::find_device("cpu", 2);
+  }
+  void TearDown() override { simt::clear_interrupt(); }
+
+  alloc::ProgramTrace trace_;
+  bench::ReplayBench bench_;
+};
+
+TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
+  bench_.settings.pools = bench::parse_replay_pools("3x,4x");
+  bench::ReplayRow kept;
+  kept.allocator = "heapwood";
+  kept.pool = "4x";
+  kept.status = bench::Status::ok;
+  kept.runs_ms = {1234.5};
+  bench_.kept = {kept};
+  bench::ReplayEvents events;
+  events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, events);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].status, bench::Status::skipped);
+  EXPECT_EQ(rows[1].status, bench::Status::ok);
+  EXPECT_EQ(rows[1].runs_ms, std::vector<double>{1234.5});
+}
+
+TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
+  bench_.settings.pools = bench::parse_replay_pools("4x,900T,5x");
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].status, bench::Status::ok) << rows[0].reason;
+  EXPECT_EQ(rows[1].status, bench::Status::failed);
+  EXPECT_FALSE(rows[1].reason.empty());
+  EXPECT_EQ(rows[2].status, bench::Status::ok) << rows[2].reason;
+}
+
+TEST_F(ReplayRuns, LackOfHostMemoryIsNamed) {
+  registry::CompiledAllocator compiled = *bench_.allocators.front()->cpu;
+  compiled.replay = [](const workloads::ReplayJob&) -> workloads::ReplayResult {
+    throw std::bad_alloc();
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  bench_.allocators = {&entry};
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});
+  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
 }
 
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {
@@ -166,6 +223,15 @@ TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
   EXPECT_GE(graph.kernel_ends.front(), 290u);
   EXPECT_EQ(graph.dropped + graph.refused + graph.unmatched, 0u);
   EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  std::uint64_t pools[2];
+  for (const unsigned i : {0u, 1u}) {
+    ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "1",
+                   "--batch", "200", "--pool", i == 0 ? "16x" : "32x", "--record-trace", trace_})
+                  .exit,
+              0);
+    pools[i] = alloc::read_program_trace(read_file(trace_), trace_).pool_bytes;
+  }
+  EXPECT_NEAR(static_cast<double>(pools[1]) / static_cast<double>(pools[0]), 2, 0.01);
   ASSERT_EQ(run({"stress", "lifetimes", "--device", "cpu", "--threads", "2", "--requests", "60",
                  "--iterations", "3", "--record-trace", trace_})
                 .exit,

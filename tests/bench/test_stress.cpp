@@ -48,7 +48,7 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"utilization", "--requests", "9"}), 2,
                {"--requests", "utilization", "--blocks"});
   expect_error(stress({"exhaust", "--requests", "9"}), 2, {"--requests", "exhaust"});
-  for (const char* wrong : {"0", "2.5", "17M", "10G", "many"})
+  for (const char* wrong : {"0", "2.5", "17M", "10G", "many", "1Kk"})
     expect_error(stress({"alloc", "--requests", wrong}), 2, {"--requests", wrong});
   expect_error(stress({"mixed", "--payload", "8"}), 2, {"mixed", "--payload"});
   expect_error(stress({"scaling", "--pool", "1M", "--payload", "8K", "--requests", "1M"}), 2,
@@ -57,6 +57,8 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
   expect_error(stress({"ad", "--large", "small"}), 2, {"--large"});
+  expect_error(stress({"semaphore", "--record-trace", "/no/such/folder/a.trace"}), 2,
+               {"semaphore", "--record-trace"});
   expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1,
                {"/no/such/folder/out.json"});
 }

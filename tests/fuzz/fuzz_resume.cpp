@@ -25,13 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }();
   file.set(data, size);
   try {
-    const bench::EarlierResults earlier = bench::read_earlier_results(file.path(), job);
-    bench::Json report =
-        bench::bench_report({"heapwood"}, job.device, earlier.reused, earlier.others);
-    bench::keep_better(report, earlier.remeasured);
+    const bench::Earlier<bench::Result> earlier = bench::read_earlier_results(file.path(), job);
+    bench::Json report = bench::bench_report({"heapwood"}, job.device, earlier.kept);
+    bench::add_earlier(report, earlier.results);
     const std::string text = bench::json_text(report);
     if (!bench::same(bench::Json::parse(text), report)) std::abort();
-    for (const bench::Result& result : earlier.reused) {
+    for (const bench::Result& result : earlier.kept) {
       if (bench::result_from_json(bench::to_json(result)).allocator != result.allocator)
         std::abort();
     }

@@ -145,7 +145,9 @@ void expect_time_limit(const Device& device) {
   } catch (const Stopped& stopped) {
     EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
     EXPECT_EQ(stopped.exit(), Exit::failed);
-    EXPECT_EQ(std::string(stopped.what()).find("the spinning kernel"), 0u) << stopped.what();
+    EXPECT_STREQ(stopped.what(),
+                 "the spinning kernel: not finished after 0.05 s, stopped; raise --timeout if it "
+                 "may take longer");
   }
   EXPECT_GE(seconds_since(start), 0.05);
   EXPECT_LT(seconds_since(start), 1);
@@ -269,6 +271,20 @@ TEST(Stream, LimitAndInterrupt) {
   clear_interrupt();
   other.launch(Advance{&step, 1, 1}, 1);
   EXPECT_EQ(other.read(&step), 2u);
+}
+
+// The message states the limit of the stream, not what earlier launches left of it.
+TEST(Stream, MessageStatesTheWholeLimit) {
+  auto stream = Cpu().stream({.seconds = 0.25, .what = "the stream"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  try {
+    stream.launch(Spin{}, 16);
+    ADD_FAILURE() << "not stopped";
+  } catch (const Stopped& stopped) {
+    EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
+    EXPECT_EQ(std::string(stopped.what()).find("the stream: not finished after 0.25 s"), 0u)
+        << stopped.what();
+  }
 }
 
 TEST(Control, RecordsTheFirstError) {
