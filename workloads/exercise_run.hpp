@@ -31,7 +31,7 @@ namespace exercise_detail {
 
 // The contents of a block, derived from the number of the operation that allocated it. Of a block
 // of more than 4 KiB about 1,000 words are written and read, from the first one on at equal
-// distances, and the bytes after the last whole word.
+// distances, the last whole word, and the bytes after it.
 struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;
@@ -44,19 +44,26 @@ struct Pattern {
   SIMT_INLINE void write(void* block) const {
     auto* words = static_cast<std::uint32_t*>(block);
     auto* tail = static_cast<unsigned char*>(block) + bytes / 4 * 4;
-    SIMT_ROLLED
-    for (std::uint64_t i = 0; i < bytes / 4; i += step()) words[i] = word(i);
+    for_words([&](std::uint64_t i) { words[i] = word(i); });
     for (unsigned i = 0; i < bytes % 4; ++i) tail[i] = static_cast<unsigned char>(word(i) >> 24);
   }
   SIMT_INLINE std::uint64_t differences(const void* block) const {
     const auto* words = static_cast<const std::uint32_t*>(block);
     const auto* tail = static_cast<const unsigned char*>(block) + bytes / 4 * 4;
     std::uint64_t count = 0;
-    SIMT_ROLLED
-    for (std::uint64_t i = 0; i < bytes / 4; i += step()) count += words[i] != word(i);
+    for_words([&](std::uint64_t i) { count += words[i] != word(i); });
     for (unsigned i = 0; i < bytes % 4; ++i)
       count += tail[i] != static_cast<unsigned char>(word(i) >> 24);
     return count;
+  }
+
+ private:
+  // Calls f once for each word that is written.
+  template <class F>
+  SIMT_INLINE void for_words(F f) const {
+    const std::uint64_t end = bytes / 4, last = end == 0 ? 0 : end - 1, each = step();
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < end; i += i < last && last - i < each ? last - i : each) f(i);
   }
 };
 
