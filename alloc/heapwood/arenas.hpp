@@ -192,7 +192,7 @@ class Arenas {
       const std::uint32_t found =
           searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
       if (found != none) return found;
-    } while (ticket - begin < superblocks);
+    } while (!is_search_over(begin, ticket, superblocks));
     return none;
   }
 
