@@ -10,7 +10,8 @@
 //   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
 //     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
 //     chunks from the other, which are one word of the bitmap. Hence no memory is set aside for
-//     small or for large requests.
+//     small or for large requests;
+//   - memory beyond the max chunks has a buddy allocator of its own, for larger requests only.
 //
 // The words shared by all threads of a class are stored here too: tickets, counts, and the ends of
 // its queue.
@@ -57,8 +58,10 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
+  // 32 GiB of 8 KiB chunks.
   static constexpr std::uint32_t max_chunks = (1u << 22) - 1;
+  // The buddy of the chunks, and the one of the memory beyond them, which may have no pages.
+  static constexpr unsigned buddies = 2;
 
   // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
   // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
@@ -108,7 +111,7 @@ class Chunks {
     states_at_ = at;
     return at + shape.chunks * sizeof(std::uint64_t);
   }
-  // Called on zeroed tables, after the buddy has been created. `buddy` points to its handle.
+  // Called on zeroed tables, after the buddies have been created. `buddy` points to their handles.
   template <class Device>
   void initialize(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
     base_ = base;
@@ -220,20 +223,23 @@ class Chunks {
   // Allocates a block larger than a chunk. Called on a copy in device memory.
   template <class Thread>
   SIMT_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
-    void* block = nullptr;
+    // First from memory that serves nothing else.
+    void* block = buddy_[1].allocate(thread, bytes);
     SIMT_ROLLED
-    do {
+    for (bool again = block == nullptr; again;) {
       block = buddy_->allocate(thread, bytes);
-    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
-             move_chunks_to_buddy(thread));
+      again = block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
+              move_chunks_to_buddy(thread);
+    }
     return block;
   }
   SIMT_INLINE void give_large(void* block) const {
-    buddy_->deallocate(block);
-    clear_hint(buddy_exhausted);
+    const Buddy& owner = buddy_of(block);
+    owner.deallocate(block);
+    if (&owner == buddy_) clear_hint(buddy_exhausted);
   }
   SIMT_INLINE std::size_t bytes_of_large(const void* block) const {
-    return buddy_->bytes_of(block);
+    return buddy_of(block).bytes_of(block);
   }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
@@ -263,7 +269,9 @@ class Chunks {
       }
       return true;
     };
-    host.read(buddy_).walk(host, base_, visit, visit_chunk);
+    const auto both = host.read(buddy_, buddies);
+    both[0].walk(host, base_, visit, visit_chunk);
+    if (both[1].pages() > 0) both[1].walk(host, base_, visit);
   }
 
  private:
@@ -281,6 +289,9 @@ class Chunks {
   }
   SIMT_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
     return simt::atomic_ref<std::uint32_t>(*hint_at(which));
+  }
+  SIMT_INLINE const Buddy& buddy_of(const void* block) const {
+    return buddy_[buddy_[1].owns(block) ? 1 : 0];
   }
   SIMT_INLINE void clear_hint(Hint which) const {
     if (hint(which).load(simt::relaxed) != 0) hint(which).store(0, simt::relaxed);
@@ -303,10 +314,6 @@ class Chunks {
       if (block == nullptr) continue;
       std::uint32_t offset = 0;
       const std::uint32_t c = self->chunk_of(block, offset);
-      if (c + n > self->shape_.chunks) {
-        self->buddy_->deallocate(block);
-        continue;
-      }
       // relaxed: the bitmap publishes them.
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < n; ++i)
