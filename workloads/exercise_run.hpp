@@ -16,6 +16,7 @@
 #include "simt/launch.hpp"
 #include "workloads/exercise.hpp"
 #include "workloads/guarded.hpp"
+#include "workloads/two_heaps.hpp"
 
 namespace heapwood::workloads {
 
@@ -279,8 +280,9 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
 template <class A, class Device>
 ExerciseResult exercise(const ExerciseJob& job) {
   const Device device = exercise_detail::make_device<Device>(job);
-  const simt::Memory memory(job.device,
-                            std::min(job.pool_bytes, exercise_detail::max_used_bytes<A>()));
+  const std::size_t used_bytes =
+      job.two_heaps ? job.pool_bytes : exercise_detail::max_used_bytes<A>();
+  const simt::Memory memory(job.device, std::min(job.pool_bytes, used_bytes));
   const alloc::Pool pool{memory.data(), job.pool_bytes};
   exercise_detail::Script script(job);
   std::optional<alloc::CountedMemory> counted;
@@ -297,8 +299,8 @@ ExerciseResult exercise(const ExerciseJob& job) {
     using F = alloc::Failing<A>;
     using G = Guarded<F>;
     const auto* log = counted ? &*counted : nullptr;
-    if (job.coalesced && counted)
-      throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
+    if ((job.coalesced || job.two_heaps) && counted)
+      throw Error(Exit::usage, "exercise: such a job is neither counted nor guarded");
     if (guard) {
       const auto wrap = [&](const A& a) {
         return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool,
@@ -311,9 +313,12 @@ ExerciseResult exercise(const ExerciseJob& job) {
       };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
     } else if (job.coalesced) {
-      exercise_cycle<A>(
-          job, device, pool, script, log, [](const A& a) { return alloc::Coalesced<A>::create(a); },
-          result);
+      const auto wrap = [&](const A& a) { return alloc::Coalesced<A>::create(a, pool); };
+      exercise_cycle<A>(job, device, pool, script, log, wrap, result);
+    } else if (job.two_heaps) {
+      using T = TwoHeaps<A>;
+      exercise_cycle<T>(
+          job, device, pool, script, log, [](const T& two) { return two; }, result);
     } else {
       exercise_cycle<A>(
           job, device, pool, script, log, [](const A& a) { return a; }, result);

@@ -242,9 +242,9 @@ class CircularList {
   template <class Thread>
   SIMT_INLINE void* attempt(Thread& thread, std::uint32_t units) {
     // Lanes that make the same request together act as one and share the blocks of one chunk. The
-    // remaining lanes continue alone.
-    LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(units))));
+    // remaining lanes continue alone. The key is an address in the pool: lanes may call with
+    // different pools.
+    LaneGroup<Thread> group(thread, thread.together(memory_ + units));
     SIMT_ROLLED
     for (;;) {
       const std::uint64_t found =

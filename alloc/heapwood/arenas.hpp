@@ -165,7 +165,7 @@ class Arenas {
     std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1),
                                   value, hash >> 8);
     if (a == none && used < arenas) {
-      const LaneGroup<Thread> claimers(thread, thread.together());
+      const LaneGroup<Thread> claimers(thread, thread.together(high_water));
       // relaxed: a hint; the counts decide.
       a = claimers.once([&] {
         return Word(*high_water).fetch_add(claimers.size(), simt::relaxed);

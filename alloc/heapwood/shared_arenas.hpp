@@ -126,8 +126,8 @@ struct SharedArenas {
   template <class Thread>
   SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
                                       const SharedArenas* self) const {
-    const LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
+    // The key is an address in the pool: lanes may call with different pools.
+    const LaneGroup<Thread> group(thread, thread.together(arenas.memory + n));
     const std::uint32_t total = n * group.size();
     if (n > max_slot_request || total > arenas.granules() / 2) {
       return allocate_packed_slow(self, thread, group.lanes(), n);
