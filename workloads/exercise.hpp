@@ -62,6 +62,7 @@ struct ExerciseJob {
   bool counted = false;    // Counted<Failing<A>>: RequestStats and the log of requested bytes
   bool guarded = false;    // Counted<Guarded<Failing<A>>>: canaries, overlap, double free
   bool coalesced = false;  // Coalesced<A>, without the other adaptors
+  bool two_heaps = false;  // TwoHeaps<A>, without the other adaptors
   // Counted or guarded jobs: allocation number fail_at and all later ones fail; 0 = none.
   std::uint64_t fail_at = 0;
   double seconds = 60;  // time limit of one phase

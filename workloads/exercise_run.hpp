@@ -16,6 +16,7 @@
 #include "simt/launch.hpp"
 #include "workloads/exercise.hpp"
 #include "workloads/guarded.hpp"
+#include "workloads/two_heaps.hpp"
 
 namespace heapwood::workloads {
 
@@ -31,7 +32,7 @@ namespace exercise_detail {
 
 // The contents of a block, derived from the number of the operation that allocated it. Of a block
 // of more than 4 KiB about 1,000 words are written and read, from the first one on at equal
-// distances, and the bytes after the last whole word.
+// distances, the last whole word, and the bytes after it.
 struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;
@@ -44,19 +45,26 @@ struct Pattern {
   SIMT_INLINE void write(void* block) const {
     auto* words = static_cast<std::uint32_t*>(block);
     auto* tail = static_cast<unsigned char*>(block) + bytes / 4 * 4;
-    SIMT_ROLLED
-    for (std::uint64_t i = 0; i < bytes / 4; i += step()) words[i] = word(i);
+    for_words([&](std::uint64_t i) { words[i] = word(i); });
     for (unsigned i = 0; i < bytes % 4; ++i) tail[i] = static_cast<unsigned char>(word(i) >> 24);
   }
   SIMT_INLINE std::uint64_t differences(const void* block) const {
     const auto* words = static_cast<const std::uint32_t*>(block);
     const auto* tail = static_cast<const unsigned char*>(block) + bytes / 4 * 4;
     std::uint64_t count = 0;
-    SIMT_ROLLED
-    for (std::uint64_t i = 0; i < bytes / 4; i += step()) count += words[i] != word(i);
+    for_words([&](std::uint64_t i) { count += words[i] != word(i); });
     for (unsigned i = 0; i < bytes % 4; ++i)
       count += tail[i] != static_cast<unsigned char>(word(i) >> 24);
     return count;
+  }
+
+ private:
+  // Calls f once for each word that is written.
+  template <class F>
+  SIMT_INLINE void for_words(F f) const {
+    const std::uint64_t end = bytes / 4, last = end == 0 ? 0 : end - 1, each = step();
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < end; i += i < last && last - i < each ? last - i : each) f(i);
   }
 };
 
@@ -272,8 +280,9 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
 template <class A, class Device>
 ExerciseResult exercise(const ExerciseJob& job) {
   const Device device = exercise_detail::make_device<Device>(job);
-  const simt::Memory memory(job.device,
-                            std::min(job.pool_bytes, exercise_detail::max_used_bytes<A>()));
+  const std::size_t used_bytes =
+      job.two_heaps ? job.pool_bytes : exercise_detail::max_used_bytes<A>();
+  const simt::Memory memory(job.device, std::min(job.pool_bytes, used_bytes));
   const alloc::Pool pool{memory.data(), job.pool_bytes};
   exercise_detail::Script script(job);
   std::optional<alloc::CountedMemory> counted;
@@ -290,8 +299,8 @@ ExerciseResult exercise(const ExerciseJob& job) {
     using F = alloc::Failing<A>;
     using G = Guarded<F>;
     const auto* log = counted ? &*counted : nullptr;
-    if (job.coalesced && counted)
-      throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
+    if ((job.coalesced || job.two_heaps) && counted)
+      throw Error(Exit::usage, "exercise: such a job is neither counted nor guarded");
     if (guard) {
       const auto wrap = [&](const A& a) {
         return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool,
@@ -304,9 +313,12 @@ ExerciseResult exercise(const ExerciseJob& job) {
       };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
     } else if (job.coalesced) {
-      exercise_cycle<A>(
-          job, device, pool, script, log, [](const A& a) { return alloc::Coalesced<A>::create(a); },
-          result);
+      const auto wrap = [&](const A& a) { return alloc::Coalesced<A>::create(a, pool); };
+      exercise_cycle<A>(job, device, pool, script, log, wrap, result);
+    } else if (job.two_heaps) {
+      using T = TwoHeaps<A>;
+      exercise_cycle<T>(
+          job, device, pool, script, log, [](const T& two) { return two; }, result);
     } else {
       exercise_cycle<A>(
           job, device, pool, script, log, [](const A& a) { return a; }, result);

@@ -30,16 +30,17 @@ struct Coalesced {
   static_assert(largest_part / granule + 1 < 1u << part_bits);
 
   Base base;
+  const std::byte* pool = nullptr;  // lanes that call with different pools do not share a block
 
-  static Coalesced create(const Base& base) { return {base}; }
+  static Coalesced create(const Base& base, Pool pool) { return {base, pool.base}; }
   template <class Device>
   static Coalesced create(Pool pool, const AllocatorOptions& options, const Device& device) {
-    return {Base::create(pool, options, device)};
+    return create(Base::create(pool, options, device), pool);
   }
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    const std::uint32_t lanes = thread.together();
+    const std::uint32_t lanes = thread.together(pool);
     const std::uint32_t group = thread.ballot(lanes, bytes <= largest_part);
     bool shares = bytes <= largest_part && (group & (group - 1)) != 0;
     const auto granules = static_cast<std::uint32_t>(shares ? 1 + padded(bytes) / granule : 0);

@@ -99,7 +99,10 @@ struct Counted {
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    void* block = base.allocate(thread, traits.in_pool ? bytes : bytes + granule);
+    constexpr std::size_t header = traits.in_pool ? 0 : granule;
+    void* block = nullptr;
+    // With the header the largest sizes would wrap.
+    if (bytes <= ~std::size_t{0} - header) block = base.allocate(thread, bytes + header);
     if (block == nullptr) {
       add(words->failures, 1);
       return nullptr;

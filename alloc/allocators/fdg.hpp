@@ -50,12 +50,13 @@ struct Fdg {
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::size_t size = granules_ * granule;
     if (bytes > superblocks_ * size) return nullptr;
-    return take_together(
-        thread, padded(bytes) / granule, granules_, [&](std::size_t granules, std::uint32_t) {
-          return granules <= granules_
-                     ? allocate_from_slot(thread, static_cast<std::uint32_t>(granules))
-                     : allocate_superblocks(granules);
-        });
+    return take_together(thread, base_, padded(bytes) / granule, granules_,
+                         [&](std::size_t granules, std::uint32_t) {
+                           return granules <= granules_
+                                      ? allocate_from_slot(thread,
+                                                           static_cast<std::uint32_t>(granules))
+                                      : allocate_superblocks(granules);
+                         });
   }
 
   template <class Thread>

@@ -64,7 +64,7 @@ struct FdgPublished {
     return attempt_until(thread, wait_, [&]() -> void* {
       Slot& slot = slots_[thread.worker() % slot_count_];
       std::byte* block = take_together(
-          thread, padded(bytes) / granule + 1, capacity_,
+          thread, &slot, padded(bytes) / granule + 1, capacity_,
           [&](std::size_t n, std::uint32_t blocks) { return take(thread, slot, n, blocks); });
       if (block == nullptr) return nullptr;
       *reinterpret_cast<Slot**>(block) = &slot;

@@ -102,9 +102,8 @@ struct HallocOn {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > max_bytes_) return large_.allocate(thread, bytes);
       const std::uint32_t k = size_class::of(bytes);
-      // Lanes that request the same class act as one.
-      const LaneGroup<Thread> group(
-          thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
+      // Lanes that request the same class of the same pool act as one.
+      const LaneGroup<Thread> group(thread, thread.together(heads_ + k));
       std::uint32_t* const head =
           &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
       BlockPages::Seats seats{BlockPages::none, BlockPages::none, k};

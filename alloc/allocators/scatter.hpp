@@ -75,10 +75,11 @@ struct ScatterOn {
       if (bytes > pages_.page_bytes()) return large_.allocate(thread, bytes);
       const std::uint32_t k = class_of(bytes);
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
-      // Lanes that make the same request to the same page act as one.
-      const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
-      const LaneGroup<Thread> group(thread,
-                                    thread.together(reinterpret_cast<const void*>(request)));
+      // Lanes that make the same request to the same page act as one. The key is an address in the
+      // pool, whose pages have 256 bytes or more: lanes may call with different pools.
+      const LaneGroup<Thread> group(
+          thread, thread.together(reinterpret_cast<const std::byte*>(pages_.self()) +
+                                  (std::size_t{start} << 6 | k)));
       const std::uint32_t n = group.size();
       const std::uint32_t before = group.once([&] { return pages_.enter(start, k, n); });
       const BlockPages::Seats seats{start, before, k};

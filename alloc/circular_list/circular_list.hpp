@@ -242,12 +242,13 @@ class CircularList {
   template <class Thread>
   SIMT_INLINE void* attempt(Thread& thread, std::uint32_t units) {
     // Lanes that make the same request together act as one and share the blocks of one chunk. The
-    // remaining lanes continue alone.
-    LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(units))));
+    // remaining lanes continue alone. The key is an address in the pool: lanes may call with
+    // different pools.
+    LaneGroup<Thread> group(thread, thread.together(memory_ + units));
     SIMT_ROLLED
     for (;;) {
-      const std::uint64_t found = group.once([&] { return search(thread, units, group.size()); });
+      const std::uint64_t found =
+          group.once([&] { return search(thread, units, shape_.units_for(units, group.size())); });
       const auto at = static_cast<std::uint32_t>(found >> 32),
                  end = static_cast<std::uint32_t>(found);
       const std::uint32_t blocks = group.alone() ? end != 0 : (end - at) / units, i = group.rank();
@@ -265,10 +266,11 @@ class CircularList {
     }
   }
 
-  // Finds a chunk for up to `lanes` blocks, at least one, and marks it used: {begin:32, end:32}. 0
-  // if there is none.
+  // Finds a chunk for one block or more, up to `wanted` units, and marks it used: {begin:32,
+  // end:32}. 0 if there is none.
   template <class Thread>
-  SIMT_INLINE std::uint64_t search(Thread& thread, std::uint32_t units, std::uint32_t lanes) const {
+  SIMT_INLINE std::uint64_t search(Thread& thread, std::uint32_t units,
+                                   std::uint32_t wanted) const {
     Walk w{.at = offset(heap(thread)).load(simt::relaxed), .piece = {}};
     w.piece = shape_.piece(w.at);
     SIMT_ROLLED
@@ -276,18 +278,18 @@ class CircularList {
       Visit v = headers_.visit(w.at, units, w.piece.end);
       if (v.found == Found::claimed) {
         // Merges until there is enough for all lanes; the chunk is used if there is enough for one.
-        std::uint32_t absorbed = absorb(
-            v.link, w.at + units * lanes < w.piece.end ? w.at + units * lanes : w.piece.end, ~0u);
+        std::uint32_t absorbed =
+            absorb(v.link, w.at + wanted < w.piece.end ? w.at + wanted : w.piece.end, ~0u);
         const bool enough = v.link - w.at >= units;
         if (enough) {
-          v.link = split_off(thread, w, v.link, units, units * lanes, absorbed);
+          v.link = split_off(thread, w, v.link, units, wanted, absorbed);
         } else {
           headers_.publish_free(w.at, v.link);
         }
         if (absorbed != 0) pieces_.add_free_chunks(shape_.index(w.piece.begin), 0 - absorbed);
         if (enough) return std::uint64_t{w.at} << 32 | v.link;
       }
-      if (!advance(thread, w, v, units, lanes)) return 0;
+      if (!advance(thread, w, v, units, wanted)) return 0;
     }
   }
 
@@ -314,7 +316,7 @@ class CircularList {
   // Advances to the next position. Returns false if the walk is over.
   template <class Thread>
   SIMT_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units,
-                           std::uint32_t lanes) const {
+                           std::uint32_t wanted) const {
     const bool lap = w.turn >= first_lap;
     if (v.found == Found::nothing) {
       // The chunk was absorbed after the position was read, or is part of a block that began in
@@ -345,7 +347,7 @@ class CircularList {
       return true;
     }
     const bool full = v.found != Found::busy && v.found != Found::nothing;
-    return lap ? next_piece_of_lap(thread, w, units) : draw_piece(thread, w, full, units, lanes);
+    return lap ? next_piece_of_lap(thread, w, units) : draw_piece(thread, w, full, units, wanted);
   }
 
   // Moves to the start position of the piece `w.piece`. Returns false if the piece is full or too
@@ -394,9 +396,8 @@ class CircularList {
   // finds none.
   template <class Thread>
   SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
-                              std::uint32_t lanes) const {
-    const std::uint32_t wanted =
-        units * lanes < shape_.root() || units > shape_.root() ? units * lanes : shape_.root();
+                              std::uint32_t wanted) const {
+    if (wanted > shape_.root() && units <= shape_.root()) wanted = shape_.root();
     SIMT_ROLLED
     for (;; full = true) {
       std::uint32_t h = (thread.worker() * 32 + thread.lane() + w.turn * 0x5bd1e995u) * 0x9e3779b1u;

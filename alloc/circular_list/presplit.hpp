@@ -74,6 +74,13 @@ struct PresplitShape {
     return (units - rest() + rest_piece() - 1) >> rest_shift;
   }
 
+  // The units of n blocks of `each` units, at most all units (fewer than 2^30). In 32 bits the
+  // product can wrap.
+  SIMT_INLINE std::uint32_t units_for(std::uint32_t each, std::uint32_t n) const {
+    const std::uint64_t all = std::uint64_t{each} * n;
+    return all < units ? static_cast<std::uint32_t>(all) : units;
+  }
+
   // The pieces of a heap, numbered as in equation 1, that have at least `wanted` units are 1 ...
   // fits(wanted).
   SIMT_INLINE std::uint32_t fits(std::uint32_t wanted) const {

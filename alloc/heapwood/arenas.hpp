@@ -165,7 +165,7 @@ class Arenas {
     std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1),
                                   value, hash >> 8);
     if (a == none && used < arenas) {
-      const LaneGroup<Thread> claimers(thread, thread.together());
+      const LaneGroup<Thread> claimers(thread, thread.together(high_water));
       // relaxed: a hint; the counts decide.
       a = claimers.once([&] {
         return Word(*high_water).fetch_add(claimers.size(), simt::relaxed);
@@ -192,7 +192,7 @@ class Arenas {
       const std::uint32_t found =
           searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
       if (found != none) return found;
-    } while (ticket - begin < superblocks);
+    } while (!is_search_over(begin, ticket, superblocks));
     return none;
   }
 

@@ -19,8 +19,7 @@ class PageSearch {
   static SIMT_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
                                            std::uint32_t class_index) {
     const BlockClass c(class_index);
-    const LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{class_index})));
+    const LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
     const std::uint32_t i = PageSlots::slot_index(thread, group.size());
     const std::uint32_t refusal =
         group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });

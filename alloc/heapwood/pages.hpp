@@ -168,7 +168,7 @@ struct Pages {
     const std::uint32_t run = run_for(c, demand), n = 1u << run;
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
-      const LaneGroup<Thread> takers(thread, thread.together());
+      const LaneGroup<Thread> takers(thread, thread.together(arenas.high_water));
       // relaxed: a hint; the counts decide.
       const std::uint32_t a = takers.once([&] {
         return Word(*arenas.high_water).fetch_add(takers.size() << run, simt::relaxed);

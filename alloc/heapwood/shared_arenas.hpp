@@ -126,8 +126,8 @@ struct SharedArenas {
   template <class Thread>
   SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
                                       const SharedArenas* self) const {
-    const LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
+    // The key is an address in the pool: lanes may call with different pools.
+    const LaneGroup<Thread> group(thread, thread.together(arenas.memory + n));
     const std::uint32_t total = n * group.size();
     if (n > max_slot_request || total > arenas.granules() / 2) {
       return allocate_packed_slow(self, thread, group.lanes(), n);
@@ -361,7 +361,11 @@ struct SharedArenas {
     if (found == none) {
       // If the slot is refusing other requests by now, it refuses this one too.
       const bool is_full = replace_exhausted(slot, now, vacant(), blocks, n) || is_exhausted(now);
-      return is_full ? full : add_request(slot, blocks, n);
+      if (is_full) return full;
+      // Another thread has vacated or renewed the slot. If it has not cleared the last failed
+      // search, this one takes its place: until then no other search is due.
+      if (refusals(i).has_failed_search_for(n)) refusals(i).record_failed_search(n);
+      return add_request(slot, blocks, n);
     }
     if (!arenas.take_arena(found, open)) return needs_search;
     refusals(i).clear();

@@ -23,8 +23,8 @@ struct SharedPages : PageSlots {
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedPages* self) const {
     if (bytes > pages.arenas.arena_bytes()) return PageSearch::allocate_span(self, thread, bytes);
     const BlockClass c = BlockClass::of(static_cast<std::uint32_t>(padded(bytes) / granule));
-    const LaneGroup<Thread> group(
-        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{c.index()})));
+    // The key is an address in the pool: lanes may call with different pools.
+    const LaneGroup<Thread> group(thread, thread.together(pages.arenas.memory + c.index()));
     const std::uint32_t g = c.granules(), total = g * group.size();
     const std::uint32_t i = slot_index(thread, group.size());
     void* block = nullptr;

@@ -30,6 +30,14 @@ struct SpanHead {
   bool in_superblocks;
 };
 
+// Whether the search that read the ticket `begin` when it started has seen that every piece was
+// taken before `ticket`. Tickets wrap at 2^32, where the order of the pieces breaks off unless
+// their number is a power of two. Of twice as many tickets around that place, as many as there are
+// pieces are in order, before it or after it.
+SIMT_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket, std::uint32_t pieces) {
+  return ticket - begin >= (ticket < begin ? 2 * pieces : pieces);
+}
+
 // Searches `pieces` pieces cooperatively with all threads that are searching at the same time.
 //
 // Each thread takes tickets for pieces from a shared counter. A thread stops once every piece has
@@ -47,7 +55,7 @@ SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& se
     ticket = team.once([&] { return word.fetch_add(1, simt::relaxed); });
     const std::uint32_t found = look(ticket % pieces);
     if (found != none) return found;
-  } while (ticket - begin < pieces);
+  } while (!is_search_over(begin, ticket, pieces));
   return none;
 }
 

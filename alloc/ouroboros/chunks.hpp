@@ -10,7 +10,8 @@
 //   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
 //     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
 //     chunks from the other, which are one word of the bitmap. Hence no memory is set aside for
-//     small or for large requests.
+//     small or for large requests;
+//   - memory beyond the max chunks has a buddy allocator of its own, for larger requests only.
 //
 // The words shared by all threads of a class are stored here too: tickets, counts, and the ends of
 // its queue.
@@ -57,8 +58,10 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
+  // 32 GiB of 8 KiB chunks.
   static constexpr std::uint32_t max_chunks = (1u << 22) - 1;
+  // The buddy of the chunks, and the one of the memory beyond them, which may have no pages.
+  static constexpr unsigned buddies = 2;
 
   // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
   // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
@@ -108,7 +111,7 @@ class Chunks {
     states_at_ = at;
     return at + shape.chunks * sizeof(std::uint64_t);
   }
-  // Called on zeroed tables, after the buddy has been created. `buddy` points to its handle.
+  // Called on zeroed tables, after the buddies have been created. `buddy` points to their handles.
   template <class Device>
   void initialize(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
     base_ = base;
@@ -184,16 +187,22 @@ class Chunks {
     // Within the chunks of the initial bitmap: threads that start after them would all meet at the
     // first one.
     const std::uint32_t max_range = shape_.small();
-    std::uint32_t range = shape_.lowest_first ? 64 : 0;
     SIMT_ROLLED
-    for (std::uint32_t c = range == 0 ? own_place(max_range) : 0;
-         (c = free.find(c)) != SumMap::none; c += own_place(range)) {
-      if (free.take(c) != 0) return c;
-      range = range * 4 < max_range ? range * 4 : max_range;
+    for (bool is_last = false;; is_last = true) {
+      std::uint32_t range = shape_.lowest_first ? 64 : 0;
+      SIMT_ROLLED
+      for (std::uint32_t c = range == 0 ? own_place(max_range) : 0;
+           (c = free.find(c)) != SumMap::none; c += own_place(range)) {
+        if (free.take(c) != 0) {
+          if (is_last) end_search(exhausted, true);
+          return c;
+        }
+        range = range * 4 < max_range ? range * 4 : max_range;
+      }
+      if (is_last) end_search(exhausted, false);
+      if (is_last || says_empty(exhausted)) return none;
+      begin_search(exhausted);
     }
-    // relaxed, here and below: a hint.
-    hint(exhausted).store(1, simt::relaxed);
-    return none;
   }
   // Frees a chunk that was in use. release: its last users' accesses.
   SIMT_INLINE void give_back(std::uint32_t c) const {
@@ -202,8 +211,11 @@ class Chunks {
     clear_hint(buddy_exhausted);
     clear_hint(no_full_word);
   }
-  // Puts a chunk back that could not be used because another one was missing.
-  SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
+  // Puts a chunk back that could not be used because another one was missing: `exhausted` stays.
+  SIMT_INLINE void put_back(std::uint32_t c) const {
+    map_at(0).set(c);
+    clear_hint(no_full_word);
+  }
   // Not 0 if the bitmap was empty when a thread last wanted a chunk.
   SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
 
@@ -213,27 +225,29 @@ class Chunks {
   // values are in registers, not where a chunk is needed.
   template <class Thread>
   static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
-    return self->hint(buddy_exhausted).load(simt::relaxed) == 0 &&
-           refill_from_buddy_slow(self, thread);
+    return !self->says_empty(buddy_exhausted) && refill_from_buddy_slow(self, thread);
   }
 
   // Allocates a block larger than a chunk. Called on a copy in device memory.
   template <class Thread>
   SIMT_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
-    void* block = nullptr;
+    // First from memory that serves nothing else.
+    void* block = buddy_[1].allocate(thread, bytes);
     SIMT_ROLLED
-    do {
+    for (bool again = block == nullptr; again;) {
       block = buddy_->allocate(thread, bytes);
-    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
-             move_chunks_to_buddy(thread));
+      again = block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
+              move_chunks_to_buddy(thread);
+    }
     return block;
   }
   SIMT_INLINE void give_large(void* block) const {
-    buddy_->deallocate(block);
-    clear_hint(buddy_exhausted);
+    const Buddy& owner = buddy_of(block);
+    owner.deallocate(block);
+    if (&owner == buddy_) clear_hint(buddy_exhausted);
   }
   SIMT_INLINE std::size_t bytes_of_large(const void* block) const {
-    return buddy_->bytes_of(block);
+    return buddy_of(block).bytes_of(block);
   }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
@@ -263,7 +277,9 @@ class Chunks {
       }
       return true;
     };
-    host.read(buddy_).walk(host, base_, visit, visit_chunk);
+    const auto both = host.read(buddy_, buddies);
+    both[0].walk(host, base_, visit, visit_chunk);
+    if (both[1].pages() > 0) both[1].walk(host, base_, visit);
   }
 
  private:
@@ -282,8 +298,30 @@ class Chunks {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
     return simt::atomic_ref<std::uint32_t>(*hint_at(which));
   }
-  SIMT_INLINE void clear_hint(Hint which) const {
-    if (hint(which).load(simt::relaxed) != 0) hint(which).store(0, simt::relaxed);
+  SIMT_INLINE const Buddy& buddy_of(const void* block) const {
+    return buddy_[buddy_[1].owns(block) ? 1 : 0];
+  }
+
+  // The first three hints are `empty` after a search that found nothing. They must not stay so when
+  // memory has been freed since, so the hint is changed on both sides by read-modify-writes, which
+  // are ordered: by a search before it begins and after it has failed, by a thread that frees after
+  // it has freed. If the clearing comes before the beginning of the search, release and acquire
+  // make what was freed visible to the search. If it comes later, the search does not find the hint
+  // as it was, and leaves it. If threads search at the same time, only the last one to begin need
+  // see everything: one that finds memory clears the hint, since there may be more.
+  static constexpr std::uint32_t empty = 1, searching = 2;
+
+  SIMT_INLINE void clear_hint(Hint which) const { hint(which).fetch_and(0, simt::release); }
+  // relaxed: a hint.
+  SIMT_INLINE bool says_empty(Hint which) const { return hint(which).load(simt::relaxed) == empty; }
+  SIMT_INLINE void begin_search(Hint which) const {
+    hint(which).exchange(searching, simt::acquire);
+  }
+  SIMT_INLINE void end_search(Hint which, bool has_found) const {
+    if (has_found) return clear_hint(which);
+    std::uint32_t expected = searching;
+    // relaxed: what was freed is ordered by the beginning.
+    hint(which).compare_exchange_strong(expected, empty, simt::relaxed, simt::relaxed);
   }
 
   template <class Thread>
@@ -296,29 +334,26 @@ class Chunks {
     // The last thread has moved chunks, unless another thread has found none since.
     bool has_chunks =
         self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
-    SIMT_ROLLED
-    for (std::uint32_t n = 64; n > 0 && !has_chunks; n = n == 64 ? 1 : 0) {
-      void* const block =
-          self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
-      if (block == nullptr) continue;
-      std::uint32_t offset = 0;
-      const std::uint32_t c = self->chunk_of(block, offset);
-      if (c + n > self->shape_.chunks) {
-        self->buddy_->deallocate(block);
-        continue;
-      }
-      // relaxed: the bitmap publishes them.
+    if (!has_chunks) {
+      self->begin_search(buddy_exhausted);
       SIMT_ROLLED
-      for (std::uint32_t i = 0; i < n; ++i)
-        self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
-      self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
-      has_chunks = true;
+      for (std::uint32_t n = 64; n > 0 && !has_chunks; n = n == 64 ? 1 : 0) {
+        void* const block =
+            self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
+        if (block == nullptr) continue;
+        std::uint32_t offset = 0;
+        const std::uint32_t c = self->chunk_of(block, offset);
+        // relaxed: the bitmap publishes them.
+        SIMT_ROLLED
+        for (std::uint32_t i = 0; i < n; ++i)
+          self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
+        self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
+        if (n == 64) self->clear_hint(no_full_word);
+        has_chunks = true;
+      }
+      self->end_search(buddy_exhausted, has_chunks);
     }
-    if (has_chunks) {
-      self->clear_hint(exhausted);
-    } else {
-      self->hint(buddy_exhausted).store(1, simt::relaxed);
-    }
+    if (has_chunks) self->clear_hint(exhausted);
     refilling_now.store(0, simt::release);
     return has_chunks;
   }
@@ -326,7 +361,8 @@ class Chunks {
   // Moves 64 adjacent chunks to the buddy. Returns false if there are none.
   template <class Thread>
   SIMT_INLINE bool move_chunks_to_buddy(const Thread& thread) const {
-    if (hint(no_full_word).load(simt::relaxed) != 0) return false;
+    if (says_empty(no_full_word)) return false;
+    begin_search(no_full_word);
     const SumMap free = map_at(0);
     const std::uint32_t rows = shape_.chunks / 64,
                         seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
@@ -341,11 +377,18 @@ class Chunks {
         for (std::uint32_t k = 0; k < 64; ++k)
           state(c + k).fetch_add(of_kind(large), simt::relaxed);
         buddy_->adopt(c, 64);
+        clear_hint(buddy_exhausted);
+        end_search(no_full_word, true);
         return true;
       }
-      if (got != 0) free.raise(c, got);
+      if (got != 0) {
+        // The rest may have been given back meanwhile, so that the word is full.
+        free.raise(c, got);
+        clear_hint(exhausted);
+        clear_hint(no_full_word);
+      }
     }
-    hint(no_full_word).store(1, simt::relaxed);
+    end_search(no_full_word, false);
     return false;
   }
 

@@ -118,10 +118,12 @@ class Ouroboros {
   }
 
  protected:
+  // Has at most `limit` chunks; the rest of a larger pool serves large requests.
   template <class Device>
   void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options,
-               const Device& device) {
-    static_assert(sizeof(Items) <= items_bytes && sizeof(Buddy) <= buddy_bytes);
+               const Device& device, std::uint32_t limit = ouroboros::Chunks::max_chunks) {
+    static_assert(sizeof(Items) <= items_bytes &&
+                  ouroboros::Chunks::buddies * sizeof(Buddy) <= buddy_bytes);
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
     ouroboros::Shape shape;
@@ -130,8 +132,7 @@ class Ouroboros {
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
     shape.lowest_first = options.chunk_search == AllocatorOptions::ChunkSearch::lowest;
     // As many chunks as fit together with their tables.
-    std::size_t max_chunks =
-        std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::max_chunks);
+    std::size_t max_chunks = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, limit);
     std::uint32_t pages = 0;
     for (;; max_chunks = pages) {
       shape.chunks = static_cast<std::uint32_t>(max_chunks);
@@ -143,18 +144,18 @@ class Ouroboros {
     if (shape.small() <= shape.pieces * shape.classes()) {
       throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for its queues");
     }
-    std::size_t rest = pool.bytes - tables_;
-    // The buddy must not have a page that is not a chunk.
-    if (max_chunks < ouroboros::Chunks::max_chunks) {
-      for (; pages > max_chunks; pages = Buddy::pages_in(rest, shape.chunk_shift))
-        rest -= std::size_t{1} << shape.chunk_shift;
-    }
-    unused_ = pool.bytes - tables_ - rest;
+    // The first buddy has the chunks and no other page, so each of its blocks can become chunks.
+    const std::size_t of_chunks = Buddy::bytes_for(shape.chunks, shape.chunk_shift),
+                      rest = pool.bytes - tables_ - of_chunks;
+    std::byte* const first = pool.base + tables_;
     simt::device_fill(device.id(), pool.base, 0, tables_);
-    const Buddy buddy =
-        Buddy::create(pool.base + tables_, rest, shape.chunk_shift, device, shape.small());
-    simt::device_upload(device.id(), pool.base, &buddy, sizeof(buddy));
-    items_.reset(pool.base, reinterpret_cast<const Buddy*>(pool.base), buddy.page(0), device);
+    Buddy buddies[ouroboros::Chunks::buddies];
+    buddies[0] = Buddy::create(first, of_chunks, shape.chunk_shift, device, shape.small());
+    const bool has_more = shape.chunks == limit && Buddy::pages_in(rest, shape.chunk_shift) > 0;
+    if (has_more) buddies[1] = Buddy::create(first + of_chunks, rest, shape.chunk_shift, device);
+    unused_ = has_more ? 0 : rest;
+    simt::device_upload(device.id(), pool.base, buddies, sizeof(buddies));
+    items_.reset(pool.base, reinterpret_cast<const Buddy*>(pool.base), buddies[0].page(0), device);
     simt::device_upload(device.id(), pool.base + buddy_bytes, &items_, sizeof(items_));
   }
 
@@ -163,8 +164,8 @@ class Ouroboros {
     return bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
   }
 
-  // At the base: the buddy's handle, a copy of the items for functions out of line, the tables, the
-  // buddy.
+  // At the base: the buddies' handles, a copy of the items for functions out of line, the tables,
+  // the buddies.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
   SIMT_INLINE const Items* self() const {
     return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes);

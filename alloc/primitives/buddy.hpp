@@ -45,6 +45,12 @@ class Buddy {
     return plan(nullptr, bytes, page_shift, shapes).pages_;
   }
 
+  // The bytes that `pages` pages take, including their tables: just enough for as many.
+  static std::size_t bytes_for(std::uint32_t pages, unsigned page_shift) {
+    std::vector<RunMap::Shape> shapes;
+    return lay_out(pages, page_shift, shapes).end();
+  }
+
   // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. The
   // first `taken` pages belong to the caller, as if it had requested them.
   template <class Device>
@@ -179,33 +185,40 @@ class Buddy {
       visit(Region{at, std::size_t{length[page]} << page_shift_,
                    free[page] ? Region::State::free : Region::State::used});
     }
-    const std::size_t end = memory_offset_ + (std::size_t{pages_} << page_shift_);
-    if (end < bytes_) visit(Region{start + end, bytes_ - end, Region::State::metadata});
+    if (end() < bytes_) visit(Region{start + end(), bytes_ - end(), Region::State::metadata});
   }
 
  private:
   static Buddy plan(std::byte* base, std::size_t bytes, unsigned page_shift,
                     std::vector<RunMap::Shape>& shapes) {
     Buddy b;
-    b.page_shift_ = page_shift;
-    b.base_ = base;
-    b.bytes_ = bytes;
     std::uint64_t pages = bytes / ((std::uint64_t{1} << page_shift) + sizeof(std::uint32_t)) + 1;
     do {
-      --pages;
-      shapes.clear();
-      std::uint32_t words = 0;
-      for (std::uint64_t n = pages; n > 0; n /= 64) {
-        shapes.push_back(RunMap::Shape::plan(static_cast<std::uint32_t>(n), words));
-        words = shapes.back().end();
-      }
-      b.lengths_offset_ = words_at + words * sizeof(std::uint64_t);
-      b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
-    } while (pages > 0 && b.memory_offset_ + (pages << page_shift) > bytes);
-    b.pages_ = static_cast<std::uint32_t>(pages);
-    b.levels_ = static_cast<unsigned>(shapes.size());
+      b = lay_out(static_cast<std::uint32_t>(--pages), page_shift, shapes);
+    } while (pages > 0 && b.end() > bytes);
+    b.base_ = base;
+    b.bytes_ = bytes;
     return b;
   }
+  // The tables and pages of a buddy with `pages` pages.
+  static Buddy lay_out(std::uint32_t pages, unsigned page_shift,
+                       std::vector<RunMap::Shape>& shapes) {
+    Buddy b;
+    b.page_shift_ = page_shift;
+    b.pages_ = pages;
+    shapes.clear();
+    std::uint32_t words = 0;
+    for (std::uint32_t n = pages; n > 0; n /= 64) {
+      shapes.push_back(RunMap::Shape::plan(n, words));
+      words = shapes.back().end();
+    }
+    b.levels_ = static_cast<unsigned>(shapes.size());
+    b.lengths_offset_ = words_at + words * sizeof(std::uint64_t);
+    b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
+    return b;
+  }
+  // Where the pages end.
+  std::size_t end() const { return memory_offset_ + (std::size_t{pages_} << page_shift_); }
 
   static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 units of the level below
   static constexpr unsigned max_levels = 5;

@@ -28,15 +28,16 @@ struct SuperblockShape {
   std::size_t bytes() const { return granules * granule; }
 };
 
-// Calls take(total, blocks) in one lane for all lanes that call together and want at most `max`
-// granules; a lane that wants more makes a request of its own. `take` returns the first of `total`
+// Calls take(total, blocks) in one lane for all lanes that call together with the same `owner`, an
+// address in the pool, and want at most `max` granules; a lane that wants more makes a request of
+// its own. `take` returns the first of `total`
 // granules, which hold `blocks` blocks, or nullptr if it refuses all of them. Returns this lane's
 // block. max < 1024.
 template <class Thread, class Take>
-SIMT_INLINE std::byte* take_together(Thread& thread, std::size_t granules, std::uint32_t max,
-                                     Take take) {
+SIMT_INLINE std::byte* take_together(Thread& thread, const void* owner, std::size_t granules,
+                                     std::uint32_t max, Take take) {
   const bool joins = granules <= max;
-  const std::uint32_t lanes = thread.together();
+  const std::uint32_t lanes = thread.together(owner);
   std::uint32_t group = thread.ballot(lanes, joins);
   const simt::LaneSum sum =
       simt::sum_over<10>(thread, lanes, joins ? static_cast<std::uint32_t>(granules) : 0);

@@ -43,7 +43,8 @@ struct CheckTables {
   std::uint64_t* bytes_in_use = nullptr;  // written by CountInUse
   CheckRecord* records = nullptr;
 
-  SIMT_INLINE std::size_t words() const { return pool_bytes / alloc::granule / 32; }
+  // Of a bitmap. A pool is a multiple of 256 bytes, so the last word may be half used.
+  SIMT_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
   // The bit of the granule at `address`, which is in the pool.
   SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
                                                    std::uint64_t address) const {

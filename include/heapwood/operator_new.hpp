@@ -68,6 +68,7 @@ SIMT_INLINE bool is_device_block([[maybe_unused]] const void* block) {
 
 inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
+  if (bytes > ~std::size_t{0} - alignment) return nullptr;  // rounded up it would wrap
   return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
 }
 SIMT_FN inline void* new_block(std::size_t bytes, std::size_t alignment) {

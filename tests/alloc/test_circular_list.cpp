@@ -224,4 +224,14 @@ TEST(Presplit, PiecesCoverThePool) {
   }
 }
 
+// Blocks of gigabytes, which only a large pool with a large smallest chunk has.
+TEST(CircularListPresplit, UnitsOfManyBlocksAreAtMostThePool) {
+  PresplitShape shape;
+  shape.units = (1u << 30) - 2;
+  EXPECT_EQ(shape.units_for(5, 32), 160u);
+  EXPECT_EQ(shape.units_for(1u << 25, 31), 31u << 25);
+  for (const std::uint32_t units : {1u << 25, 1u << 27, (1u << 27) + 1, 1u << 29, shape.units})
+    EXPECT_EQ(shape.units_for(units, 32), shape.units) << units;
+}
+
 }  // namespace heapwood::alloc

@@ -488,5 +488,57 @@ TEST(Arena, ASlotThatRefusesLooksAgain) {
   EXPECT_LE(counts.download()[1], pool_bytes / 1024 / 32 + 1);
 }
 
+// Whatever the first ticket, also where tickets wrap.
+TEST(ArenaSearch, VisitsEveryPiece) {
+  for (const std::uint32_t pieces : {1u, 3u, 7u, 8u, 20u}) {
+    for (std::uint32_t before = 0; before <= 2 * pieces; ++before) {
+      std::uint32_t tickets = 0 - before;
+      std::vector<unsigned> visits(pieces);
+      EXPECT_EQ(arena::cooperative_search(arena::SingleLane(), tickets, pieces,
+                                          [&](std::uint32_t piece) {
+                                            ++visits[piece];
+                                            return arena::none;
+                                          }),
+                arena::none);
+      EXPECT_GT(*std::min_element(visits.begin(), visits.end()), 0u)
+          << pieces << " pieces, " << before << " tickets before 2^32";
+    }
+  }
+}
+
+struct FindEachArena {
+  struct Scratch {};
+  arena::Arenas arenas;
+  std::uint32_t* missed;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    const LaneGroup<Warp> all(warp, (1u << Warp::width) - 1);
+    for (std::uint32_t s = 0; s < arenas.superblocks; ++s) {
+      warp.sync();
+      if (warp.lane() == 0) {
+        std::fill_n(arenas.counts, arenas.arenas, 1u);
+        arenas.counts[s * arena::Arenas::per_superblock] = 0;
+        *arenas.search_tickets = 0 - arenas.superblocks / 2;
+      }
+      warp.sync();
+      if (arenas.find_free_arena(all) != s * arena::Arenas::per_superblock && warp.lane() == 0)
+        ++*missed;
+    }
+  }
+};
+
+TEST(ArenaSearch, OfAGroupFindsTheOnlyFreeArena) {
+  constexpr std::size_t bytes = 384 << 10;
+  const simt::Memory memory({}, bytes);
+  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
+  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
+  ASSERT_NE(arenas.superblocks & (arenas.superblocks - 1), 0u);
+  std::uint32_t missed = 0;
+  simt::Cpu({.threads = 1}).launch(FindEachArena{arenas, &missed}, 1);
+  simt::Lockstep<4>(1).launch(FindEachArena{arenas, &missed}, 1);
+  EXPECT_EQ(missed, 0u);
+}
+
 }  // namespace
 }  // namespace heapwood::alloc

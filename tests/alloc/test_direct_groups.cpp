@@ -3,9 +3,11 @@
 // a page's words or one walk, on simulated warps of eight lanes, whose groups form by chance.
 #include <gtest/gtest.h>
 
+#include "alloc/adaptors/coalesced.hpp"
 #include "alloc/allocators/cfmalloc.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/halloc.hpp"
+#include "alloc/allocators/heapwood.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
@@ -173,6 +175,26 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
       EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     }
   }
+}
+
+// Lanes of two heaps request small blocks, for which each heap's lanes share one.
+TEST(CoalescedLanes, ShareABlockOnlyWithLanesOfTheirHeap) {
+  workloads::ExerciseJob j = job_of(1 << 20, scripts);
+  j.two_heaps = true;
+  for (unsigned round = 0; round < 20; ++round) {
+    workloads::ExercisePhase fill;
+    for (std::uint32_t s = 0; s < scripts; ++s)
+      fill.scripts.push_back(
+          {{Kind::allocate, s, 16 + round * 20}, {Kind::fill, s}, {Kind::check, s}});
+    j.phases.push_back(fill);
+    j.phases.push_back(freeing(scripts));
+  }
+  const auto result = workloads::exercise<Coalesced<Heapwood>, simt::Lockstep<lanes>>(j);
+  EXPECT_EQ(result.failures, 0u) << "a block is not in its heap";
+  EXPECT_EQ(result.mismatches, 0u);
+  for (std::size_t p = 0; p < j.phases.size(); p += 2)
+    expect_disjoint(j.phases[p], result.phases[p]);
+  EXPECT_EQ(bytes_in(result.phases.back().regions, Region::State::used), 0u);
 }
 
 }  // namespace heapwood::alloc::test

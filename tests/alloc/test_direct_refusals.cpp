@@ -9,6 +9,7 @@
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/interrupt.hpp"
 #include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
@@ -181,6 +182,36 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
     }
     ASSERT_NE(one, nullptr);
     EXPECT_EQ(inside.slot(0).bits(), inside.shared.vacant());
+  });
+}
+
+// A search is due. Another thread, which had seen space in slot 0, finds it exhausted and vacates
+// it at any point of the request that searches. After that the next search is due no later than
+// after any other one.
+TEST_F(ArenaRefusals, EndAlsoIfTheSlotIsVacatedDuringTheSearch) {
+  run([this](auto& warp) {
+    fill(warp, large);
+    const std::uint32_t groups = inside.shared.arenas.superblocks;
+    const auto slot = inside.shared.slot_word(0);
+    std::uint64_t& refusals = inside.shared.slots[1];
+    bool is_within = true;
+    for (unsigned k = 0; is_within; k += 61) {
+      slot.store(inside.shared.vacant(), simt::relaxed);
+      refusals = std::uint64_t{groups} << 32 | large;
+      std::uint32_t pieces = inside.pieces();
+      is_within = test::interrupt(
+          k, [&] { EXPECT_EQ(heap.allocate(warp, large * granule), nullptr); },
+          [&] {
+            if (inside.slot(0).granules() > inside.shared.arenas.granules())
+              slot.store(inside.shared.vacant(), simt::relaxed);
+          });
+      ASSERT_NE(inside.pieces(), pieces) << k;
+      pieces = inside.pieces();
+      std::uint32_t requests = 0;
+      for (; inside.pieces() == pieces && requests <= 2 * groups; ++requests)
+        EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+      ASSERT_LE(requests, 2 * groups) << "no search is due any more, k " << k;
+    }
   });
 }
 

@@ -160,6 +160,55 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   EXPECT_GE(served(r.phases[0]) * large, pool * 3 / 4);
 }
 
+// Few chunks in a pool that is much larger, as in pools above 32 GiB.
+template <class A>
+struct FewChunks : A {
+  static constexpr std::uint32_t chunks = 640;
+
+  template <class Device>
+  static FewChunks create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    FewChunks a;
+    a.lay_out(A::traits, pool, options, device, chunks);
+    return a;
+  }
+};
+
+TYPED_TEST(OuroborosVariants, ServeTheChunksOfAPoolThatHasMoreMemory) {
+  using A = FewChunks<TypeParam>;
+  constexpr std::size_t pool = 1 << 20, chunk = 256, large = 4096;
+  constexpr std::uint32_t of_chunks = A::chunks, of_rest = (pool - of_chunks * chunk) / large;
+  workloads::ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = pool;
+  j.options.chunk_bytes = chunk;
+  j.slots = of_chunks + of_rest + pool / large;
+  std::vector<workloads::Op> pages, blocks, empty;
+  for (std::uint32_t i = 0; i < of_chunks; ++i) pages.push_back({Kind::exchange, i, chunk});
+  for (std::uint32_t i = of_chunks; i < j.slots; ++i) blocks.push_back({Kind::exchange, i, large});
+  for (std::uint32_t i = 0; i < j.slots; ++i) empty.push_back({Kind::free, i});
+  const auto served = [](const auto& phase) {
+    return std::count_if(
+        phase.ops[0].begin(), phase.ops[0].end(),
+        [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
+  };
+  // Pages before and after large blocks, which take the memory beyond the chunks first.
+  for (const bool pages_first : {true, false}) {
+    j.phases = {{{pages}}, {{blocks}}, {{empty}}};
+    if (!pages_first) {
+      blocks.resize(of_rest * 9 / 10);
+      j.phases = {{{blocks}}, {{pages}}, {{empty}}};
+    }
+    const workloads::ExerciseResult r = workloads::exercise<A, simt::Cpu>(j);
+    EXPECT_EQ(r.mismatches, 0u);
+    EXPECT_GE(served(r.phases[pages_first ? 0 : 1]), of_chunks * 9 / 10);
+    EXPECT_GE(served(r.phases[pages_first ? 1 : 0]), of_rest * 9 / 10);
+    EXPECT_EQ(bytes_in(r.phases[2].regions, Region::State::used), 0u);
+    std::size_t covered = 0;
+    for (const Region& region : r.initial) covered += region.bytes;
+    EXPECT_EQ(covered, pool);
+  }
+}
+
 // Three threads take turns. The first one writes and frees large blocks. The second one allocates
 // pages until two are in chunks that were part of such a block. The third one writes to the next
 // page. The turns are relaxed, so only the allocator orders the two writes, and ThreadSanitizer

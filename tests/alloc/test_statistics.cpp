@@ -8,6 +8,7 @@
 
 #include "alloc/adaptors/counted.hpp"
 #include "simt/cpu.hpp"
+#include "simt/warp.hpp"
 
 namespace heapwood::alloc {
 
@@ -94,6 +95,33 @@ TEST(RequestStats, SumsOfSquaresBeyond64Bits) {
   const RequestStats stats = request_stats(words);
   EXPECT_DOUBLE_EQ(stats.mean_bytes, 2 * unit);
   EXPECT_DOUBLE_EQ(stats.sigma_bytes, unit);
+}
+
+// Serves what fits into its buffer, which is not in the pool.
+struct BesideThePool {
+  static constexpr AllocatorTraits traits{
+      .id = "beside", .label = "beside", .paper = "none", .in_pool = false};
+  std::byte* buffer;
+  std::size_t bytes;
+
+  template <class Thread>
+  void* allocate(Thread&, std::size_t wanted) const {
+    return wanted <= bytes ? buffer : nullptr;
+  }
+};
+
+TEST(RequestStats, SizesThatWrapWithAHeaderAreRefused) {
+  const simt::Cpu device(simt::find_device("cpu", 1).id);
+  const CountedMemory memory(device.id(), 4096);
+  alignas(granule) std::byte buffer[64];
+  auto counted = Counted<BesideThePool>::create({buffer, sizeof(buffer)}, {}, memory);
+  simt::Control control;
+  simt::SerialWarp warp(0, 1, &control);
+  for (std::size_t less = 0; less <= 2 * granule; ++less)
+    EXPECT_EQ(counted.allocate(warp, ~std::size_t{0} - less), nullptr) << less;
+  EXPECT_EQ(counted.allocate(warp, 40), buffer + granule);
+  EXPECT_EQ(memory.result().failures, 2 * granule + 1);
+  EXPECT_EQ(memory.result().allocations, 1u);
 }
 
 }  // namespace heapwood::alloc

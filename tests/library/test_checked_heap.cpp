@@ -139,6 +139,26 @@ std::string text_of_leaks(checked_heap& heap, std::size_t& bytes) {
   return text;
 }
 
+// Heaps of all multiples of 256 bytes. In some of them a block starts in the last 256.
+TEST(CheckedHeap, SeesTheLastBlock) {
+  unsigned at_the_end = 0;
+  for (std::size_t size = 3 * mib; size < 3 * mib + 8 * 256; size += 256) {
+    checked_heap heap(size);
+    const checked_heap_handle h = heap.handle();
+    std::size_t count = 0;
+    bool is_at_end = false;
+    while (void* const block = h.malloc(16)) {
+      ++count;
+      is_at_end |= !h.owns(static_cast<Bytes*>(block) + 256);
+    }
+    at_the_end += is_at_end && size % 512 == 256 ? 1 : 0;
+    std::size_t bytes = 0;
+    text_of_leaks(heap, bytes);
+    EXPECT_EQ(bytes, 16 * count) << size;
+  }
+  EXPECT_GT(at_the_end, 0u);  // otherwise nothing was tested
+}
+
 TEST(CheckedHeap, ListsLeaksWithTheirPlace) {
   checked_heap heap(4 * mib);
   const checked_heap_handle h = heap.handle("build");

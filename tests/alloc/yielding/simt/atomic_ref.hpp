@@ -2,6 +2,7 @@
 // Replaces simt/atomic_ref.hpp if this folder comes first in the include path. The interface is the
 // same, but a thread occasionally yields before an atomic operation. With few cores this widens
 // race windows of a few instructions. All sources of an executable must be compiled with it.
+// A test can also run code before the atomic operations of its thread (tests/alloc/interrupt.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,16 @@
 
 namespace heapwood::simt {
 
+struct BeforeAtomic {
+  virtual void operation() = 0;
+
+ protected:
+  ~BeforeAtomic() = default;
+};
+inline thread_local BeforeAtomic* before_atomic = nullptr;
+
 inline void maybe_yield() {
+  if (before_atomic != nullptr) before_atomic->operation();
   thread_local std::uint32_t state =
       static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id())) | 1;
   state = state * 1664525u + 1013904223u;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Ouroboros' hints that chunks or the buddy are exhausted do not outlast a free: whenever another
+// thread frees memory during a request that is refused, the next request is served.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "alloc/allocators/ouroboros_c_s.hpp"
+#include "alloc/allocators/ouroboros_c_vl.hpp"
+#include "alloc/allocators/ouroboros_p_s.hpp"
+#include "alloc/allocators/ouroboros_p_vl.hpp"
+#include "simt/cpu.hpp"
+#include "simt/memory.hpp"
+#include "tests/alloc/interrupt.hpp"
+
+namespace heapwood::alloc::test {
+namespace {
+
+constexpr std::size_t pool_bytes = 64 << 10, chunk = 256, small = 256;
+
+template <class F>
+struct Once {
+  struct Scratch {};
+  F f;
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    f(warp);
+  }
+};
+
+// Calls f(allocator, warp) for a new pool, in one thread.
+template <class A, class F>
+void with_new_pool(F f) {
+  const simt::Memory memory({}, pool_bytes);
+  const simt::Cpu device({.threads = 1});
+  A a = A::create({memory.data(), pool_bytes}, {}, device);
+  const auto call = [&](auto& warp) { f(a, warp); };
+  device.launch(Once<decltype(call)>{call}, 1);
+}
+
+// Allocates until a request is refused.
+template <class A, class Warp>
+std::vector<void*> fill(A& a, Warp& warp, std::size_t bytes) {
+  std::vector<void*> blocks;
+  while (void* block = a.allocate(warp, bytes)) blocks.push_back(block);
+  return blocks;
+}
+
+template <class A>
+class OuroborosExhaustion : public testing::Test {};
+using Variants = testing::Types<OuroborosPS, OuroborosPVL, OuroborosCS, OuroborosCVL>;
+TYPED_TEST_SUITE(OuroborosExhaustion, Variants);
+
+// The block that is freed is in the buddy, and the request is for a page.
+TYPED_TEST(OuroborosExhaustion, EndsWithTheFreeOfALargeBlock) {
+  bool is_within = true;
+  for (unsigned k = 0; is_within && !this->HasFatalFailure(); ++k) {
+    with_new_pool<TypeParam>([&](auto& a, auto& warp) {
+      std::vector<void*> large = fill(a, warp, 2 * chunk);
+      fill(a, warp, small);
+      ASSERT_FALSE(large.empty());
+      // Clears the hint, so that the request below looks for itself.
+      a.deallocate(warp, large.back());
+      large.back() = a.allocate(warp, 2 * chunk);
+      ASSERT_NE(large.back(), nullptr);
+      void* block = nullptr;
+      is_within = interrupt(
+          k, [&] { block = a.allocate(warp, small); }, [&] { a.deallocate(warp, large.back()); });
+      if (!is_within) {
+        EXPECT_EQ(block, nullptr) << "the pool is not full";
+        return;
+      }
+      if (block == nullptr) block = a.allocate(warp, small);
+      ASSERT_NE(block, nullptr) << "refused after a free before operation " << k;
+    });
+  }
+}
+
+// Chunks without queues, all in use: `small` taken one by one, and 64 as a block.
+class OuroborosChunkHints : public testing::Test {
+ protected:
+  static constexpr std::uint32_t first = 64, last = 127;  // a word of the bitmap
+  static constexpr std::size_t block = 64 * chunk;
+
+  struct Full {
+    Full() : memory({}, bytes) {
+      ouroboros::Shape shape;
+      shape.chunks = 256;
+      shape.chunk_shift = simt::highest_bit(chunk);
+      const std::size_t end = round_up(chunks.plan(shape, 0, 256), 256);
+      const simt::Cpu device({.threads = 1});
+      std::fill_n(memory.data(), end, std::byte{0});
+      buddies[0] = Buddy::create(memory.data() + end, Buddy::bytes_for(256, shape.chunk_shift),
+                                 shape.chunk_shift, device, shape.small());
+      chunks.initialize(memory.data(), buddies, buddies[0].page(0), device);
+    }
+    template <class Warp>
+    void take_all(Warp& warp) {
+      while (chunks.take(warp) != ouroboros::Chunks::none) {
+      }
+      EXPECT_NE(chunks.take_large(warp, block), nullptr);
+    }
+    static constexpr std::size_t bytes = 128 << 10;
+    simt::Memory memory;
+    Buddy buddies[ouroboros::Chunks::buddies];
+    ouroboros::Chunks chunks;
+  };
+  template <class F>
+  static void run(F f) {
+    simt::Cpu({.threads = 1}).launch(Once<F>{f}, 1);
+  }
+};
+
+TEST_F(OuroborosChunkHints, AFullWordIsFoundAfterItsLastChunkIsFreed) {
+  run([](auto& warp) {
+    bool is_within = true;
+    for (unsigned k = 0; is_within; ++k) {
+      Full pool;
+      pool.take_all(warp);
+      for (std::uint32_t c = first; c < last; ++c) pool.chunks.give_back(c);
+      void* got = nullptr;
+      is_within = interrupt(
+          k, [&] { got = pool.chunks.take_large(warp, block); },
+          [&] { pool.chunks.give_back(last); });
+      if (!is_within) {
+        EXPECT_EQ(got, nullptr);
+      } else if (got == nullptr) {
+        ASSERT_NE(pool.chunks.take_large(warp, block), nullptr) << "freed before operation " << k;
+      }
+    }
+  });
+}
+
+// A thread that waits for a chunk gives up if they are exhausted.
+TEST_F(OuroborosChunkHints, ChunksAreNotExhaustedWhenOneIsFree) {
+  run([](auto& warp) {
+    bool is_within = true;
+    for (unsigned k = 0; is_within; ++k) {
+      Full pool;
+      pool.take_all(warp);
+      pool.chunks.give_back(first);
+      ASSERT_EQ(pool.chunks.take(warp), first);
+      std::uint32_t got = ouroboros::Chunks::none;
+      is_within = interrupt(
+          k, [&] { got = pool.chunks.take(warp); }, [&] { pool.chunks.give_back(first); });
+      if (is_within && got == ouroboros::Chunks::none) {
+        ASSERT_EQ(*pool.chunks.exhausted_word(), 0u) << "freed before operation " << k;
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace heapwood::alloc::test
