@@ -127,14 +127,10 @@ struct GraphEvents {
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
 };
 
-<<<<<<< HEAD
 // The size of the pool for a graph that grows by batches of at most so many edges.
 std::uint64_t pool_bytes(const PoolSize& pool, const workloads::graph::HostGraph& graph,
                          std::uint64_t max_batch);
-=======
-// The size of the pool that --pool asks for.
-std::uint64_t graph_pool_bytes(const GraphBench& bench);
->>>>>>> wt-f
+std::uint64_t pool_bytes(const GraphBench& bench);
 // A row with graph and settings only.
 GraphRow graph_row_head(const GraphBench& bench);
 // One row per candidate, in order. A failure of one candidate is reported in its row.

@@ -116,14 +116,8 @@ class GraphRunner {
   }
 
   void prepare() {
-<<<<<<< HEAD
-=======
-    const std::uint64_t pool_bytes = graph_pool_bytes(bench_);
->>>>>>> wt-f
     const GraphSettings& settings = bench_.settings;
-    const std::uint64_t pool_bytes =
-        bench::pool_bytes(settings.pool, *bench_.host,
-                          *std::max_element(settings.batches.begin(), settings.batches.end()));
+    const std::uint64_t pool_bytes = bench::pool_bytes(bench_);
     max_vertices_ = bench_.host->vertices();
     if (settings.has(GraphPhase::insert_vertices) || settings.has(GraphPhase::delete_vertices)) {
       max_vertices_ +=
@@ -253,7 +247,6 @@ class GraphRunner {
 
 }  // namespace
 
-<<<<<<< HEAD
 std::uint64_t pool_bytes(const PoolSize& pool, const HostGraph& graph, std::uint64_t max_batch) {
   if (pool.kind == PoolSize::Kind::bytes) return pool.bytes;
   const std::uint64_t requested = requested_bytes(graph);
@@ -263,21 +256,12 @@ std::uint64_t pool_bytes(const PoolSize& pool, const HostGraph& graph, std::uint
           ? static_cast<std::uint64_t>(pool.multiple * static_cast<double>(requested))
           : 4 * requested + 64 * max_batch + (std::uint64_t{64} << 20);
   return std::max<std::uint64_t>((bytes + 255) / 256 * 256, 4096);
-=======
-std::uint64_t graph_pool_bytes(const GraphBench& bench) {
-  const GraphSettings& settings = bench.settings;
-  if (settings.pool.kind == PoolSize::Kind::bytes) return settings.pool.bytes;
-  const std::uint64_t bytes = requested_bytes(*bench.host);
-  std::uint64_t pool = 0;
-  if (settings.pool.kind == PoolSize::Kind::root_multiple) {
-    pool = static_cast<std::uint64_t>(settings.pool.multiple * static_cast<double>(bytes));
-  } else {
-    // Blocks grow by powers of two, and the old block is freed after the new one is in use.
-    const std::uint64_t batch = *std::max_element(settings.batches.begin(), settings.batches.end());
-    pool = 4 * bytes + 64 * batch + (std::uint64_t{64} << 20);
-  }
-  return std::max<std::uint64_t>((pool + 255) / 256 * 256, 4096);
->>>>>>> wt-f
+}
+
+std::uint64_t pool_bytes(const GraphBench& bench) {
+  const std::vector<std::uint32_t>& batches = bench.settings.batches;
+  return pool_bytes(bench.settings.pool, *bench.host,
+                    *std::max_element(batches.begin(), batches.end()));
 }
 
 GraphRow graph_row_head(const GraphBench& bench) {

@@ -81,7 +81,7 @@ alloc::ProgramTrace record_graph(const GraphBench& bench) {
   const std::uint32_t batch = settings.batches.front(), vertices = bench.host->vertices();
   const DeviceRows rows(bench.device.id, *bench.host);
   alloc::ProgramTrace trace = record_with_space(
-      bench.device.id, graph_pool_bytes(bench), settings.pool.kind == PoolSize::Kind::automatic,
+      bench.device.id, pool_bytes(bench), settings.pool.kind == PoolSize::Kind::automatic,
       [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
         HeapJob job;
         job.device = bench.device.id;

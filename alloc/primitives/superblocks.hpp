@@ -30,9 +30,8 @@ struct SuperblockShape {
 
 // Calls take(total, blocks) in one lane for all lanes that call together with the same `owner`, an
 // address in the pool, and want at most `max` granules; a lane that wants more makes a request of
-// its own. `take` returns the first of `total`
-// granules, which hold `blocks` blocks, or nullptr if it refuses all of them. Returns this lane's
-// block. max < 1024.
+// its own. `take` returns the first of `total` granules, which hold `blocks` blocks, or nullptr if
+// it refuses all of them. Returns this lane's block. max < 1024.
 template <class Thread, class Take>
 SIMT_INLINE std::byte* take_together(Thread& thread, const void* owner, std::size_t granules,
                                      std::uint32_t max, Take take) {
