@@ -45,7 +45,6 @@ struct AnimateCommand {
   unsigned spp = 8;
   bool resume = false, strict = false;
   bench::AnimateSettings settings;
-  bench::CameraOptions camera;
   bench::DeviceOptions device;
 };
 
@@ -171,8 +170,7 @@ bench::AnimateJob make_job(const AnimateCommand& command) {
   job.settings = command.settings;
   bench::refuse_live_pool(command.settings.build.pool, "animate");
   parse_trace(command.trace, job.settings);
-  bench::check_camera(command.camera);
-  job.camera = command.camera;
+  bench::check_camera(command.settings.camera);
   job.allocators = bench::find_allocators(command.allocators);
   if (!command.pictures.empty()) bench::picture_path(command.pictures, 0);
   if (!command.pictures.empty() || !command.video.empty()) job.picture_spp = command.spp;
@@ -287,7 +285,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   command->add_flag(
       "--watertight", settings.watertight,
       "slower intersection without leaks at edges;\nalways for small models in large scenes");
-  bench::add_camera_options(*command, options->camera);
+  bench::add_camera_options(*command, settings.camera);
   command
       ->add_option("-o,--output", options->pictures,
                    "write the pictures to PNG files, frame_###.png:\n# stands for a digit")

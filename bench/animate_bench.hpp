@@ -25,6 +25,7 @@ struct AnimateSettings {
   bool shaded = true;      // renders: a camera ray and a shadow ray per pixel
   bool watertight = false;
   ImageSize size{1280, 720};
+  CameraOptions camera;
 };
 
 // The pool as a frame left it, with all blocks freed.
@@ -69,7 +70,6 @@ struct AnimateJob {
   // The initial automatic pool suits all of these; empty: those measured.
   std::vector<const registry::RegisteredAllocator*> sized_for{};
   AnimateSettings settings;
-  CameraOptions camera;
   simt::DeviceInfo device;
   unsigned picture_spp = 0;      // samples per pixel of the pictures; 0: no pictures
   std::vector<AnimateRow> kept;  // earlier rows: reused instead of measured

@@ -62,6 +62,8 @@ Json to_json(const AnimateSettings& settings) {
   json["watertight"] = settings.watertight;
   json["width"] = settings.size.width;
   json["height"] = settings.size.height;
+  if (!settings.camera.camera.empty()) json["camera"] = scenes::utf8_text(settings.camera.camera);
+  if (!settings.camera.up.empty()) json["up"] = settings.camera.up;
   return json;
 }
 

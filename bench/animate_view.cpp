@@ -30,7 +30,7 @@ AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
                             job.settings.watertight);
   // All frames are traced with the test of the first one.
   data_.watertight = first.watertight();
-  camera_ = choose_camera(job.camera, camera_source(job.scene), scene.mesh(), first,
+  camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
                           static_cast<double>(width_) / height_);
   lighting_ = render::choose_lighting(first, camera_);
   ticket_ = simt::Buffer<std::uint32_t>(device, 1);

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -25,11 +24,6 @@ std::optional<double> number(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     return std::nullopt;
   return value;
-}
-
-[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
-                                   const std::string& expected) {
-  throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
 }
 
 std::string known_ids() {
@@ -56,8 +50,10 @@ std::optional<double> take_decimal(std::string& text) {
 
 }  // namespace
 
-const char* name(Presplit presplit) { return presplit == Presplit::uniform ? "uniform" : "heap"; }
-const char* name(ChunkSearch search) { return search == ChunkSearch::lowest ? "lowest" : "spread"; }
+void throw_unexpected(const std::string& what, const std::string& text,
+                      const std::string& expected) {
+  throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
+}
 
 const char* name(Builder builder) {
   return builder == Builder::per_level ? "per-level" : "single-kernel";
@@ -194,20 +190,6 @@ const kdtree::CostPreset& parse_prefer(const std::string& text) {
     if (text == preset.name) return preset;
   }
   throw_unexpected("--prefer", text, "balanced, build or trace");
-}
-
-Presplit parse_presplit(const std::string& text) {
-  for (const Presplit presplit : {Presplit::heap, Presplit::uniform}) {
-    if (text == name(presplit)) return presplit;
-  }
-  throw_unexpected("--presplit", text, "heap or uniform");
-}
-
-ChunkSearch parse_chunk_search(const std::string& text) {
-  for (const ChunkSearch search : {ChunkSearch::spread, ChunkSearch::lowest}) {
-    if (text == name(search)) return search;
-  }
-  throw_unexpected("--chunk-search", text, "spread or lowest");
 }
 
 Builder parse_builder(const std::string& text, bool with_both) {
@@ -352,58 +334,12 @@ void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) 
       ->type_name("BUILDER");
 }
 
-void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes) {
-  const auto add_power = [&](const char* option, std::size_t& size, std::size_t min,
-                             std::size_t max, const char* about) {
-    app.add_option_function<std::string>(
-           option,
-           [&size, option, min, max](const std::string& text) {
-             size = parse_bytes(text);
-             if (std::has_single_bit(size) && size >= min && size <= max) return;
-             throw_unexpected(option, text,
-                              fmt::format("a power of two from {} to {} bytes", min, max));
-           },
-           about)
-        ->type_name("SIZE");
-  };
-  add_power("--smallest-chunk", sizes.smallest_chunk, 16, std::size_t{1} << 30,
-            "circular lists: smallest chunk of the pre-split;\ndefault: chosen by them, published: "
-            "16");
-  app.add_option_function<std::string>(
-         "--presplit", [&sizes](const std::string& text) { sizes.presplit = parse_presplit(text); },
-         "published circular lists: heap (equation 1) or\nuniform, chunks of the size of "
-         "--smallest-chunk,\ndefault 1/1024 of the pool or less; larger requests\nare refused")
-      ->default_str("heap")
-      ->type_name("SHAPE");
-  add_power("--chunk-bytes", sizes.chunk_bytes, 256, 8192,
-            "Ouroboros: bytes of a chunk; default: 8K, less in a\nsmall pool");
-  app.add_option("--queue-slots", sizes.queue_slots,
-                 "Ouroboros: max slots of a class's queue of pages;\ndefault: by the pool's size")
-      ->transform(between(32, 1 << 28))
-      ->type_name("N");
-  app.add_option_function<std::string>(
-         "--chunk-search",
-         [&sizes](const std::string& text) { sizes.chunk_search = parse_chunk_search(text); },
-         "Ouroboros: spread, each thread searches for a free\nchunk from its own place, or lowest, "
-         "from the first one")
-      ->default_str("spread")
-      ->type_name("ORDER");
-}
-
 void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
   app.add_option("--sms", settings.multiprocessors,
                  "GPU: launch only the warps that N multiprocessors hold\n(docs/measuring.md); "
                  "needs --builder single")
       ->transform(between(1, 65536))
       ->type_name("N");
-}
-
-alloc::AllocatorOptions allocator_sizes(const AllocatorSizes& sizes) {
-  return {.smallest_chunk = sizes.smallest_chunk,
-          .presplit = sizes.presplit,
-          .chunk_bytes = sizes.chunk_bytes,
-          .queue_slots = sizes.queue_slots,
-          .chunk_search = sizes.chunk_search};
 }
 
 alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings) {

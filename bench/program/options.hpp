@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/program/allocator_sizes.hpp"
 #include "kdtree/build/build.hpp"
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
@@ -41,21 +42,6 @@ struct DeviceOptions {
 enum class Builder { single, per_level, both };
 const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
-using Presplit = alloc::AllocatorOptions::Presplit;
-const char* name(Presplit presplit);  // "heap", "uniform"
-using ChunkSearch = alloc::AllocatorOptions::ChunkSearch;
-const char* name(ChunkSearch search);  // "spread", "lowest"
-
-// Sizes that a family of allocators has besides ScatterAlloc's pages; 0 = automatic
-// (alloc::AllocatorOptions).
-struct AllocatorSizes {
-  std::size_t smallest_chunk = 0;                  // circular lists
-  std::size_t chunk_bytes = 0, queue_slots = 0;    // Ouroboros
-  Presplit presplit = Presplit::heap;              // published circular lists
-  ChunkSearch chunk_search = ChunkSearch::spread;  // Ouroboros
-  bool operator==(const AllocatorSizes&) const = default;
-};
-
 // All parameters of a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
@@ -73,7 +59,6 @@ struct BuildSettings {
   unsigned multiprocessors = 0;
 };
 // The sizes, for an allocator's create().
-alloc::AllocatorOptions allocator_sizes(const AllocatorSizes& sizes);
 alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings);
 // Throws Error{Exit::usage} if --sms does not apply to this device or builder.
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device);
@@ -82,6 +67,9 @@ struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
+// Throws Error{Exit::usage}: the option or kind of value, its text, and what was expected.
+[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
+                                   const std::string& expected);
 std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
 // "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
@@ -90,8 +78,6 @@ PoolSize parse_pool(const std::string& text);
 std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
 // Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
 void refuse_live_pool(const PoolSize& pool, const std::string& command);
-Presplit parse_presplit(const std::string& text);                 // "heap", "uniform"
-ChunkSearch parse_chunk_search(const std::string& text);          // "spread", "lowest"
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
@@ -116,8 +102,6 @@ void add_device_options(CLI::App& app, DeviceOptions& options);
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// --smallest-chunk, --presplit, --chunk-bytes, --queue-slots, --chunk-search
-void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes);
 // --sms
 void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);
 // --builder; with_both: accepts "both" (for comparisons).

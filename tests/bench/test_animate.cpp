@@ -191,6 +191,15 @@ TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
   EXPECT_EQ(third[1], first[0]);
   const json other = measure("heapwood", "shaded");
   EXPECT_EQ(other.size(), 3u);
+  // Another camera is another measurement.
+  const std::string another = folder_ / "camera.json";
+  for (const char* camera : {"0 1 5 0 1 0 40", "0 1 6 0 1 0 40"}) {
+    const Outcome outcome = run(animate("statue~:1k", {"--allocators", "heapwood", "--camera",
+                                                       camera, "--json", another, "--resume"}));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(outcome.err.find("reused"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(json::parse(read_file(another))["results"].size(), 2u);
   // Also a row of an allocator that is not asked for and was not measured.
   json failed = json::parse(read_file(file));
   failed["results"].push_back(first[0]);
