@@ -495,6 +495,9 @@ TEST_F(Commands, CsvTellsFilesOfOneNameApart) {
   EXPECT_EQ(last(second), other);
 }
 
+// ctest passes all variables of tests/CMakeLists.txt to a test.
+TEST_F(Commands, TestsGetEveryVariable) { EXPECT_NE(std::getenv("HEAPWOOD_SHARE_GPU"), nullptr); }
+
 TEST_F(Commands, RenderWritesAPicture) {
   const std::string picture = folder_ / "a.png";
   const Outcome outcome = run({"render", scene_, "-o", picture, "--size", "64x48", "--spp", "1",
