@@ -132,7 +132,10 @@ TEST(Pools, ASceneIsLoadedOnce) {
     EXPECT_EQ(bench.results[i].status, Status::ok) << bench.results[i].reason;
     job.pools = {job.pools[i]};
     job.settings.pool = job.pools[0];
-    if (i != 2) EXPECT_EQ(run_bench(job, {}).results[0].pool_bytes, bench.results[i].pool_bytes);
+    // The bytes in use, of which the third pool is a multiple, vary from build to build.
+    if (i != 2) {
+      EXPECT_EQ(run_bench(job, {}).results[0].pool_bytes, bench.results[i].pool_bytes);
+    }
     job = job_of("cfmmalloc", "fast,8M,live:8,200x");
   }
 }
