@@ -59,7 +59,7 @@ struct Workspace::Parts {
       throw Error(Exit::failed,
                   std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
     }
-    return std::min(std::max(2 * count, min_grown), limit);
+    return std::min(count == 0 ? min_grown : 2 * count, limit);
   }
 
  private:

@@ -193,7 +193,7 @@ TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
   EXPECT_EQ(other.size(), 3u);
   // Another camera is another measurement.
   const std::string another = folder_ / "camera.json";
-  for (const char* camera : {"0 1 5 0 1 0 40", "0 1 6 0 1 0 40"}) {
+  for (const char* camera : {"0,1,5,0,1,0,40", "0,1,6,0,1,0,40"}) {
     const Outcome outcome = run(animate("statue~:1k", {"--allocators", "heapwood", "--camera",
                                                        camera, "--json", another, "--resume"}));
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
