@@ -60,7 +60,7 @@ TEST_F(Commands, WrongUsage) {
   expect_error({}, 2, {"no command", "list", "build", "bench", "render"});
   expect_error({"frobnicate"}, 2, {"'frobnicate'", "bench"});
   expect_error({"--frobnicate"}, 2, {"unknown option", "--frobnicate"});
-  expect_error({"--host-allocator", "tlsf", "buidl"}, 2, {"unknown command 'buidl'"});
+  expect_error({"--host-allocator", "tlsf", "nothing"}, 2, {"unknown command 'nothing'"});
   expect_error({"--host-allocator", "tlsf"}, 2, {"no command"});
   expect_error({"--host-allocator", "nonsense", "list"}, 2, {"--host-allocator", "nonsense"});
   expect_error({"--host-trace", "", "list"}, 2, {"--host-trace", "empty"});
