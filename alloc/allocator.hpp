@@ -90,8 +90,8 @@ struct AllocatorOptions {
   // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
   // class's queue of pages (published: 2,000,000). 0 = automatic.
   std::size_t chunk_bytes = 0, queue_slots = 0;
-  // Ouroboros: a thread searches for a free chunk from a place of its own, or takes the lowest one
-  // and searches elsewhere only if another thread took it first.
+  // Ouroboros: where a thread starts to search for a free chunk. spread: at a chunk hashed per
+  // thread; lowest: at the first chunk.
   enum class ChunkSearch : std::uint8_t { spread, lowest };
   ChunkSearch chunk_search = ChunkSearch::spread;
   // Heapwood: most requests come from warps with a context, and most blocks are short-lived. Larger

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Particles that spawn secondaries until their energy is gone. Their
-// number is not known in advance. The first heap is too small on purpose: the program detects that,
-// and runs again with twice the memory until no particle is lost.
+// SPDX-License-Identifier: MIT
+// Particles that spawn secondaries until their energy is gone. Their number is not known in
+// advance. The first heap is too small on purpose: the program detects that, and runs again with
+// twice the memory until no particle is lost.
 #include <cstdio>
 #include <cuda/atomic>
 #include <heapwood/heap.hpp>

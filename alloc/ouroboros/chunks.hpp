@@ -174,33 +174,14 @@ class Chunks {
   // The caller's bitmaps, numbered from 0.
   SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
-  // Takes a free chunk, or returns `none` if the bitmap has none. Each thread searches from its own
-  // place; with `lowest_first` from the first chunk, and after each chunk that it lost to another
-  // thread from its own place in a range that begins there and grows.
+  // Takes a free chunk, or returns `none` if the bitmap has none.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread) const {
-    const SumMap free = map_at(0);
-    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    const auto own_place = [seed](std::uint32_t range) {
-      return static_cast<std::uint32_t>((std::uint64_t{seed} * range) >> 32);
-    };
-    // Within the chunks of the initial bitmap: threads that start after them would all meet at the
-    // first one.
-    const std::uint32_t max_range = shape_.small();
     SIMT_ROLLED
     for (bool is_last = false;; is_last = true) {
-      std::uint32_t range = shape_.lowest_first ? 64 : 0;
-      SIMT_ROLLED
-      for (std::uint32_t c = range == 0 ? own_place(max_range) : 0;
-           (c = free.find(c)) != SumMap::none; c += own_place(range)) {
-        if (free.take(c) != 0) {
-          if (is_last) end_search(exhausted, true);
-          return c;
-        }
-        range = range * 4 < max_range ? range * 4 : max_range;
-      }
-      if (is_last) end_search(exhausted, false);
-      if (is_last || says_empty(exhausted)) return none;
+      const std::uint32_t c = find_and_take(thread);
+      if (is_last) end_search(exhausted, c != none);
+      if (c != none || is_last || says_empty(exhausted)) return c;
       begin_search(exhausted);
     }
   }
@@ -324,6 +305,29 @@ class Chunks {
     hint(which).compare_exchange_strong(expected, empty, simt::relaxed, simt::relaxed);
   }
 
+  // One search of take(). It starts at a chunk hashed per thread, or with `lowest_first` at the
+  // first chunk. A thread that loses the lowest chunk to another one skips a hashed number of
+  // chunks, from a range that grows with every loss.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t find_and_take(const Thread& thread) const {
+    const SumMap free = map_at(0);
+    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    const auto hashed = [seed](std::uint32_t range) {
+      return static_cast<std::uint32_t>((std::uint64_t{seed} * range) >> 32);
+    };
+    // Within the chunks of the initial bitmap: threads that start after them would all meet at the
+    // first one.
+    const std::uint32_t max_range = shape_.small();
+    std::uint32_t c = shape_.lowest_first ? 0 : hashed(max_range), range = 64;  // bits of a word
+    SIMT_ROLLED
+    while ((c = free.find(c)) != SumMap::none) {
+      if (free.take(c) != 0) return c;
+      if (!shape_.lowest_first) continue;
+      c += hashed(range);
+      range = range * 4 < max_range ? range * 4 : max_range;
+    }
+    return none;
+  }
   template <class Thread>
   static SIMT_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
     const simt::atomic_ref<std::uint32_t> refilling_now = self->hint(refilling);

@@ -59,8 +59,8 @@ void add_allocator_sizes(CLI::App& app, AllocatorSizes& sizes) {
   app.add_option_function<std::string>(
          "--chunk-search",
          [&sizes](const std::string& text) { sizes.chunk_search = parse_chunk_search(text); },
-         "Ouroboros: spread, each thread searches for a free\nchunk from its own place, or lowest, "
-         "from the first one")
+         "Ouroboros: where a search for a free chunk starts:\nspread (hashed per thread) or lowest "
+         "(the first one)")
       ->default_str("spread")
       ->type_name("ORDER");
 }

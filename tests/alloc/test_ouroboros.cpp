@@ -37,6 +37,17 @@ std::size_t span_of_used(const std::vector<Region>& regions) {
   return end == 0 ? 0 : end - first;
 }
 
+// A worker's scripts that allocate a block of `bytes` in each of its slots, and free them.
+struct FillAndEmpty {
+  std::vector<workloads::Op> fill, empty;
+  FillAndEmpty(std::uint32_t worker, std::uint32_t blocks, std::uint64_t bytes) {
+    for (std::uint32_t i = worker * blocks; i < (worker + 1) * blocks; ++i) {
+      fill.push_back({Kind::exchange, i, bytes});
+      empty.push_back({Kind::free, i});
+    }
+  }
+};
+
 // The regions of an unused pool.
 template <class A>
 std::vector<Region> fresh(std::size_t pool) {
@@ -325,8 +336,8 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
   }
 }
 
-// With the lowest chunk first, the addresses in use span little more than the blocks, also after
-// everything has been freed once; from each thread's own place, most of the pool.
+// With ChunkSearch::lowest the addresses in use span little more than the blocks, also after
+// everything has been freed once; with ChunkSearch::spread they span most of the pool.
 TYPED_TEST(OuroborosVariants, AddressesSpanWhatIsUsedWithTheLowestChunkFirst) {
   using Search = AllocatorOptions::ChunkSearch;
   constexpr std::uint32_t workers = 4, blocks = 200;
@@ -341,14 +352,10 @@ TYPED_TEST(OuroborosVariants, AddressesSpanWhatIsUsedWithTheLowestChunkFirst) {
     j.slots = workers * blocks;
     j.phases.resize(3);
     for (std::uint32_t w = 0; w < workers; ++w) {
-      std::vector<workloads::Op> fill, empty;
-      for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
-        fill.push_back({Kind::exchange, i, bytes});
-        empty.push_back({Kind::free, i});
-      }
-      j.phases[0].scripts.push_back(fill);
-      j.phases[1].scripts.push_back(empty);
-      j.phases[2].scripts.push_back(fill);
+      const FillAndEmpty own(w, blocks, bytes);
+      j.phases[0].scripts.push_back(own.fill);
+      j.phases[1].scripts.push_back(own.empty);
+      j.phases[2].scripts.push_back(own.fill);
     }
     const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(r.failures, 0u);
@@ -380,16 +387,15 @@ TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
   j.slots = workers * blocks;
   j.phases.resize(4);
   for (std::uint32_t w = 0; w < workers; ++w) {
-    std::vector<workloads::Op> fill, empty, other;
+    const FillAndEmpty own(w, blocks, 32);
+    std::vector<workloads::Op> other;
     for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
-      fill.push_back({Kind::exchange, i, 32});
-      empty.push_back({Kind::free, i});
       other.push_back({Kind::exchange, i, 64});
       if (i % 3 == 0) other.push_back({Kind::free, i});
     }
-    j.phases[0].scripts.push_back(fill);
-    j.phases[1].scripts.push_back(empty);
-    j.phases[2].scripts.push_back(fill);
+    j.phases[0].scripts.push_back(own.fill);
+    j.phases[1].scripts.push_back(own.empty);
+    j.phases[2].scripts.push_back(own.fill);
     j.phases[3].scripts.push_back(other);
   }
   const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);

@@ -51,9 +51,9 @@ find "${folders[@]}" -type f \
     sub("/.*", "", folder)
     source = FILENAME ~ /\.(hpp|cpp|cu|cuh)$/
     shell = $0 ~ /^#!/
-    if (FILENAME !~ /\.in$/ && !shell && $0 !~ /SPDX-License-Identifier: MIT/) report("the first line is not the SPDX line")
+    if (FILENAME !~ /\.in$/ && !shell && $0 !~ /SPDX-License-Identifier: MIT( -->)?$/) report("the first line is not the SPDX line")
   }
-  FNR == 2 && shell && $0 !~ /SPDX-License-Identifier: MIT/ { report("the line behind #! is not the SPDX line") }
+  FNR == 2 && shell && $0 !~ /SPDX-License-Identifier: MIT$/ { report("the line behind #! is not the SPDX line") }
   FNR == 601 && source { report("longer than 600 lines: do two ideas live here?") }
   !source && FILENAME !~ /\.in$/ { next }
 

@@ -53,6 +53,8 @@ file scenes/dice.cpp "$spdx" 'std::uniform_int_distribution<int> dice(1, 6);'
 expect scenes/dice.cpp:2 'std::uniform_int_distribution< in scenes/'
 file app/bare.cpp 'int x;'
 expect app/bare.cpp:1 'SPDX'
+file app/joined.cpp "$spdx A comment that was joined to the line." 'int x;'
+expect app/joined.cpp:1 'SPDX'
 file scripts/bare.sh '#!/bin/sh' 'true'
 expect scripts/bare.sh:2 'SPDX'
 file app/long.cpp "$spdx" "$(yes '//' | head -n 700)"
