@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
-#include <memory_resource>
+#include <utility>
 #include <vector>
 
 #include "geometry/picture_file.hpp"
@@ -15,23 +16,32 @@
 namespace {
 
 // stb's memory for the picture that is being written. A request that fails throws, because stb does
-// not check all of its requests. An exception skips stb's own frees, so its blocks are freed with
-// this resource.
-thread_local std::pmr::memory_resource* stb_memory = nullptr;
+// not check all of its requests. An exception skips stb's own frees, so its blocks are owned here.
+// (The pools of std::pmr are no choice: libstdc++ 12 dereferences a null pointer where memory for
+// one of them is lacking.)
+using Blocks = std::map<void*, std::unique_ptr<std::byte[]>>;
+thread_local Blocks* stb_blocks = nullptr;
+
+void* stb_allocate(std::size_t bytes) {
+  auto block = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  void* const address = block.get();
+  stb_blocks->emplace(address, std::move(block));
+  return address;
+}
 
 void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
-  void* const block = stb_memory->allocate(bytes);
+  void* const block = stb_allocate(bytes);
   if (old == nullptr) return block;
   std::memcpy(block, old, std::min(old_bytes, bytes));
-  stb_memory->deallocate(old, old_bytes);
+  stb_blocks->erase(old);
   return block;
 }
 
 }  // namespace
 
-#define STBIW_MALLOC(bytes) stb_memory->allocate(bytes)
+#define STBIW_MALLOC(bytes) stb_allocate(bytes)
 #define STBIW_REALLOC_SIZED(old, old_bytes, bytes) stb_reallocate(old, old_bytes, bytes)
-#define STBIW_FREE(block) static_cast<void>(block)
+#define STBIW_FREE(block) static_cast<void>(stb_blocks->erase(block))
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb/stb_image_write.h>
 
@@ -56,8 +66,8 @@ void append(void* context, void* data, int size) {
 
 std::string to_png(const Image& image) {
   std::string bytes;
-  std::pmr::unsynchronized_pool_resource memory;
-  stb_memory = &memory;
+  Blocks blocks;
+  stb_blocks = &blocks;
   const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
   if (image.pixels.empty() ||
       !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {
@@ -68,8 +78,8 @@ std::string to_png(const Image& image) {
 }
 
 std::string compress(const std::string& bytes) {
-  std::pmr::unsynchronized_pool_resource memory;
-  stb_memory = &memory;
+  Blocks blocks;
+  stb_blocks = &blocks;
   constexpr int quality = 8;
   int size = 0;
   // stb does not change the input.

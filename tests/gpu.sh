@@ -12,8 +12,9 @@
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
 #      builds in a small pool, a small graph, a replay, two frames, a picture, and the examples.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
-# GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. A program is
-# killed at its time limit. Exit 1 if anything failed.
+# GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. With
+# GPUS="0 1 2 3" they run on these GPUs in turn, GPU_JOBS on each. A program is killed at its time
+# limit. Exit 1 if anything failed.
 set -u
 bin=${1:-build/cuda/bin}
 shift || true
@@ -24,9 +25,17 @@ export HEAPWOOD_SHARE_GPU=1  # several processes at the same time; their times d
 results=$logs/results
 : > "$results"
 
-# check NAME SECONDS COMMAND...: runs in the background, as soon as fewer than GPU_JOBS jobs run.
+read -ra gpus <<< "${GPUS:-}"
+[[ -z ${GPUS:-} ]] || export CUDA_VISIBLE_DEVICES=${gpus[0]}
+next=0
+# check NAME SECONDS COMMAND...: runs in the background, as soon as fewer than GPU_JOBS jobs per GPU
+# run.
 check() {
-  while (( $(jobs -pr | wc -l) >= ${GPU_JOBS:-6} )); do wait -n; done
+  local count=${#gpus[@]}
+  while (( $(jobs -pr | wc -l) >= ${GPU_JOBS:-6} * (count > 0 ? count : 1) )); do wait -n; done
+  if (( count > 0 )); then
+    export CUDA_VISIBLE_DEVICES=${gpus[next++ % count]}
+  fi
   one "$@" &
 }
 one() {
