@@ -191,6 +191,9 @@ class ReleaseAtEnd {
 //       // frees a block of n granules and allocates two, not both of 0, if that needs no call of a
 //       // function that is not inlined. False: nothing has happened. The contents of the freed
 //       // block stay intact until the warp's next call.
+//   bool make_room(Warp&, std::uint32_t n);
+//       // after a failed try_exchange() for two blocks of n granules together: whether it is worth
+//       // repeating. False: allocate_pair() is needed.
 //   bool try_deallocate(Warp&, void*, std::uint32_t n);  // under the same conditions
 //   void release_if_scarce(Warp&);                 // before the warp waits
 //   bool may_delay_frees() const;                  // whether blocks may be freed a little later

@@ -74,6 +74,7 @@ struct PrivateBump {
       blocks = allocate_pair(warp, first, second);
       return blocks.first != nullptr;
     }
+    SIMT_INLINE bool make_room(Warp&, std::uint32_t) { return false; }
     SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
       warp.sync();
       return true;

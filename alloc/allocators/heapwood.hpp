@@ -30,7 +30,7 @@ struct Heapwood {
       .paper = "none: own design",
       .note = "arenas that count their blocks, one open for each multiprocessor slot",
       .smallest_pool = arena::Layout::smallest_pool,
-      .cache_bytes_per_warp = 1536 << 10};
+      .cache_bytes_per_warp = 384 << 10};
 
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -49,9 +49,11 @@ class Layout {
   // 6,144 arenas. Larger arenas are claimed less often, but when 2,048 warps hold two each, a third
   // arena per warp must remain for other requests and for multi-arena blocks.
   //
-  // With persistent warps an arena is 32 KiB if that leaves at least 12,288 arenas, and up to 256
-  // KiB if the memory that is spare for warps holds that many. Larger arenas let a warp claim less
-  // often; the cost is that with mixed lifetimes one long-lived block pins a whole arena.
+  // With persistent warps an arena is 8 KiB from 24 MiB on, because smaller pools get fewer warps,
+  // 32 KiB if that leaves at least 12,288 arenas, and up to 256 KiB if the memory that is spare for
+  // warps holds that many. Larger arenas let a warp claim less often; the cost is that with mixed
+  // lifetimes one long-lived block pins a whole arena. The limits are measured
+  // (docs/experiments.md, Warps over memory).
   //
   // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use.
@@ -60,13 +62,14 @@ class Layout {
     SharedArenas shared;
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), min_shift, small_pool_shift);
-    for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
+    for (const std::size_t mebibytes : {has_persistent_warps ? 24 : 48, 96})
+      a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (has_persistent_warps && pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0) {
       const unsigned persistent_shift =
           simt::highest_bit(spare_bytes_for_warps / min_arenas_for_warps | 1);
       a.shift = std::clamp(persistent_shift, max_shift + 1, max_persistent_shift);
     }
-    if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 16) --a.shift;
+    if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 10) --a.shift;
     // Arena ids at the top of the range encode slots without an arena (Slot), so they must stay
     // unused.
     const auto ids_overflow = [&] {
@@ -99,9 +102,9 @@ class Layout {
                                                                      << a.shift;
       a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
       shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
-      // Two for each warp, and half as many again for large blocks and for blocks that outlive
-      // their warp's arenas. Four arenas of any kind per warp also suffice.
-      shared.max_ample_warps = std::max(a.arenas / 4, shared.spare_arenas / 5 * 2);
+      // Two for each warp, and some for large blocks and for blocks that outlive their warp's
+      // arenas: 2.4 spare ones, or where it is not known what is spare, four of any kind.
+      shared.max_ample_warps = has_persistent_warps ? shared.spare_arenas / 12 * 5 : a.arenas / 4;
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);

@@ -32,6 +32,8 @@ class PrivateArena {
       state_.own[0] = state_.own[1] = {};
       state_.known_used = state_.deferred_count = 0;
       state_.has_ample_arenas = warp.workers() <= shared.max_ample_warps;
+      state_.keeps_two_arenas =
+          state_.has_ample_arenas || !has_fewer_per_warp(shared.arenas, warp, 3);
       state_.allocates_runs_directly = state_.has_ample_arenas && shared.arenas.runs_begin_split();
       state_.arenas = shared.arenas;
       state_.self = self;
@@ -87,6 +89,12 @@ class PrivateArena {
     std::byte* const at = own.base + std::size_t{own.used} * granule;
     blocks = {at, at + std::size_t{first} * granule};
     return true;
+  }
+  // After a failed try_exchange() for two blocks of n granules together: makes room for them in the
+  // current arena and in the list of deferred frees. Returns false if they need an arena of their
+  // own or several ones, or no arena is found at once: then allocate_pair() is needed.
+  SIMT_INLINE bool make_room(Warp& warp, std::uint32_t n) {
+    return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }
   // Frees a block under the same conditions.
   SIMT_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
@@ -176,20 +184,39 @@ class PrivateArena {
     void* const block = allocate_pair_as_ticket_runs(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
-  // Allocates two blocks that do not fit the current arena from another one, where arenas are
-  // ample. Nearly all calls out of line are to this function, so it does everything in one piece:
-  // it closes the previous arena, flushes the deferred frees and claims the next arena.
+  static SIMT_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
+    const std::uint32_t used = state.own[0].used;
+    if (state.keeps_two_arenas && used + n > state.arenas.granules())
+      return n < used && claim_next(warp, state, true, 0, 0) != nullptr;
+    if (!ensure_capacity_of_current(warp, state, n)) return false;
+    if (state.deferred_count > WarpState::max_deferred / 3 * 2)
+      flush_frees_and_close_arenas(warp, state, 0);
+    return true;
+  }
+  // Allocates two blocks that do not fit the current arena from another one.
   static SIMT_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
                                                       std::uint32_t second) {
     WarpState& state = *at;
+    std::byte* base = nullptr;
+    if (state.keeps_two_arenas) {
+      // If the current arena has more space left than a new one would have, the blocks get an arena
+      // of their own and the current one stays.
+      base = claim_next(warp, state, first + second < state.own[0].used, first + second,
+                        (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
+    }
+    if (base == nullptr) return allocate_pair_slow_fallback(warp, state, first, second);
+    return {base, base + std::size_t{first} * granule};
+  }
+  // For a warp that keeps two arenas: claims one, with `used` granules allocated to `blocks` blocks.
+  // With `replace_current` it becomes the current one: the previous one is closed, or is what
+  // is claimed if all of its blocks are free. Flushes the deferred frees. Nearly all calls out of
+  // line lead here, so this does everything in one piece. Returns the arena's start, or nullptr if
+  // none is found at once.
+  SIMT_INLINE static std::byte* claim_next(Warp& warp, WarpState& state, bool replace_current,
+                                           std::uint32_t used, std::uint32_t blocks) {
     const Arenas& arenas = state.arenas;
-    if (!state.has_ample_arenas) return allocate_pair_slow_fallback(warp, state, first, second);
-    const std::uint32_t total = first + second;
     const WarpArena current = state.own[0], previous = state.own[1];
-    // If the current arena has more space left than a new one would have, the blocks get an arena
-    // of their own and the current one stays.
-    const bool replace_current = total < current.used;
-    const std::uint32_t blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all lanes are done with the blocks
     const std::uint32_t deferred = state.deferred_count;
     std::uint32_t freed_in_previous = 0;
@@ -222,10 +249,9 @@ class PrivateArena {
       state.own[1].live = live;
       if (replace_current) state.own[1] = base != nullptr ? current : WarpArena{};
       if (replace_current && base != nullptr)
-        state.own[0] = {.used = total, .live = blocks, .base = base};
+        state.own[0] = {.used = used, .live = blocks, .base = base};
     }
-    if (base == nullptr) return allocate_pair_slow_fallback(warp, state, first, second);
-    return {base, base + std::size_t{first} * granule};
+    return base;
   }
   // Allocates two blocks of more than an arena together as runs of arenas, where runs are allocated
   // in turn. All warps may be waiting for a large node's split, so the latency is the minimum: one

@@ -29,6 +29,7 @@ struct WarpState {
   std::uint32_t deferred_count = 0;
   // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold memory while it waits.
   bool has_ample_arenas = false;
+  bool keeps_two_arenas = false;  // always if arenas are ample, otherwise while it has work
   // Arenas are ample and runs begin split, so pairs larger than an arena are allocated as runs
   // without first trying the current arena.
   bool allocates_runs_directly = false;

@@ -98,7 +98,7 @@ struct BuildKernel {
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
-    ChosenSplit middle;  // of the warp's node, if its path says so
+    ChosenSplit chosen;  // of the warp's node, if its path says so
     Backlog backlog;
     bool refused;  // this warp was just refused memory, or has just released its cached memory
     // the node that was retried after all warps had released their cached memory

@@ -10,7 +10,7 @@
 
 namespace heapwood::kdtree {
 
-// The task is in stack entry `at`. Leaves the split in scratch.middle; returns false if there is
+// The task is in stack entry `at`. Leaves the split in scratch.chosen; returns false if there is
 // none.
 template <class Kernel, class Warp>
 SIMT_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
@@ -20,7 +20,7 @@ SIMT_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratc
   const SplitCost cost(costs, task.path.scale(), task.box, task.n);
   const ChosenSplit split =
       choose_middle<typename Kernel::Refs>(warp, scratch.choose, task, corners, cost);
-  if (warp.lane() == 0) scratch.middle = split;
+  if (warp.lane() == 0) scratch.chosen = split;
   warp.sync();
   return split.found();
 }
@@ -36,7 +36,7 @@ SIMT_INLINE NodePath choose_middle_of(const Kernel& k, Warp& warp,
   warp.sync();
   const bool found =
       choose_middle_slow<Kernel>(warp, scratch, k.corners, k.costs, stack.free_entry());
-  return found ? task.path.with_middle_split() : task.path.without_poor_splits();
+  return found ? task.path.with_chosen_split() : task.path.without_poor_splits();
 }
 
 }  // namespace heapwood::kdtree

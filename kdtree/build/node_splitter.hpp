@@ -105,8 +105,8 @@ class NodeSplitter {
         split = choose_within_limits<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
                                            index != no_shared_node ? &k_.shared[index] : nullptr);
       }
-    } else if (task.path.has_middle_split()) {
-      split = scratch_.middle;
+    } else if (task.path.has_chosen_split()) {
+      split = scratch_.chosen;
     }
     const bool splits = cost.is_below_leaf(split);
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
@@ -140,6 +140,13 @@ class NodeSplitter {
   // Makes the task the next node again, which is then split in its middle or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
     task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
+    has_task_ = true;
+  }
+  // Makes the task the next node again, which is then split as given.
+  SIMT_INLINE void repeat_with(const ChosenSplit& split) {
+    if (warp_.lane() == 0) scratch_.chosen = split;
+    warp_.sync();
+    task_.path = task_.path.with_chosen_split();
     has_task_ = true;
   }
   // Moves a small node's refs to its children's arrays and continues with the larger child, so that

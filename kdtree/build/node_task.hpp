@@ -22,8 +22,8 @@ SIMT_INLINE float root_allowance(std::uint32_t triangles) {
 }
 
 // One word with the node's depth, the number of consecutive splits above it that cost no less than
-// a leaf, whether the node's own split is chosen already, in its middle, and the scene's scale for
-// SplitCost, a power of two of which only the exponent is stored.
+// a leaf, whether the node's own split is chosen already, and the scene's scale for SplitCost, a
+// power of two of which only the exponent is stored.
 class NodePath {
  public:
   NodePath() = default;
@@ -34,11 +34,11 @@ class NodePath {
   SIMT_INLINE float scale() const { return simt::from_bits(word_ & scale_mask); }
   SIMT_INLINE unsigned poor_splits() const { return (word_ & poor_mask) / poor_unit; }
   // Whether a split may be chosen: the node is above the last level, and no split is chosen yet.
-  SIMT_INLINE bool may_choose() const { return (word_ & (depth_mask | middle_bit)) < max_depth; }
-  // Whether the node's split is chosen: Scratch::middle.
-  SIMT_INLINE bool has_middle_split() const { return (word_ & middle_bit) != 0; }
-  SIMT_INLINE NodePath with_middle_split() const { return NodePath(word_ | middle_bit); }
-  SIMT_INLINE NodePath without_middle_split() const { return NodePath(word_ & ~middle_bit); }
+  SIMT_INLINE bool may_choose() const { return (word_ & (depth_mask | chosen_bit)) < max_depth; }
+  // Whether the node's split is chosen: Scratch::chosen.
+  SIMT_INLINE bool has_chosen_split() const { return (word_ & chosen_bit) != 0; }
+  SIMT_INLINE NodePath with_chosen_split() const { return NodePath(word_ | chosen_bit); }
+  SIMT_INLINE NodePath without_chosen_split() const { return NodePath(word_ & ~chosen_bit); }
   // The path of the same node, which becomes a leaf if no split costs less.
   SIMT_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
   SIMT_INLINE NodePath with_poor_splits(unsigned count) const {
@@ -47,7 +47,7 @@ class NodePath {
   SIMT_INLINE NodePath next_level() const { return NodePath(word_ + 1); }
 
  private:
-  static constexpr std::uint32_t depth_mask = 0x7fu, middle_bit = 0x80u, poor_unit = 0x100u,
+  static constexpr std::uint32_t depth_mask = 0x7fu, chosen_bit = 0x80u, poor_unit = 0x100u,
                                  poor_mask = 0x700u, scale_mask = 0x7f800000u;
   SIMT_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
 

@@ -91,6 +91,11 @@ class RefMemory {
     return context_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()),
                                  granules_of(split.nr()), arrays);
   }
+  // After a failed try_exchange(), by a call: whether it is worth repeating.
+  SIMT_INLINE bool make_room(const Split& split) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    return context_.make_room(warp_, granules_of(split.nl()) + granules_of(split.nr()));
+  }
   // Frees a leaf's array, which stays readable, if that needs no call.
   SIMT_INLINE bool try_free_early(const NodeTask& task) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);

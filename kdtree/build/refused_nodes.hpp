@@ -66,7 +66,7 @@ class RefusedNodes {
     bool is_deferred = false;
     if (warp.lane() == 0) {
       NodeTask& task = scratch.stack[at];
-      task.path = task.path.without_middle_split();  // it is chosen again
+      task.path = task.path.without_chosen_split();  // it is chosen again
       is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
       scratch.refused = is_deferred;
     }

@@ -158,6 +158,12 @@ class BuildWorker {
     const NodeTask task = nodes_.task();
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
+    if constexpr (Kernel::has_context) {
+      // Back to the loop for the rest: the code below would evict the loop's from the instruction
+      // cache.
+      const bool may_repeat = index == no_shared_node && splits && !task.path.has_chosen_split();
+      if (may_repeat && nodes_.memory().make_room(split)) return nodes_.repeat_with(split);
+    }
     alloc::BlockPair arrays;
     if constexpr (allocates_in_loop) {
       arrays = scratch_.unfinished.arrays;

@@ -35,7 +35,7 @@ struct TradeParts {
   std::byte* base;
   std::uint64_t* slots;
   std::uint32_t slot_count, rounds, largest;
-  std::uint64_t *wrong, *refused, *exchanged;
+  std::uint64_t *wrong, *refused, *exchanged, *repeated;
 };
 struct Draw {
   std::uint32_t state;
@@ -116,8 +116,18 @@ struct Trade : TradeParts {
     warp.sync();
     const std::uint32_t left = draw(100) + 1, right = draw(3) == 0 ? 0 : draw(100) + 1;
     BlockPair blocks;
-    const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left),
-                                       granules_of(right), blocks);
+    const auto attempt = [&] {
+      const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left),
+                                         granules_of(right), blocks);
+      warp.sync();
+      return done;
+    };
+    bool done = attempt();
+    if (!done && own.make_room(warp, granules_of(left) + granules_of(right))) {
+      warp.sync();
+      done = attempt();
+      if (warp.lane() == 0 && done) count(*repeated);
+    }
     warp.sync();
     if (done) {
       if (warp.lane() == 0) count(*exchanged);
@@ -194,19 +204,24 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
   constexpr unsigned warps = 4;
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
-  simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 3);
+  simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 4);
   slots.fill(0);
   counters.fill(0);
   const Heapwood heap = Heapwood::create(pool, options, device);
   for (int launch = 0; launch < 3; ++launch) {
-    device.launch(Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest,
-                          counters.data(), counters.data() + 1, counters.data() + 2}},
-                  warps);
+    device.launch(
+        Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(),
+                counters.data() + 1, counters.data() + 2, counters.data() + 3}},
+        warps);
   }
   EXPECT_EQ(counters.download()[0], 0u);
   EXPECT_EQ(counters.download()[1] > 0, tight);
   if (!tight) {
     EXPECT_GT(counters.download()[2], 0u);
+    // Larger arenas always have room here.
+    if (!options.has_persistent_warps) {
+      EXPECT_GT(counters.download()[3], 0u);
+    }
   }
   device.launch(Drain{heap, pool.base, slots.data(), slot_count}, 1);
   const auto regions = workloads::regions_of(heap, {});
@@ -225,10 +240,11 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
 // Arenas of 32 KiB: pairs larger than one are allocated as runs.
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false,
-               {.has_persistent_warps = true});
-  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false,
-               {.has_persistent_warps = true});
+  for (const std::size_t bytes : {std::size_t{0}, pool_bytes / 4}) {
+    const AllocatorOptions little{.has_persistent_warps = true, .spare_bytes_for_warps = bytes};
+    trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, little);
+    trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, little);
+  }
   // Runs of more than a superblock too, from the reserve while it lasts.
   const AllocatorOptions spare{.has_persistent_warps = true,
                                .spare_bytes_for_warps = pool_bytes / 2};
@@ -286,7 +302,9 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
   const simt::Lockstep<8> device(1);
-  const Heapwood heap = Heapwood::create(pool, {.has_persistent_warps = true}, device);
+  const AllocatorOptions options{.has_persistent_warps = true,
+                                 .spare_bytes_for_warps = pool_bytes / 4};
+  const Heapwood heap = Heapwood::create(pool, options, device);
   std::vector<void*> blocks(2 * most);
   std::uint32_t taken[2] = {};
   device.launch(Runs{heap, blocks.data(), most, taken}, 1);
@@ -406,6 +424,10 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(48), 8192);
   EXPECT_EQ(arena_bytes(96), 16384);
   EXPECT_EQ(arena_bytes(64 << 10), 16384);
+  EXPECT_EQ(arena_bytes(9, true), 2048);
+  EXPECT_EQ(arena_bytes(10, true), 4096);
+  EXPECT_EQ(arena_bytes(23, true), 4096);
+  EXPECT_EQ(arena_bytes(24, true), 8192);
   EXPECT_EQ(arena_bytes(383, true), 16384);
   EXPECT_EQ(arena_bytes(384, true), 32768);
   EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
@@ -440,13 +462,12 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_LT(plan(34).max_ample_warps, resident);
   EXPECT_LT(plan(68).max_ample_warps, resident);
   EXPECT_GE(plan(136).max_ample_warps, resident);
-  EXPECT_EQ(plan(34).preferred_warps(resident), 682u);   // 8 MiB in arenas of 4 KiB
+  EXPECT_EQ(plan(34).preferred_warps(resident), 341u);   // 8 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(68).preferred_warps(resident), 1792u);  // 42 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
   EXPECT_EQ(plan(68).preferred_warps(1000), 1000u);
-  // Without a word on what is spare, a quarter of the arenas.
-  const arena::SharedArenas unknown = arena::Layout::plan({nullptr, std::size_t{68} << 20}, true);
-  EXPECT_EQ(unknown.max_ample_warps, unknown.arenas.arenas / 4);
+  // Where nothing is spare, arenas are scarce for any warp.
+  EXPECT_EQ(arena::Layout::plan({nullptr, std::size_t{68} << 20}, true).max_ample_warps, 0u);
 }
 
 // In a large pool a slot whose search has failed refuses a limited number of requests and then

@@ -25,17 +25,17 @@ TEST(NodeTaskPath, CountsLevelsAndPoorSplits) {
 
 TEST(NodeTaskPath, ChoosesNoSplitOnTheLastLevelOrWhereThereIsOne) {
   NodePath path(1.0f);
-  const NodePath chosen = path.with_middle_split();
-  EXPECT_TRUE(chosen.has_middle_split());
+  const NodePath chosen = path.with_chosen_split();
+  EXPECT_TRUE(chosen.has_chosen_split());
   EXPECT_FALSE(chosen.may_choose());
   EXPECT_EQ(chosen.depth(), 0u);
-  EXPECT_FALSE(chosen.without_middle_split().has_middle_split());
+  EXPECT_FALSE(chosen.without_chosen_split().has_chosen_split());
   for (unsigned depth = 0; depth < max_depth; ++depth) {
     EXPECT_TRUE(path.may_choose());
     path = path.next_level();
   }
   EXPECT_FALSE(path.may_choose());
-  EXPECT_FALSE(path.has_middle_split());
+  EXPECT_FALSE(path.has_chosen_split());
 }
 
 // The refs allowed to the two children together never exceed those of their parent, and are hardly

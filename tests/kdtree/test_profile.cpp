@@ -54,7 +54,10 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
                                profile.phase_visits(Phase::binned) +
                                profile.phase_visits(Phase::exact);
   if (device().kind == simt::DeviceKind::cpu) {
-    EXPECT_EQ(visits, tree.inner + tree.leaves - tree.empty_leaves);
+    const std::uint64_t nodes = tree.inner + tree.leaves - tree.empty_leaves;
+    EXPECT_GE(visits, nodes);
+    // A node that makes its warp change the arena is visited once more.
+    EXPECT_LE(visits, GetParam() == std::string("heapwood") ? nodes + nodes / 10 : nodes);
     EXPECT_EQ(profile.phase_visits(Phase::leaf), tree.leaves - tree.empty_leaves);
   }
   for (const Phase phase : {Phase::bounds, Phase::init, Phase::choose, Phase::move, Phase::binned,
