@@ -34,7 +34,7 @@ class PublishedBulkSemaphore {
                         Grow grow) const {
     std::uint64_t seen = word().load(simt::relaxed);
     SIMT_ROLLED
-    for (unsigned turn = 0;;) {
+    for (unsigned turn = 0; !gives_up(thread, turn); ++turn) {
       const bool grows = available(seen) + expected(seen) < reserved(seen) + n;
       const bool takes = !grows && available(seen) >= n;
       const std::uint64_t next = grows   ? seen + (batch - n) * one_expected
@@ -44,19 +44,17 @@ class PublishedBulkSemaphore {
       if (!word().compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) continue;
       if (grows) grow();
       if (grows || takes) return true;
-      bool stops = false;
       SIMT_ROLLED
-      for (seen = next;
-           !stops && available(seen) < n && reserved(seen) < available(seen) + expected(seen);) {
-        thread.pause(turn++);
-        stops = turn % 64 == 0 && thread.aborted();
+      for (seen = next; available(seen) < n && reserved(seen) < available(seen) + expected(seen);
+           ++turn) {
+        thread.pause(turn);
+        if (gives_up(thread, turn)) return false;  // the reservation stays: the launch is void
         seen = word().load(simt::relaxed);
       }
       add(seen, 0 - n * one_reserved, simt::relaxed);
-      if (stops) return false;
-      thread.pause(turn++);
-      if (turn % 64 == 0 && thread.aborted()) return false;
+      thread.pause(turn);
     }
+    return false;
   }
 
   SIMT_INLINE void signal(std::uint32_t n, std::uint32_t promised) const {
@@ -80,6 +78,12 @@ class PublishedBulkSemaphore {
   static constexpr std::uint64_t one_expected = std::uint64_t{1} << 22,
                                  one_reserved = std::uint64_t{1} << 43;
 
+  // Asked in every turn of a loop. Failed exchanges are turns, too: among a million threads one
+  // succeeds so rarely that without this the last of them would be gone after minutes.
+  template <class Thread>
+  SIMT_INLINE static bool gives_up(const Thread& thread, unsigned turn) {
+    return turn % 64 == 63 && thread.aborted();
+  }
   SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
     return simt::atomic_ref<std::uint64_t>(*word_);
   }

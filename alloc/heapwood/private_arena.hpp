@@ -208,11 +208,11 @@ class PrivateArena {
     if (base == nullptr) return allocate_pair_slow_fallback(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
-  // For a warp that keeps two arenas: claims one, with `used` granules allocated to `blocks` blocks.
-  // With `replace_current` it becomes the current one: the previous one is closed, or is what
-  // is claimed if all of its blocks are free. Flushes the deferred frees. Nearly all calls out of
-  // line lead here, so this does everything in one piece. Returns the arena's start, or nullptr if
-  // none is found at once.
+  // For a warp that keeps two arenas: claims one, of which `blocks` blocks take `used` granules.
+  // With `replace_current` it becomes the current one: the previous one is closed, or is what is
+  // claimed if all of its blocks are free. Flushes the deferred frees. Nearly all calls out of line
+  // lead here, so this does everything in one piece. Returns the arena's start, or nullptr if none
+  // is found at once.
   SIMT_INLINE static std::byte* claim_next(Warp& warp, WarpState& state, bool replace_current,
                                            std::uint32_t used, std::uint32_t blocks) {
     const Arenas& arenas = state.arenas;

@@ -5,10 +5,11 @@ last numbers on, when results are written, then at every number, in random order
 allows. Each run must end with a result or with one error line and its
 exit code, and leave a file that is whole.
 
-    tests/faults/allocations.py HEAPWOOD [SECONDS_PER_COMMAND [SEED [K/N]]]
+    tests/faults/allocations.py HEAPWOOD [SECONDS_PER_COMMAND [SEED [K/N [COMMAND...]]]]
 
-With K/N only every N-th point from the K-th on: N processes with the same seed try all. The first
-allocations are left out: they precede main(), and nothing can report them yet.
+With K/N only every N-th point from the K-th on: N processes with the same seed try all. COMMANDs
+are names from commands.py, all by default. The first allocations are left out: they precede main(),
+and nothing can report them yet.
 """
 import math
 import os
@@ -42,7 +43,7 @@ def main():
     open("count", "w", encoding="ascii").close()
     environment = {**os.environ, "LD_PRELOAD": library}
     failures = 0
-    for name in COMMANDS:
+    for name in sys.argv[5:] or COMMANDS:
         command = place.prepare(name)
         total = allocations(command, environment)
         last = [(at, True) for at in range(max(total - LAST, BEFORE_MAIN), total + 1)]
