@@ -100,8 +100,16 @@ def read_records(path):
         raise Failure(f"{path.name}: the name does not begin with device and commit, "
                       f"'{name_prefix(report)}'")
     head = {key: value for key, value in report.items() if key != "results"}
-    return add_pool_figures([{**head, **result, "file": path.name}
+    return add_pool_figures([{**head, **result, **refusals(result), "file": path.name}
                              for result in report["results"]])
+
+
+def refusals(result):
+    """The requests that were refused in any phase, for results with a list of phases."""
+    phases = result.get("phases")
+    if not isinstance(phases, list):
+        return {}
+    return {"refused": sum(phase.get("refused", 0) for phase in phases)}
 
 
 def add_pool_figures(records):
@@ -220,6 +228,7 @@ FORMATS = {
     "MiB": mebibytes,
     "percent": lambda value: number(100 * value, 1) + "%",
     "star": lambda value: " *" if value else "",
+    "dagger": lambda value: " †" if value else "",
     "sha": lambda value: value[:7],
     "command": command_line,
 }

@@ -158,6 +158,27 @@ class Tables(unittest.TestCase):
         self.add(report(median=2.8))
         self.assert_differs()
 
+    def test_results_of_incomplete_work_are_marked(self):
+        results = report()
+        results["git"] = {"sha": "fedcba987654", "dirty": False}
+        results["results"] = [
+            {"allocator": name, "label": name,
+             "phases": [{"phase": "insert", "median_ms": 1.5},
+                        {"phase": "delete", "median_ms": 0.1, "refused": refused}]}
+            for name, refused in (("full", 0), ("lacking", 7))]
+        self.define("""
+[graphs]
+files:   h200-fedcba9-graphs.json.gz
+corner:  allocator
+column:  delete | | {phases.delete.median_ms:3}{refused:dagger}
+rows:    allocator | {label} | | {label}
+""")
+        self.add(results, "graphs")
+        self.write("docs/graphs.md", "graphs")
+        self.update(check=False)
+        text = (self.root / "docs/graphs.md").read_text(encoding="utf-8")
+        self.assertIn("| full | .100 |\n| lacking | .100 † |\n", text)
+
     def add_pools(self, results=None):
         self.define(POOLS)
         self.add(results or pools_report(), "pools")
