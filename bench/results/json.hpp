@@ -2,6 +2,7 @@
 // The JSON of reports and settings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "bench/program/out_of_memory.hpp"
 
 namespace heapwood::bench {
 
@@ -50,9 +53,26 @@ struct JsonSerializer<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
   }
 };
 
+// Lack of memory for a value ends the process with one line: the library (3.11.2) gives a value its
+// type before it has memory, and its destructor then follows a null pointer.
+template <class T>
+struct JsonAllocator : std::allocator<T> {
+  JsonAllocator() = default;
+  template <class U>
+  JsonAllocator(const JsonAllocator<U>&) {}
+  template <class U>
+  struct rebind {
+    using other = JsonAllocator<U>;
+  };
+  T* allocate(std::size_t n) {
+    const LackOfMemoryEnds end;
+    return std::allocator<T>::allocate(n);
+  }
+};
+
 // Keys stay in insertion order.
 using Json =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
-                         std::uint64_t, double, std::allocator, JsonSerializer>;
+                         std::uint64_t, double, JsonAllocator, JsonSerializer>;
 
 }  // namespace heapwood::bench

@@ -75,26 +75,38 @@ SIMT_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
 }
 
+// The error of a point on an edge: 4 ulps of the edge's coordinates.
+inline constexpr float edge_error = 4.8e-7f;
+
 // Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of the
 // remaining segment. outside_a, outside_b: outside_planes() of its ends. Only planes between the
-// ends cost a division; most segments have at most one.
+// ends cost a division; most segments have at most one. A segment that misses the box by no more
+// than rounding counts as touching it: planes are often chosen where edges meet.
 SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outside_b, const Box& box,
                              Box& part) {
   if ((outside_a & outside_b) != 0) return;
   float t0 = 0.0f, t1 = 1.0f;
+  unsigned entry = 0, exit = 0;  // the axes of the planes at t0 and t1
   const Vec3 d = b - a;
   SIMT_ROLLED
   for (unsigned planes = outside_a | outside_b; planes != 0; planes &= planes - 1) {
     const unsigned plane = simt::lowest_bit(planes), axis = plane < 3 ? plane : plane - 3;
     const float t = ((plane < 3 ? box.lo : box.hi)[axis] - a[axis]) / d[axis];
     if ((outside_a >> plane & 1) != 0) {
+      entry = t > t0 ? axis : entry;
       t0 = simt::max(t0, t);
     } else {
+      exit = t < t1 ? axis : exit;
       t1 = simt::min(t1, t);
     }
   }
-  if (t0 > t1) return;
   const Vec3 lowest = min(a, b), highest = max(a, b);
+  if (t0 > t1) {
+    const auto error = [&](unsigned axis) {
+      return edge_error * simt::max(-lowest[axis], highest[axis]) / (highest[axis] - lowest[axis]);
+    };
+    if (t0 - t1 > error(entry) + error(exit)) return;
+  }
   part.grow(max(lowest, min(highest, a + d * t0)));
   part.grow(max(lowest, min(highest, a + d * t1)));
 }
@@ -211,7 +223,7 @@ SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
     }
   }
   if (part.empty()) return whole;
-  const Vec3 pad = max(max(full.lo, -full.lo), max(full.hi, -full.hi)) * 4.8e-7f;
+  const Vec3 pad = max(max(full.lo, -full.lo), max(full.hi, -full.hi)) * edge_error;
   return clamp_box(Box{part.lo - pad, part.hi + pad}, whole);
 }
 

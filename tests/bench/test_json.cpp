@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers in JSON that may have been edited.
+// Numbers in JSON that may have been edited; lack of memory.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <new>
 
 #include "bench/results/json.hpp"
 
@@ -27,6 +32,29 @@ TEST(Json, OtherNumbersAreReadFromAny) {
   EXPECT_EQ(json.at(1).get<double>(), 1.25e72);
   EXPECT_TRUE(json.at(2).get<bool>());
   EXPECT_EQ(json.at(3).get<std::vector<double>>(), (std::vector<double>{1, 2.5}));
+}
+
+// In a process that has used up all memory but what the allocator has left over.
+TEST(Json, LackOfMemoryEndsTheProcessWithOneLine) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t used = pages * 4096;
+  if (used > std::size_t{1} << 40) GTEST_SKIP() << "a sanitizer reserves the address space";
+  const auto insert = [&] {
+    prepare_for_lack_of_memory();
+    const rlimit limit{used + (std::size_t{16} << 20), RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+    for (std::size_t bytes = 1 << 20; bytes >= 16; bytes /= 2) {
+      while (new (std::nothrow) char[bytes] != nullptr) {
+      }
+    }
+    {
+      Json json;
+      json["key"] = 1;
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(insert(), testing::ExitedWithCode(1), "out of host memory");
 }
 
 }  // namespace

@@ -171,6 +171,48 @@ TEST(ClipBounds, TinyAndHuge) {
   check_clips(1e20f, {0, 0, 0}, 4e-6);
 }
 
+// A box whose planes meet where edges of the triangle cross one of them: builders choose planes
+// where the bounds of parts end.
+TEST(ClipBounds, BoxesWhoseEdgesMeetThoseOfTheTriangle) {
+  Random random(65);
+  std::size_t parts = 0;
+  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
+    SCOPED_TRACE(name);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      const Corners t = corners(soup.view(), id);
+      const Box whole = bounds(t);
+      const unsigned axis = random.below(3);
+      const float p = random.uniform(whole.lo[axis], whole.hi[axis]);
+      Box box;
+      for (const auto& [a, b] : {std::pair(t.a, t.b), std::pair(t.b, t.c), std::pair(t.c, t.a)}) {
+        const float da = a[axis] - p, db = b[axis] - p;
+        if ((da < 0) != (db < 0)) box.grow(crossing(a, b, da, db));
+      }
+      if (box.empty()) continue;
+      (random.below(2) != 0 ? box.lo : box.hi)[axis] = p;
+      (box.lo[axis] == p ? box.hi : box.lo)[axis] = (box.lo[axis] == p ? whole.hi : whole.lo)[axis];
+      for (unsigned other = 0; other < 3; ++other) {  // inwards by up to two ulps
+        if (other == axis || box.lo[other] == box.hi[other]) continue;
+        for (unsigned i = random.below(3); i > 0; --i) {
+          box.lo[other] = std::nextafter(box.lo[other], box.hi[other]);
+          box.hi[other] = std::nextafter(box.hi[other], box.lo[other]);
+        }
+      }
+      const Polygon exact = clip(t, box);
+      parts += exact.empty() ? 0 : 1;
+      expect_contains(clip_bounds(t, box), exact, 4e-6 * largest(t));
+      if (HasFatalFailure()) FAIL() << "triangle " << id;
+    }
+  }
+  EXPECT_GT(parts, 500u);
+}
+TEST(ClipBounds, AnEdgeThatMeetsTheEdgeOfABox) {
+  // Found by tests/fuzz/fuzz_build.cpp. The bounds were those of one of the part's three corners.
+  const Corners t{{0, 0.5f, 0.5f}, {2, 0.5f, -1}, {2, -0.375f, 0.5f}};
+  const Box box{{1.9968847f, -0.373636633f, 0.497662723f}, {2, -0.36826992f, 0.5f}};
+  expect_contains(clip_bounds(t, box), clip(t, box), 4e-6);
+}
+
 TEST(ClipBounds, BoxInsideATriangle) {
   // The box's edges through the interior of the triangle bound the part, not the triangle's edges.
   const Corners t{{-10, -10, -10}, {20, -10, -10}, {-10, 20, 20}};
