@@ -86,27 +86,27 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outsid
                              Box& part) {
   if ((outside_a & outside_b) != 0) return;
   float t0 = 0.0f, t1 = 1.0f;
-  unsigned entry = 0, exit = 0;  // the axes of the planes at t0 and t1
   const Vec3 d = b - a;
   SIMT_ROLLED
   for (unsigned planes = outside_a | outside_b; planes != 0; planes &= planes - 1) {
     const unsigned plane = simt::lowest_bit(planes), axis = plane < 3 ? plane : plane - 3;
     const float t = ((plane < 3 ? box.lo : box.hi)[axis] - a[axis]) / d[axis];
     if ((outside_a >> plane & 1) != 0) {
-      entry = t > t0 ? axis : entry;
       t0 = simt::max(t0, t);
     } else {
-      exit = t < t1 ? axis : exit;
       t1 = simt::min(t1, t);
     }
   }
-  const Vec3 lowest = min(a, b), highest = max(a, b);
   if (t0 > t1) {
-    const auto error = [&](unsigned axis) {
-      return edge_error * simt::max(-lowest[axis], highest[axis]) / (highest[axis] - lowest[axis]);
-    };
-    if (t0 - t1 > error(entry) + error(exit)) return;
+    // Rounding, if the gap is no larger than the error on the axis of a plane between the ends: of
+    // the planes 0 and 3, 1 and 4, or 2 and 5.
+    const Vec3 error = max(max(a, -a), max(b, -b)) * edge_error, gap = max(d, -d) * (t0 - t1);
+    const unsigned planes = outside_a | outside_b;
+    if (((planes & 9) == 0 || gap.x > error.x) && ((planes & 18) == 0 || gap.y > error.y) &&
+        ((planes & 36) == 0 || gap.z > error.z))
+      return;
   }
+  const Vec3 lowest = min(a, b), highest = max(a, b);
   part.grow(max(lowest, min(highest, a + d * t0)));
   part.grow(max(lowest, min(highest, a + d * t1)));
 }
