@@ -167,12 +167,21 @@ class IndexQueue {
 
   // Fills the slot if it is empty. Uses compare-and-swap because two threads may want the same
   // slot, one lap apart: their order does not matter, but neither may overwrite the other's entry.
+  //
+  // release: hands over what the entry represents. Nothing depends on an entry of a new chunk, but
+  // its slot may be in a piece, whose memory later belongs to users: in C++ only a release orders
+  // the exchange itself before their stores. PTX does so without, by coherence: the exchange that
+  // emptied the slot came after this one and happens before those stores.
   template <bool hands_over>
   static SIMT_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
+#if defined(__CUDA_ARCH__)
+    constexpr auto order = hands_over ? simt::release : simt::relaxed;
+#else
+    constexpr auto order = simt::release;
+#endif
     std::uint32_t seen = empty;
-    // release: hands over what the entry represents.
-    return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(
-        seen, entry, hands_over ? simt::release : simt::relaxed, simt::relaxed);
+    return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(seen, entry, order,
+                                                                          simt::relaxed);
   }
 
   Slots slots_;
