@@ -12,6 +12,7 @@
 
 #include "alloc/ouroboros/chunks.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "simt/order_by_coherence.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc::ouroboros {
@@ -169,16 +170,10 @@ class IndexQueue {
   // slot, one lap apart: their order does not matter, but neither may overwrite the other's entry.
   //
   // release: hands over what the entry represents. Nothing depends on an entry of a new chunk, but
-  // its slot may be in a piece, whose memory later belongs to users: in C++ only a release orders
-  // the exchange itself before their stores. PTX does so without, by coherence: the exchange that
-  // emptied the slot came after this one and happens before those stores.
+  // its slot may be in a piece, whose memory later belongs to users.
   template <bool hands_over>
   static SIMT_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
-#if defined(__CUDA_ARCH__)
-    constexpr auto order = hands_over ? simt::release : simt::relaxed;
-#else
-    constexpr auto order = simt::release;
-#endif
+    constexpr auto order = hands_over ? simt::release : simt::order_by_coherence();
     std::uint32_t seen = empty;
     return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(seen, entry, order,
                                                                           simt::relaxed);
