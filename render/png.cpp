@@ -17,8 +17,8 @@ namespace {
 
 // stb's memory for the picture that is being written. A request that fails throws, because stb does
 // not check all of its requests. An exception skips stb's own frees, so its blocks are owned here.
-// (The pools of std::pmr are no choice: libstdc++ 12 dereferences a null pointer where memory for
-// one of them is lacking.)
+// std::pmr's pools cannot be used: libstdc++ 12 dereferences a null pointer if the allocation of a
+// pool's chunk fails.
 using Blocks = std::map<void*, std::unique_ptr<std::byte[]>>;
 thread_local Blocks* stb_blocks = nullptr;
 

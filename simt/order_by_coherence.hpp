@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of an atomic change of a word whose memory later has another owner, if that owner
-// follows a thread that has changed the same word after it.
+// The memory order of an atomic write to memory that is freed and reused later, where another
+// thread overwrites the same word before the free.
 #pragma once
 
 #include "simt/atomic_ref.hpp"
@@ -8,9 +8,9 @@
 
 namespace heapwood::simt {
 
-// In C++ only a release orders the change itself before the next owner's stores. On a GPU it may be
-// relaxed: PTX orders accesses of one location by coherence, and the later change happens before
-// those stores. A release would there wait for all of the thread's own stores.
+// In C++ only a release orders the write before the stores of the memory's next owner. On a GPU it
+// may be relaxed: PTX orders accesses of one location by coherence, and the overwriting access
+// happens before those stores. A release would wait for all of the thread's own stores.
 SIMT_FN constexpr auto order_by_coherence() {
 #if defined(__CUDA_ARCH__)
   return relaxed;

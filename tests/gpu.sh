@@ -118,9 +118,9 @@ in_time() {
                printf \"note: %.2f s more than the limit and the start, exit code $status\\n\", over
                exit !(over < 2 && $status <= 5) }"
 }
-# A million threads that wait for units end soon after their limit: the program waits for a kernel
-# for 20 s more, then reports that it ignores the abort flag.
-waits_end() {
+# Up to a million threads wait for units, in several kernels. A kernel that runs for more than 20 s
+# after its time limit makes the program report that it ignores the abort flag.
+semaphores_end() {
   "$bin/heapwood" stress semaphore --device "$device" --runs 1 --seconds 1 > "$logs/waits.log" 2>&1
   cat "$logs/waits.log"
   ! grep -qa 'ignores the abort flag' "$logs/waits.log"
@@ -139,7 +139,7 @@ sanitize_builtin() {
   done
   return 1
 }
-export -f waits_end same_tree same_tree_in_little same_picture tree_hash replayed sanitize sanitize_allocator sanitize_builtin stops_in_time in_time
+export -f semaphores_end same_tree same_tree_in_little same_picture tree_hash replayed sanitize sanitize_allocator sanitize_builtin stops_in_time in_time
 export bin device logs
 
 one "devices" 30 "$bin/heapwood" list devices
@@ -153,7 +153,7 @@ done
 one "time limit of a build" 30 bash -c 'stops_in_time "$@"' _ .05 build atrium:300k --allocator cuda --timeout {}
 one "time limit of a graph" 60 bash -c 'stops_in_time "$@"' _ .05 graph rgg:1m --allocators cuda --phase init,insert \
   --rounds 1 --seconds {}
-one "time limit of semaphores" 120 bash -c waits_end
+one "time limit of semaphores" 120 bash -c semaphores_end
 # The pool is full after the first splits: nearly all requests are refused, and their nodes deferred.
 one "time limit of a build in a full pool" 30 bash -c 'in_time "$@"' _ .5 build statue:300k --allocator heapwood --pool 16x \
   --timeout {}

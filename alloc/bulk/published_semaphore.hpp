@@ -34,7 +34,7 @@ class PublishedBulkSemaphore {
                         Grow grow) const {
     std::uint64_t seen = word().load(simt::relaxed);
     SIMT_ROLLED
-    for (unsigned turn = 0; !gives_up(thread, turn); ++turn) {
+    for (unsigned turn = 0; !gives_up(thread, turn);) {
       const bool grows = available(seen) + expected(seen) < reserved(seen) + n;
       const bool takes = !grows && available(seen) >= n;
       const std::uint64_t next = grows   ? seen + (batch - n) * one_expected
@@ -45,10 +45,9 @@ class PublishedBulkSemaphore {
       if (grows) grow();
       if (grows || takes) return true;
       SIMT_ROLLED
-      for (seen = next; available(seen) < n && reserved(seen) < available(seen) + expected(seen);
-           ++turn) {
-        thread.pause(turn);
+      for (seen = next; available(seen) < n && reserved(seen) < available(seen) + expected(seen);) {
         if (gives_up(thread, turn)) return false;  // the reservation stays: the launch is void
+        thread.pause(turn);
         seen = word().load(simt::relaxed);
       }
       add(seen, 0 - n * one_reserved, simt::relaxed);
@@ -78,11 +77,12 @@ class PublishedBulkSemaphore {
   static constexpr std::uint64_t one_expected = std::uint64_t{1} << 22,
                                  one_reserved = std::uint64_t{1} << 43;
 
-  // Asked in every turn of a loop. Failed exchanges are turns, too: among a million threads one
-  // succeeds so rarely that without this the last of them would be gone after minutes.
+  // Counts a turn of a loop; whether the thread should leave because the launch is aborted. Failed
+  // exchanges are turns, too: among a million threads exchanges succeed so rarely that a launch in
+  // which only successful ones counted went on for more than 20 s.
   template <class Thread>
-  SIMT_INLINE static bool gives_up(const Thread& thread, unsigned turn) {
-    return turn % 64 == 63 && thread.aborted();
+  SIMT_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
+    return ++turn % 64 == 0 && thread.aborted();
   }
   SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
     return simt::atomic_ref<std::uint64_t>(*word_);

@@ -142,8 +142,8 @@ class NodeSplitter {
     task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
     has_task_ = true;
   }
-  // Makes the task the next node again, which is then split as given.
-  SIMT_INLINE void repeat_with(const ChosenSplit& split) {
+  // Makes the task the next node again; its split is not chosen a second time.
+  SIMT_INLINE void resume_with_split(const ChosenSplit& split) {
     if (warp_.lane() == 0) scratch_.chosen = split;
     warp_.sync();
     task_.path = task_.path.with_chosen_split();

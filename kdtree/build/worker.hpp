@@ -159,10 +159,10 @@ class BuildWorker {
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
     if constexpr (Kernel::has_context) {
-      // Back to the loop for the rest: the code below would evict the loop's from the instruction
-      // cache.
-      const bool may_repeat = index == no_shared_node && splits && !task.path.has_chosen_split();
-      if (may_repeat && nodes_.memory().make_room(split)) return nodes_.repeat_with(split);
+      // The loop does the rest if possible: the code below, a second copy of it, would evict the
+      // loop from the instruction cache. A node is resumed at most once.
+      const bool may_resume = index == no_shared_node && splits && !task.path.has_chosen_split();
+      if (may_resume && nodes_.memory().make_room(split)) return nodes_.resume_with_split(split);
     }
     alloc::BlockPair arrays;
     if constexpr (allocates_in_loop) {

@@ -75,7 +75,7 @@ SIMT_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
 }
 
-// The error of a point on an edge: 4 ulps of the edge's coordinates.
+// The max error of a point on an edge, relative to the edge's coordinates: 4 ulps.
 inline constexpr float edge_error = 4.8e-7f;
 
 // Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of the
@@ -98,8 +98,8 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outsid
     }
   }
   if (t0 > t1) {
-    // Rounding, if the gap is no larger than the error on the axis of a plane between the ends: of
-    // the planes 0 and 3, 1 and 4, or 2 and 5.
+    // Rounding, if on an axis with a plane between the ends the gap is at most the error. The masks
+    // select the two planes of an axis.
     const Vec3 error = max(max(a, -a), max(b, -b)) * edge_error, gap = max(d, -d) * (t0 - t1);
     const unsigned planes = outside_a | outside_b;
     if (((planes & 9) == 0 || gap.x > error.x) && ((planes & 18) == 0 || gap.y > error.y) &&

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "alloc/bulk/published_semaphore.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 
@@ -187,6 +188,16 @@ TEST(BulkSemaphore, GrowsOnceABatch) {
   EXPECT_LE(grown, 88u);  // more only if a thread that grows is delayed
   EXPECT_EQ(BulkSemaphore::available(word), static_cast<std::int32_t>(grown * 100 - 8000));
   EXPECT_EQ(BulkSemaphore::balance(word), BulkSemaphore::available(word));
+}
+
+// A thread of an aborted launch. Another one would bring units, but never does.
+struct AbortedThread {
+  bool aborted() const { return true; }
+  void pause(unsigned turn) const { ASSERT_LT(turn, 1000u); }
+};
+TEST(PublishedBulkSemaphore, AnAbortedThreadStopsWaiting) {
+  std::uint64_t word = std::uint64_t{2} << 22;  // two units are expected
+  EXPECT_FALSE(PublishedBulkSemaphore(&word).wait(AbortedThread{}, 1, 512, [] {}));
 }
 
 }  // namespace heapwood::alloc
