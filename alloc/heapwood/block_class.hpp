@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The size classes of blocks in pages (pages.hpp): multiples of the granule up to 8, then four per
-// doubling.
+// doubling. Up to 2 KiB these are equally spaced. Above, 7, 6, 5 or 4 blocks fill a page of 2^k
+// arenas, all but a few granules: sizes are multiples of 8 granules, so the marks of a page are in
+// few words.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +19,22 @@ class BlockClass {
   // The smallest class whose blocks have at least n granules; n is not 0.
   SIMT_INLINE static BlockClass of(std::uint32_t n) {
     const unsigned top = simt::highest_bit((n - 1) | 4);
-    return BlockClass(((n - 1) >> (top - 2)) + 4 * (top - 2));
+    if (n <= max_spaced) return BlockClass(((n - 1) >> (top - 2)) + 4 * (top - 2));
+    const std::uint32_t parts = (n - 1) >> (top - 4);
+    const auto exceeds = [&](std::uint32_t k) { return std::uint32_t{parts >= thirty_seconds(k)}; };
+    return BlockClass(4 * (top - 1) + exceeds(0) + exceeds(1) + exceeds(2));
   }
   SIMT_INLINE std::uint32_t index() const { return index_; }
   SIMT_INLINE std::uint32_t granules() const {
-    return index_ < 4 ? index_ + 1 : ((index_ & 3) + 5) << shift();
+    return index_ < 4             ? index_ + 1
+           : index_ < first_above ? ((index_ & 3) + 5) << shift()
+                                  : thirty_seconds(index_ & 3) << (shift() - 2);
   }
   // Log2 of the arenas in a page, where an arena has 2^arena_shift granules: at most 2 for the
   // largest class of an arena. Blocks whose size is a power of two fill one arena. A page of
-  // another class has at least 4 blocks, and at most 1/8 of it is unused. Larger pages would waste
-  // less at their end, but more in the slots, which each have a page that is partly used.
+  // another class has at least 4 blocks, and at most 1/8 of it is unused, above 2 KiB 1/40. Larger
+  // pages would waste less at their end, but more in the slots, which each have a page that is
+  // partly used.
   SIMT_INLINE std::uint32_t run_shift(std::uint32_t arena_shift) const {
     const std::uint32_t wanted = shift() + 5;
     const bool is_power_of_two = index_ < 4 || (index_ & 3) == 3;
@@ -34,6 +42,11 @@ class BlockClass {
   }
 
  private:
+  static constexpr std::uint32_t max_spaced = 128, first_above = 24;
+  // Class k of a doubling above max_spaced, in 32nds of its largest class: 18, 21, 25, 32.
+  SIMT_INLINE static constexpr std::uint32_t thirty_seconds(std::uint32_t k) {
+    return 0x20191512u >> (8 * k) & 255;
+  }
   SIMT_INLINE std::uint32_t shift() const { return index_ < 4 ? 0 : (index_ >> 2) - 1; }
 
   std::uint32_t index_;
