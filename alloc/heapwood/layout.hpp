@@ -53,7 +53,7 @@ class Layout {
   // 32 KiB if that leaves at least 12,288 arenas, and up to 256 KiB if the memory that is spare for
   // warps holds that many. Larger arenas let a warp claim less often; the cost is that with mixed
   // lifetimes one long-lived block pins a whole arena. The limits are measured
-  // (docs/experiments.md, Warps over memory).
+  // (docs/allocator-experiments.md, Warps over memory).
   //
   // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use.

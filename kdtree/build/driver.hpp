@@ -29,7 +29,7 @@ double timed(F f) {
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
 // fewer warps: as many as the allocator prefers, but at least two fifths. Both limits are measured
-// (docs/experiments.md, Warps over memory).
+// (docs/allocator-experiments.md, Warps over memory).
 template <class Allocator>
 unsigned warps_for(const Allocator& allocator, std::size_t triangles, unsigned resident) {
   if constexpr (requires { allocator.preferred_warps(resident); }) {
