@@ -206,7 +206,7 @@ check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
 check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 5K --pool 64M
 check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
   --keep-pool --device "$device"
-check "host-bench" 60 "$bin/heapwood" host-bench --device "$device"
+check "host-bench" 240 "$bin/heapwood" host-bench --device "$device"
 for allocator in tlsf hybrid cudamallocasync; do
   check "buffers of $allocator" 60 "$bin/heapwood" build statue:20k --device "$device" --host-allocator "$allocator" \
     --validate
