@@ -4,7 +4,8 @@
 #   scripts/fuzz.sh HOURS [TARGET...]
 # Corpora grow in out/fuzz/NAME/corpus and are used again by the next call; an input that fails is
 # written beside them. JOBS processes run in parallel (default: one per processor). At the end one
-# line per target: seconds, executed inputs, size of the corpus. Exit status 1 if an input failed.
+# line per target: seconds, executed inputs, size of the corpus. Exit status 1 if an input failed or
+# a target was stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -25,7 +26,7 @@ seconds=$(awk -v h="$hours" -v n="${#targets[@]}" -v p="$parallel" \
 
 run() {  # TARGET SECONDS
   local folder=$PWD/out/fuzz/$1 program=$PWD/build/fuzz/bin/fuzz_$1 seeds=$PWD/tests/fuzz/corpora/$1
-  local max_bytes=4096 status=0
+  local max_bytes=4096 status=0 start=$SECONDS
   [[ $1 != gltf && $1 != re* ]] || max_bytes=32768
   mkdir -p "$folder/corpus"
   # An empty folder: a target must not find files by accident.
@@ -35,10 +36,13 @@ run() {  # TARGET SECONDS
     -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=20 -print_final_stats=1 -close_fd_mask=1 \
     -artifact_prefix="$folder/failed-") > "$folder/log" 2>&1 || status=$?
   rm -rf "$empty"
-  awk -v name="$1" -v status=$status -v files="$(find "$folder/corpus" -type f | wc -l)" -v s="$2" '
+  # 72: libFuzzer was stopped by a signal.
+  awk -v name="$1" -v status=$status -v files="$(find "$folder/corpus" -type f | wc -l)" \
+    -v seconds=$((SECONDS - start)) '
+    BEGIN { end[0] = ""; end[72] = ", stopped" }
     /number_of_executed_units/ { runs = $2 }
-    END { printf "%s: %d s, %d inputs, %d in the corpus%s\n", name, s, runs, files,
-                 status == 0 ? "" : ", FAILED" }' "$folder/log" | tee -a out/fuzz/summary
+    END { printf "%s: %d s, %d inputs, %d in the corpus%s\n", name, seconds, runs, files,
+                 status in end ? end[status] : ", FAILED" }' "$folder/log" | tee -a out/fuzz/summary
   return $status
 }
 export -f run
