@@ -42,6 +42,7 @@ class BlockClass {
   }
 
  private:
+  // The largest equally spaced class, 2 KiB, in granules, and the index of the next one.
   static constexpr std::uint32_t max_spaced = 128, first_above = 24;
   // Class k of a doubling above max_spaced, in 32nds of its largest class: 18, 21, 25, 32.
   SIMT_INLINE static constexpr std::uint32_t thirty_seconds(std::uint32_t k) {
