@@ -61,19 +61,19 @@ struct RenderKernel {
 
 // The slopes of a warp's rays, one column per lane.
 struct SlopeScratch {
-  simt::WordPair slope[3 * 32];
+  simt::WordPair slope[kdtree::SlopesInScratch::entries * 32];
 };
 using ScratchIntersection = kdtree::PlaneIntersection<kdtree::SlopesInScratch>;
 
-SIMT_INLINE ScratchIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch,
-                                                  unsigned lane,
-                                                  const kdtree::TreeView<ScratchIntersection>&) {
-  return ScratchIntersection(ray, kdtree::SlopesInScratch(scratch.slope + lane));
+SIMT_INLINE ScratchIntersection
+make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
+                  const kdtree::TreeView<ScratchIntersection>& tree) {
+  return ScratchIntersection(ray, tree.slack, kdtree::SlopesInScratch(scratch.slope + lane));
 }
 template <class Intersection>
 SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&, unsigned,
-                                           const kdtree::TreeView<Intersection>&) {
-  return Intersection(ray);
+                                           const kdtree::TreeView<Intersection>& tree) {
+  return Intersection(ray, tree.slack);
 }
 
 // Traces rays from a buffer: closest hits, or with Any whether there is a hit (then only

@@ -17,7 +17,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
   const kdtree::Tree& tree = scene.tree;
   if (tree.nodes.empty() || tree.bounds.empty()) return path;
   path.hit = scene.traced->closest({&ray, 1}).front();
-  const kdtree::FastIntersection test(ray);
+  const kdtree::FastIntersection test(ray,
+                                      kdtree::FastIntersection::diagonal_slack * scene.diagonal());
   float begin = 0, end = 0;
   if (!kdtree::detail::clip(test, ray, tree.bounds, begin, end)) return path;
   struct Far {
@@ -31,7 +32,6 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
   Box box = tree.bounds;
   unsigned depth = 0;
   bool known = false;
-  const float slack = kdtree::FastIntersection::diagonal_slack * scene.diagonal();
   for (;;) {
     kdtree::Node node = tree.nodes[at];
     while (!node.leaf()) {
@@ -62,7 +62,7 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     // Traversal ends in the leaf that tests the hit's triangle and whose interval contains the hit,
     // up to rounding.
     const auto refs = tree.refs.begin() + node.first;
-    const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + slack;
+    const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + test.slack();
     const bool here =
         path.hit.found() && path.hit.t <= reach &&
         std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();

@@ -34,24 +34,38 @@ template <class Slopes>
 class PlaneIntersection : public PlaneTest {
  public:
   using Record = PlaneRecord;
-  // How far outside the leaf's interval of the ray a hit may lie: relative to its distance, and
-  // relative to the scene's diagonal. Hits further out belong to another leaf, so the rest of the
-  // record need not be read. A relative tolerance alone would lose hits near t = 0.
+  // How far outside the leaf's interval of the ray a hit may lie: relative to its distance, plus
+  // slack(). Hits further out belong to another leaf, so the rest of the record need not be read.
   static constexpr bool culls = true;
   static constexpr float relative_slack = 2e-4f;
-  static constexpr float diagonal_slack = 2e-5f;
+  // The slack is this fraction of the scene's diagonal, and for a ray at a small angle to the planes
+  // of an axis this fraction of its slope's offset: their distances err by 2^-23 of that, those of
+  // triangles in them by about as much. A ray that is parallel to them but for rounding is the
+  // exception: all planes but the one that it lies in are far away.
+  static constexpr float diagonal_slack = 2e-5f, offset_slack = 0x1p-21f;
+  static constexpr float parallel_below = 0x1p-24f;  // of the direction's length
   static constexpr bool conservative = false;
   static constexpr float plane_slack = 0;
 
-  SIMT_INLINE explicit PlaneIntersection(const Ray& ray, Slopes slopes = Slopes())
+  // `least_slack`: TreeView::slack.
+  SIMT_INLINE PlaneIntersection(const Ray& ray, float least_slack, Slopes slopes = Slopes())
       : slopes_(slopes) {
     const Vec3 d = detail::away_from_zero(ray.direction);
-    slopes_.set(0, Slope::of(ray.origin.x, d.x));
-    slopes_.set(1, Slope::of(ray.origin.y, d.y));
-    slopes_.set(2, Slope::of(ray.origin.z, d.z));
+    const Slope x = Slope::of(ray.origin.x, d.x), y = Slope::of(ray.origin.y, d.y),
+                z = Slope::of(ray.origin.z, d.z);
+    slopes_.set(0, x);
+    slopes_.set(1, y);
+    slopes_.set(2, z);
+    const float parallel = parallel_below * (std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z));
+    const auto offset = [parallel](float along, Slope slope) {
+      return std::fabs(along) > parallel ? std::fabs(slope.offset) : 0;
+    };
+    const float largest = simt::max(simt::max(offset(d.x, x), offset(d.y, y)), offset(d.z, z));
+    slopes_.set_slack(simt::max(offset_slack * largest, least_slack));
   }
 
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
+  SIMT_INLINE float slack() const { return slopes_.slack(); }
   // Distance at which the ray meets the plane `axis = at`.
   SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return s.distance(at); }
   // The position of the child that the ray visits first: the upper one for a negative direction.
@@ -75,7 +89,7 @@ class WatertightIntersection {
   static constexpr bool conservative = true;
   static constexpr float plane_slack = 1e-6f;
 
-  SIMT_INLINE explicit WatertightIntersection(const Ray& ray) {
+  SIMT_INLINE explicit WatertightIntersection(const Ray& ray, float = 0) {
     const Vec3 d = ray.direction;
     // A zero direction gives an infinite inverse, and plane() is NaN if the ray lies in the plane:
     // traversal then visits both sides.

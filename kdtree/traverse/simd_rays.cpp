@@ -70,6 +70,12 @@ struct PacketEntry {
   std::uint32_t place;
 };
 
+[[gnu::always_inline]] inline void absolute(const Floats8& x, Floats8& to) {
+  Ints8 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits &= 0x7fffffff;
+  std::memcpy(&to, &bits, sizeof bits);
+}
 [[gnu::always_inline]] inline void set_low_bits(Floats8& x, int low) {
   Ints8 bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -83,8 +89,8 @@ struct Slopes8 {
 
   [[gnu::always_inline]] void set(const Floats8& from, const Floats8& direction, int side) {
     inverse = 1.0f / direction;
+    set_low_bits(inverse, side);
     offset = -(from * inverse);
-    set_low_bits(offset, side);
   }
   [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = at * inverse + offset; }
 };
@@ -98,13 +104,14 @@ struct Packet {
 
   Slopes8 slopes[3];
   Vec8 origin, direction;
-  Floats8 tmin, closest, begin, end;
+  Floats8 tmin, closest, begin, end, slack;
   Ints8 found;
   std::uint32_t side[3];  // bits of the slopes that near_child() reads
 
-  // Computes FastIntersection's slopes and detail::clip; lanes without a ray repeat the first of
-  // `count` rays. False: the distance of a plane overflows, and these rays must be traced one by
-  // one. (Every plane lies between two faces of the box, so its distance lies between theirs.)
+  // Computes FastIntersection's slopes, its slack and detail::clip; lanes without a ray repeat the
+  // first of `count` rays. False: the distance of a plane overflows, and these rays must be traced
+  // one by one. (Every plane lies between two faces of the box, so its distance lies between
+  // theirs.)
   [[gnu::always_inline]] bool start(const Tree& tree, const Ray* rays, const std::uint32_t* which,
                                     std::uint32_t count) {
     alignas(32) float from[3][lanes], along[3][lanes], lowest[lanes], highest[lanes];
@@ -139,17 +146,33 @@ struct Packet {
       begin = enter > begin ? enter : begin;
       end = leave < end ? leave : end;
     }
+    set_slack(tree.slack);
     end = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count) ? end : never;
     found = Ints8{} + static_cast<int>(no_triangle);
     return any_of(~finite, ~finite) == 0;
+  }
+
+  [[gnu::always_inline]] void set_slack(float least_slack) {
+    Floats8 along[3];
+    absolute(direction.x, along[0]);
+    absolute(direction.y, along[1]);
+    absolute(direction.z, along[2]);
+    const Floats8 parallel = FastIntersection::parallel_below * (along[0] + along[1] + along[2]);
+    slack = Floats8{} + least_slack;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      Floats8 most;
+      absolute(slopes[axis].offset, most);
+      most *= FastIntersection::offset_slack;
+      slack = ((along[axis] > parallel) & (most > slack)) ? most : slack;
+    }
   }
 
   // With `any`, a ray that hits has finished: its intervals are empty from then on.
   template <bool any>
   [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last) {
     if (first == last) return;
-    Floats8 lower = begin * (1 - FastIntersection::relative_slack) - tree.slack;
-    Floats8 upper = end * (1 + FastIntersection::relative_slack) + tree.slack;
+    Floats8 lower = begin * (1 - FastIntersection::relative_slack) - slack;
+    Floats8 upper = end * (1 + FastIntersection::relative_slack) + slack;
     lower = lower > tmin ? lower : tmin;
     upper = upper < closest ? upper : closest;
     const Ints8 inside = begin <= end;
@@ -229,7 +252,7 @@ template <bool coherent>
     const auto record = static_cast<std::uint32_t>(packet.found[k]);
     Hit hit{packet.closest[k], 0, 0, no_triangle};
     if (record != no_triangle) {
-      FastIntersection(ray).coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
+      PlaneTest().coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
       hit.triangle = tree.ids[record];
     }
     hits[which[k]] = hit;

@@ -25,22 +25,23 @@ SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
 
 }  // namespace detail
 
-// A ray meets the plane at t = at * inverse + offset. The offset's two lowest bits hold 2 if the
+// A ray meets the plane at t = at * inverse + offset. The two lowest bits of `inverse` hold 2 if the
 // direction is negative, else 0, so that one operation on them and a node's link gives the position
-// of the near child. They move all planes of the axis by at most 3 ulps of the offset.
+// of the near child. The offset is a multiple of this `inverse`, so the bits move planes by a
+// fraction of their distance only.
 struct Slope {
   float inverse, offset;
 
   static SIMT_INLINE Slope of(float origin, float direction) {
-    const float inverse = simt::approximate_reciprocal(direction);
-    return {inverse,
-            simt::from_bits((simt::bits(-(origin * inverse)) & ~3u) | (direction < 0 ? 2u : 0u))};
+    const float inverse = simt::from_bits(
+        (simt::bits(simt::approximate_reciprocal(direction)) & ~3u) | (direction < 0 ? 2u : 0u));
+    return {inverse, -(origin * inverse)};
   }
   SIMT_INLINE float distance(float at) const { return at * inverse + offset; }
-  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(offset); }
+  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(inverse); }
 };
 
-// Storage of a ray's slopes: registers, or a column of a warp's Scratch. On a GPU the latter avoids
+// Storage of a ray's slopes and its slack: registers, or a column of a warp's Scratch. On a GPU the latter avoids
 // the selects and registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.
 class SlopesInRegisters {
  public:
@@ -53,12 +54,17 @@ class SlopesInRegisters {
     const auto [z0, z1] = z_;
     return {axis == 0 ? x0 : axis == 1 ? y0 : z0, axis == 0 ? x1 : axis == 1 ? y1 : z1};
   }
+  SIMT_INLINE void set_slack(float slack) { slack_ = slack; }
+  SIMT_INLINE float slack() const { return slack_; }
 
  private:
   Slope x_, y_, z_;
+  float slack_;
 };
 class SlopesInScratch {
  public:
+  static constexpr unsigned entries = 4;  // of the column
+
   SIMT_INLINE explicit SlopesInScratch(simt::WordPair* column) : column_(column) {}
   SIMT_INLINE void set(unsigned axis, Slope slope) {
     const auto [first, second] = slope;
@@ -68,6 +74,8 @@ class SlopesInScratch {
     const simt::WordPair pair = column_.load(axis);
     return {pair.first, pair.second};
   }
+  SIMT_INLINE void set_slack(float slack) { column_.store(3, {slack, 0}); }
+  SIMT_INLINE float slack() const { return column_.load(3).first; }
 
  private:
   simt::ScratchColumn<32> column_;

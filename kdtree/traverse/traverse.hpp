@@ -184,8 +184,9 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
     if (first != last) {
       float lower = ray.tmin, upper = closest;
       if constexpr (Intersection::culls) {
-        lower = simt::max(begin * (1 - Intersection::relative_slack) - tree.slack, lower);
-        upper = simt::min(end * (1 + Intersection::relative_slack) + tree.slack, upper);
+        const float slack = test.slack();
+        lower = simt::max(begin * (1 - Intersection::relative_slack) - slack, lower);
+        upper = simt::min(end * (1 + Intersection::relative_slack) + slack, upper);
       }
       SIMT_ROLLED
       for (std::uint32_t k = first; k != last; ++k) {
@@ -227,7 +228,7 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Intersecti
 }
 template <class Intersection, class Count>
 SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
-  return closest_hit(tree, Intersection(ray), ray, count);
+  return closest_hit(tree, Intersection(ray, tree.slack), ray, count);
 }
 template <class Intersection>
 SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) {
@@ -245,7 +246,7 @@ SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Intersection&
 }
 template <class Intersection>
 SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
-  return any_hit(tree, Intersection(ray), ray);
+  return any_hit(tree, Intersection(ray, tree.slack), ray);
 }
 
 }  // namespace heapwood::kdtree

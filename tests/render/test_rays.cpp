@@ -93,6 +93,15 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
     compare(soup, kdtree::build_reference(soup.view(), {}), rays, scale);
   }
 
+  static std::string describe(const Ray& r) {
+    std::string text = "; ray";
+    for (const float x : {r.origin.x, r.origin.y, r.origin.z, r.direction.x, r.direction.y,
+                          r.direction.z, r.tmin, r.tmax}) {
+      text += " " + std::to_string(x);
+    }
+    return text;
+  }
+
   unsigned hits_ = 0;
 
  private:
@@ -107,14 +116,6 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
       }
     }
     return best;
-  }
-  static std::string describe(const Ray& r) {
-    std::string text = "; ray";
-    for (const float x : {r.origin.x, r.origin.y, r.origin.z, r.direction.x, r.direction.y,
-                          r.direction.z, r.tmin, r.tmax}) {
-      text += " " + std::to_string(x);
-    }
-    return text;
   }
 };
 
@@ -174,6 +175,54 @@ TEST_P(Rays, FlatScene) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     compare(kdtree::flat_soup(200, 16, axis, 0.5f, 0.3f), mixed_rays(500, 17));
     compare(kdtree::flat_soup(200, 16, axis, 0.5f, 0.3f), axis_rays(500, 18, 8));
+  }
+}
+
+// Rays at small angles to a mesh in one plane: a leaf's cell has no thickness, so a ray is in it at
+// one distance, which errs by rounding over the angle. So does the distance of the hit.
+TEST_P(Rays, GrazeAFlatMesh) {
+  const unsigned n = 4;
+  Random random(39);
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const unsigned across = (axis + 1) % 3, up = (axis + 2) % 3;
+    const auto point = [&](float x, float y) {
+      return set(set(set({}, axis, -1), across, x), up, y);
+    };
+    Soup soup;
+    for (unsigned i = 0; i < n * n; ++i) {
+      const float d = 1.0f / n, x = static_cast<float>(i % n) * d,
+                  y = static_cast<float>(i / n) * d;
+      soup.add(point(x, y), point(x + d, y), point(x + d, y + d));
+      soup.add(point(x, y), point(x + d, y + d), point(x, y + d));
+    }
+    const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());
+    std::vector<Ray> rays;
+    for (int i = 0; i < 20000; ++i) {
+      const float angle = std::pow(10.0f, random.uniform(-4, -1)), turn = random.uniform(0, 6.28f);
+      const Vec3 flat = point(std::cos(turn), std::sin(turn)),
+                 direction = normalize(set(flat, axis, random.below(2) != 0 ? angle : -angle));
+      const Vec3 target = point(random.uniform(0.1f, 0.9f), random.uniform(0.1f, 0.9f));
+      rays.push_back({target - direction * random.uniform(0.2f, 2), 0, direction, 1e30f});
+    }
+    const std::vector<Hit> hits = scene.closest(rays);
+    unsigned expected = 0;
+    for (std::size_t i = 0; i < rays.size(); ++i) {
+      const Ray& ray = rays[i];
+      // In double, since the ray's numbers are rounded. The hit's place errs as its distance does;
+      // it must be inside one triangle.
+      const double t = (-1.0 - ray.origin[axis]) / ray.direction[axis];
+      const double error = 0x1p-21 / std::fabs(ray.direction[axis]);
+      const double x = n * (ray.origin[across] + t * ray.direction[across]),
+                   y = n * (ray.origin[up] + t * ray.direction[up]);
+      const double in_x = x - std::floor(x), in_y = y - std::floor(y);
+      const double inside = std::min({in_x, 1 - in_x, in_y, 1 - in_y, std::fabs(in_x - in_y) / 2});
+      if (x < 0 || x > n || y < 0 || y > n || inside < n * error || t < error) continue;
+      ++expected;
+      ASSERT_TRUE(hits[i].found())
+          << "axis " << axis << ", ray " << i << " at " << t << describe(ray);
+      ASSERT_NEAR(hits[i].t, t, error) << "axis " << axis << ", ray " << i;
+    }
+    EXPECT_GT(expected, 10000u);
   }
 }
 
