@@ -15,7 +15,7 @@ namespace heapwood::alloc {
 
 // What an allocator may call on the thread that it is given (simt/warp.hpp says what it means).
 template <class T>
-concept AllocatorThread = requires(const T& thread, std::uint32_t lanes, const void* key,
+concept AllocatorThread = requires(const T& thread, std::uint32_t& lanes, const void* key,
                                    std::uint64_t value) {
   { T::width } -> std::convertible_to<unsigned>;
   { thread.lane() } -> std::convertible_to<unsigned>;
@@ -24,6 +24,7 @@ concept AllocatorThread = requires(const T& thread, std::uint32_t lanes, const v
   { thread.sm() } -> std::convertible_to<unsigned>;
   { thread.together() } -> std::convertible_to<std::uint32_t>;
   { thread.together(key) } -> std::convertible_to<std::uint32_t>;
+  { thread.together(key, lanes) } -> std::convertible_to<std::uint32_t>;
   thread.sync(lanes);
   { thread.ballot(lanes, true) } -> std::convertible_to<std::uint32_t>;
   { thread.shfl(lanes, value, 0u) } -> std::convertible_to<std::uint64_t>;

@@ -125,8 +125,13 @@ class CudaLanes {
   // (tests/library/gpu/measure_reuse.cu: blocks allocated twice).
   SIMT_INLINE std::uint32_t together() const { return with_own_lane(__activemask() & mask()); }
   SIMT_INLINE std::uint32_t together(const void* key) const {
+    std::uint32_t all = 0;
+    return together(key, all);
+  }
+  SIMT_INLINE std::uint32_t together(const void* key, std::uint32_t& all) const {
     const unsigned active = __activemask() & mask();
-    if ((active & (active - 1)) == 0) return with_own_lane(active);  // a single lane
+    all = with_own_lane(active);
+    if ((active & (active - 1)) == 0) return all;  // a single lane
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
@@ -182,6 +187,7 @@ class CudaLanes {
   SIMT_FN std::uint32_t inclusive_add(std::uint32_t) const;
   SIMT_FN std::uint32_t together() const;
   SIMT_FN std::uint32_t together(const void*) const;
+  SIMT_FN std::uint32_t together(const void*, std::uint32_t&) const;
   SIMT_FN void sync(std::uint32_t) const;
   SIMT_FN std::uint32_t ballot(std::uint32_t, bool) const;
   template <class T>

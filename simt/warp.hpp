@@ -61,8 +61,9 @@ class SerialWarp {
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
   std::uint32_t together() const { return 1; }
-  // The lanes of that set that pass the same key.
+  // The lanes of that set that pass the same key; `all` becomes the whole set.
   std::uint32_t together(const void* /*key*/) const { return 1; }
+  std::uint32_t together(const void* /*key*/, std::uint32_t& all) const { return all = 1; }
   void sync(std::uint32_t /*lanes*/) const {}
   std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const {
     return predicate ? 1u : 0u;

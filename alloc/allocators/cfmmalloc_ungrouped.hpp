@@ -13,7 +13,10 @@ template <class Thread>
 struct UngroupedThread : Thread {
   SIMT_INLINE explicit UngroupedThread(const Thread& thread) : Thread(thread) {}
   SIMT_INLINE std::uint32_t together() const { return 1u << Thread::lane(); }
-  SIMT_INLINE std::uint32_t together(const void* /*key*/) const { return 1u << Thread::lane(); }
+  SIMT_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
+  SIMT_INLINE std::uint32_t together(const void* /*key*/, std::uint32_t& all) const {
+    return all = together();
+  }
 };
 
 struct CfmMallocUngrouped : CfmMalloc {

@@ -160,8 +160,8 @@ class Arenas {
   // start take unused arenas with one shared fetch_add, one per lane.
   template <class Thread>
   SIMT_INLINE std::uint32_t claim_per_lane(const Thread& thread, std::uint32_t value,
-                                           std::uint32_t seed) const {
-    const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
+                                           std::uint32_t seed, std::uint32_t used) const {
+    const std::uint32_t hash = hashed(seed + used);
     std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1),
                                   value, hash >> 8);
     if (a == none && used < arenas) {

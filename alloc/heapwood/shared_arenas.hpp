@@ -3,7 +3,7 @@
 //
 // A slot (slot.hpp) is one word that holds an open arena and how much of it has been allocated. A
 // warp adds its request to a slot of its multiprocessor; the old value of the word gives the
-// position of its block. Lanes that request the same size together share one fetch_add.
+// position of its block. Lanes that request together share one fetch_add (group_request.hpp).
 //
 // Exactly one request crosses the end of an arena. It closes the arena (adds the blocks that did
 // fit to the count), claims another one and installs it in the slot. A later request finds the slot
@@ -11,24 +11,26 @@
 // succeeds; the others release their arena and retry with the new one. No thread therefore depends
 // on the progress of another.
 //
-// Requests of which an arena holds only a few bypass the slots: the lanes are packed into arenas
-// that are closed from the start. After a failed search the slot itself is put into a refusing
-// state. A request is then refused after one fetch_add and a check of a few arenas, until the slot
-// has refused so many that the second word decides whether a search is due (Refusals).
+// Requests of which an arena holds only a few, and those that together exceed an arena, bypass the
+// slots: the lanes are packed into arenas that are closed from the start. After a failed search the
+// slot itself is put into a refusing state. A request is then refused after one fetch_add and a
+// check of a few arenas, until the slot has refused so many that the second word decides whether a
+// search is due (Refusals).
 //
 // Bounds. In a slot's word `blocks` wraps at 2^16 and `granules` at 2^24. A refusing slot starts
 // with fewer than 2^17 granules and refuses fewer than max_refusals() blocks, that is 2^12 blocks
 // and 2^20 granules. Any other request at an exhausted slot adds to it once, and does not return
 // before it has seen the slot with another arena, vacant, or refusing again. Pools in which slots
 // refuse have at least 128 slots. With 256 multiprocessors, the lanes of at most 16 share a slot:
-// 2^15 lanes, each requesting at most a quarter of an arena; pools with larger arenas have more
-// slots. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for pools up to 2
-// TiB (docs/own-allocator.md).
+// 2^15 lanes, which request at most a quarter of an arena each on average; pools with larger arenas
+// have more slots. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for
+// pools up to 2 TiB (docs/own-allocator.md).
 #pragma once
 
 #include <algorithm>
 
 #include "alloc/heapwood/arenas.hpp"
+#include "alloc/heapwood/group_request.hpp"
 #include "alloc/heapwood/slot.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
@@ -127,11 +129,13 @@ struct SharedArenas {
   SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
                                       const SharedArenas* self) const {
     // The key is an address in the pool: lanes may call with different pools.
-    const LaneGroup<Thread> group(thread, thread.together(arenas.memory + n));
+    std::uint32_t all = 0;
+    const LaneGroup<Thread> group(thread, thread.together(arenas.memory + n, all));
     const std::uint32_t total = n * group.size();
-    if (n > max_slot_request || total > arenas.granules() / 2) {
-      return allocate_packed_slow(self, thread, group.lanes(), n);
-    }
+    if (all != group.lanes() && simt::popcount(all) * min_mixed_share >= Thread::width)
+      return allocate_mixed_slow(self, thread, n);
+    if (n > max_slot_request || total > arenas.granules() / 2)
+      return allocate_equal_slow(self, thread, group.lanes(), n);
     const std::uint32_t i = slot_index(thread);
     // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
     // installation in the slot.
@@ -140,7 +144,8 @@ struct SharedArenas {
     }));
     group.sync();
     if (before.granules() + total > arenas.granules())
-      return allocate_block_slow(self, thread, group.lanes(), n, i, before.bits());
+      return allocate_block_slow(self, thread, group.lanes(), n, GroupRequest::of_equal(group, n),
+                                 i, before.bits());
     return arenas.place(before.arena(), before.granules() + group.rank() * n);
   }
 
@@ -190,6 +195,9 @@ struct SharedArenas {
   static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1,
                                  needs_search = full - 2;
   static constexpr unsigned max_polls = 6, max_rounds = 8;
+  // A quarter of a warp's lanes or more are served together even if their sizes differ, fewer only
+  // if they request the same size.
+  static constexpr std::uint32_t min_mixed_share = 4;
   static constexpr std::uint32_t max_granules = ~1u;
   // max superblocks of a pool in which every search is thorough
   static constexpr std::uint32_t small_pool_superblocks = 64;
@@ -239,9 +247,9 @@ struct SharedArenas {
   }
   // Where a single lane starts to look. relaxed: any number will do, as long as it changes whenever
   // arenas are scarce. A refused request uses the number of its refusal, not the shared ticket
-  // word, which all refused requests would read.
+  // word, which all refused requests would read. Out of line, which saves registers.
   template <class Thread>
-  SIMT_INLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
+  SIMT_OUTLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
     const std::uint32_t other = Refusals::search_due(refusal)
                                     ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed)
                                     : refusal * 40503u;
@@ -269,31 +277,61 @@ struct SharedArenas {
     arenas->free_span(SingleLane(), a, head);
   }
 
-  // Allocates n granules for each of `lanes`, after a request that found too little space in the
-  // slot.
+  // Allocates n granules for each lane that calls it together, whatever the others request: from a
+  // slot if an arena can hold their blocks, else from arenas of their own, of which the last may be
+  // a slot's.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_mixed_slow(const SharedArenas* self, Thread thread,
+                                                std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    LaneGroup<Thread> group(thread, thread.together(arenas.memory));
+    auto request = GroupRequest::of(thread, group, n);
+    if (request.total > arenas.granules() ||
+        request.total > self->max_slot_request * group.size()) {
+      const auto place = PackedPlace::of(thread, group, n, request, arenas.granules());
+      const bool in_slot = place.is_last && place.granules <= arenas.granules() / 2 &&
+                           place.granules <= self->max_slot_request * place.lanes;
+      group = group.part(in_slot);
+      if (!in_slot) return allocate_packed(self, thread, group.lanes(), n, place);
+      request = {place.granules, place.granule};
+    }
+    const std::uint32_t i = slot_index(thread);
+    const std::uint64_t before = group.once(
+        [&] { return self->add_request(self->slot_word(i), group.size(), request.total); });
+    group.sync();
+    return allocate_block_slow(self, thread, group.lanes(), n, request, i, before);
+  }
+
+  // Allocates n granules for each of `lanes`, which may request different sizes. `seen`: the slot's
+  // value before their request was added to it.
   template <class Thread>
   static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread,
                                                 std::uint32_t lanes, std::uint32_t n,
-                                                std::uint32_t i, std::uint64_t seen) {
+                                                GroupRequest request, std::uint32_t i,
+                                                std::uint64_t seen) {
     const Arenas& arenas = self->arenas;
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
     for (unsigned round = 0;; ++round) {
       const Slot before(seen);
-      if (before.granules() + n * group.size() <= arenas.granules()) {
-        return arenas.place(before.arena(), before.granules() + group.rank() * n);
-      }
+      const std::uint32_t at = before.granules() + request.below;
+      if (before.granules() + request.total <= arenas.granules())
+        return arenas.place(before.arena(), at);
       const bool crosses = before.granules() <= arenas.granules();
       if (crosses) {
-        const std::uint32_t fit = (arenas.granules() - before.granules()) / n;
-        const bool fits = group.rank() < fit;
+        // Those that fit are the lanes below some lane.
+        const bool fits = at + n <= arenas.granules();
+        const LaneGroup<Thread> side = group.part(fits);
         if (group.rank() == 0 && before.arena() != Slot::no_arena)
-          arenas.close(before.arena(), before.blocks() + fit);
-        const std::uint32_t rank = group.rank();
-        group = group.part(fits);
-        if (fits) return arenas.place(before.arena(), before.granules() + rank * n);
+          arenas.close(before.arena(), before.blocks() + (fits ? side.size() : 0));
+        if (fits) return arenas.place(before.arena(), at);
+        group = side;
+        request = request.behind(thread, group);
       }
-      seen = group.once([&] { return self->renew_slot(thread, group.size(), n, i, seen, round); });
+      const std::uint32_t least = least_request(thread, group, n);
+      seen = group.once([&] {
+        return self->renew_slot(thread, group.size(), request.total, least, i, seen, round);
+      });
       group.sync();
       SIMT_ROLLED
       while (seen == needs_search) {
@@ -302,7 +340,9 @@ struct SharedArenas {
           group.once([&] { return self->refusals(i).clear(); });
           continue;
         }
-        seen = group.once([&] { return self->renew_slot_with(found, group.size(), n, i, round); });
+        seen = group.once([&] {
+          return self->renew_slot_with(found, group.size(), request.total, least, i, round);
+        });
         group.sync();
       }
       if (seen == full) return allocate_from_any_slot(self, i, n);
@@ -313,14 +353,15 @@ struct SharedArenas {
   // The part of allocate_block_slow() that one lane executes. Returns the slot's value before its
   // group's request was added, or `refused`, or `needs_search`.
   template <class Thread>
-  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t n,
-                                       std::uint32_t i, std::uint64_t seen, unsigned round) const {
+  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t granules,
+                                       std::uint32_t n, std::uint32_t i, std::uint64_t seen,
+                                       unsigned round) const {
     const SlotWord slot = slot_word(i);
     const Slot before(seen);
     // If the slot refuses without consulting its second word: any number that changes with each
     // request.
     std::uint32_t refusal = Refusals::recorded | before.granules();
-    std::uint64_t now = seen + Slot(0, blocks, blocks * n).bits();
+    std::uint64_t now = seen + Slot(0, blocks, granules).bits();
     if (refuses(before, blocks, n)) {
       if (!sees_free_arena(search_seed(thread, refusal))) return refused;
     } else {
@@ -335,7 +376,7 @@ struct SharedArenas {
         thread.pause(turn < 2 ? turn : 2);
         now = slot.load(simt::relaxed);
       }
-      if (!needs_renewal(now, blocks, n)) return add_request(slot, blocks, n);
+      if (!needs_renewal(now, blocks, n)) return add_request(slot, blocks, granules);
       // Includes the requests that the slot has refused on its own.
       refusal = refuse(SingleLane(), i, n,
                        before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
@@ -344,18 +385,18 @@ struct SharedArenas {
         arenas.claim(SingleLane(), 1, open, search_seed(thread, refusal), false);
     if (a != none) {
       if (refusal != 0) refusals(i).clear();
-      return install_arena(slot, now, a, blocks, n, round);
+      return install_arena(slot, now, a, blocks, granules, round);
     }
     if (Refusals::search_due(refusal)) return needs_search;
     return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n)
                ? refused
-               : add_request(slot, blocks, n);
+               : add_request(slot, blocks, granules);
   }
   // Continues renew_slot after all lanes have searched: `found` is a free arena, or `none`. May
   // also return `full`.
   SIMT_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks,
-                                            std::uint32_t n, std::uint32_t i,
-                                            unsigned round) const {
+                                            std::uint32_t granules, std::uint32_t n,
+                                            std::uint32_t i, unsigned round) const {
     const SlotWord slot = slot_word(i);
     std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a hint
     if (found == none) {
@@ -365,26 +406,26 @@ struct SharedArenas {
       // Another thread has vacated or renewed the slot. If it has not cleared the last failed
       // search, this one takes its place: until then no other search is due.
       if (refusals(i).has_failed_search_for(n)) refusals(i).record_failed_search(n);
-      return add_request(slot, blocks, n);
+      return add_request(slot, blocks, granules);
     }
     if (!arenas.take_arena(found, open)) return needs_search;
     refusals(i).clear();
-    return install_arena(slot, now, found, blocks, n, round);
+    return install_arena(slot, now, found, blocks, granules, round);
   }
   // acquire: as in allocate_granules().
   SIMT_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks,
-                                        std::uint32_t n) const {
-    return slot.fetch_add(Slot(0, blocks, blocks * n).bits(), simt::acquire);
+                                        std::uint32_t granules) const {
+    return slot.fetch_add(Slot(0, blocks, granules).bits(), simt::acquire);
   }
   // Installs a claimed arena in an exhausted slot. If the slot is no longer exhausted, the arena is
   // released.
   SIMT_INLINE std::uint64_t install_arena(const SlotWord& slot, std::uint64_t now, std::uint32_t a,
-                                          std::uint32_t blocks, std::uint32_t n,
+                                          std::uint32_t blocks, std::uint32_t granules,
                                           unsigned round) const {
     SIMT_ROLLED
     while (is_exhausted(now)) {
       // release: orders what the claim synchronized with before later requests' accesses.
-      if (slot.compare_exchange_strong(now, Slot(a, blocks, blocks * n).bits(), simt::release,
+      if (slot.compare_exchange_strong(now, Slot(a, blocks, granules).bits(), simt::release,
                                        simt::relaxed)) {
         return Slot(a, 0, 0).bits();
       }
@@ -394,7 +435,7 @@ struct SharedArenas {
       return Slot(a, 0, 0).bits();
     }
     arenas.undo_claim(a, open);
-    return add_request(slot, blocks, n);
+    return add_request(slot, blocks, granules);
   }
   // Replaces the value of an exhausted slot for which no arena was found with `next`. Does nothing
   // if `now` is not exhausted any more or already refuses such requests.
@@ -470,41 +511,53 @@ struct SharedArenas {
     return is_exhausted(bits) && !refuses(Slot(bits), blocks, n);
   }
 
-  // Allocates n granules for each lane, where an arena holds only a few such blocks. The first lane
-  // of each arena claims it.
+  // Allocates n granules for each of `lanes`, where an arena holds only a few such blocks.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_packed_slow(const SharedArenas* self, Thread thread,
-                                                 std::uint32_t lanes, std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_equal_slow(const SharedArenas* self, Thread thread,
+                                                std::uint32_t lanes, std::uint32_t n) {
+    const LaneGroup<Thread> group(thread, lanes);
+    return allocate_packed(self, thread, lanes, n,
+                           PackedPlace::of_equal(thread, group, n, self->arenas.granules()));
+  }
+  // Allocates n granules for each of `lanes`, which may request different sizes, in arenas that are
+  // closed from the start. The first lane of each arena claims it.
+  template <class Thread>
+  SIMT_INLINE static void* allocate_packed(const SharedArenas* self, Thread thread,
+                                           std::uint32_t lanes, std::uint32_t n,
+                                           const PackedPlace& place) {
     const Arenas& arenas = self->arenas;
     const LaneGroup<Thread> group(thread, lanes);
-    const std::uint32_t blocks_per_arena = arenas.granules() / n,
-                        in_arena = group.rank() % blocks_per_arena, first = group.rank() - in_arena,
-                        left = group.size() - first;
+    const bool claims = place.first_lane == thread.lane();
     const std::uint32_t i = slot_index(thread);
-    // Counts one request for each arena that the group needs.
-    const std::uint32_t refusal = group.once([&] {
-      return self->refuse(SingleLane(), i, n,
-                          (group.size() + blocks_per_arena - 1) / blocks_per_arena);
-    });
+    // Both loads are in flight together.
+    const std::uint32_t used = arenas.used_arenas(SingleLane());
+    const bool has_refused = thread.ballot(lanes, self->refusals(i).has_failed_search()) != 0;
+    std::uint32_t refusal = 0;
+    if (has_refused) {
+      const std::uint32_t least = least_request(thread, group, n);
+      // Counts one request for each arena that the group needs.
+      refusal = group.once([&] { return self->refuse(SingleLane(), i, least, place.arenas); });
+    }
     const bool searched = Refusals::search_due(refusal);
     // After a failed search, all lanes first look for an arena to claim.
     const bool is_available =
         refusal == 0 || (searched && (arenas.find_free_arena(group) != none ||
                                       group.join(retire_idle_slots(self)) != 0));
-    const std::uint32_t at = self->search_seed(thread, refusal),
-                        value = left < blocks_per_arena ? left : blocks_per_arena;
+    const std::uint32_t at = refusal == 0 && used < arenas.arenas
+                                 ? thread.worker() * 32 + thread.lane()
+                                 : self->search_seed(thread, refusal);
     std::uint32_t a = none;
-    if (refusal == 0 && in_arena == 0) a = arenas.claim_per_lane(thread, value, at);
-    if (in_arena == 0 && a == none) {
+    if (refusal == 0 && claims) a = arenas.claim_per_lane(thread, place.lanes, at, used);
+    if (claims && a == none) {
       if (searched ? is_available : self->sees_free_arena(at))
-        a = self->claim_after_refusal(SingleLane(), refusal, value, at);
+        a = self->claim_after_refusal(SingleLane(), refusal, place.lanes, at);
       if (a != none && refusal != 0) self->clear_failed_search(i);
     }
     if (!group.alone()) {
-      a = thread.shfl(lanes, a, nth_bit(lanes, first));
+      a = thread.shfl(lanes, a, place.first_lane);
       group.sync();
     }
-    if (a != none) return arenas.place(a, in_arena * n);
+    if (a != none) return arenas.place(a, place.granule);
     return searched ? allocate_from_any_slot(self, i, n) : nullptr;
   }
 };

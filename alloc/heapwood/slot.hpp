@@ -85,6 +85,10 @@ class Refusals {
   SIMT_INLINE bool has_failed_search_for(std::uint32_t granules) const {
     return granules >= static_cast<std::uint32_t>(word_.load(simt::relaxed));
   }
+  // Whether any search has failed. relaxed: a hint.
+  SIMT_INLINE bool has_failed_search() const {
+    return static_cast<std::uint32_t>(word_.load(simt::relaxed)) != none;
+  }
   SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~recorded) == 0; }
 
   SIMT_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {

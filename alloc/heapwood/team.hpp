@@ -77,6 +77,7 @@ class IsolatedLane : public Warp {
   SIMT_INLINE static unsigned lane() { return 0; }
   SIMT_INLINE static std::uint32_t together() { return 1; }
   SIMT_INLINE static std::uint32_t together(const void*) { return 1; }
+  SIMT_INLINE static std::uint32_t together(const void*, std::uint32_t& all) { return all = 1; }
 };
 
 }  // namespace heapwood::alloc::arena
