@@ -44,10 +44,10 @@ struct GroupRequest {
 
 // The smallest request of a group. One vote per bit of the sizes.
 template <class Thread>
-SIMT_INLINE std::uint32_t least_request(const Thread& thread, const LaneGroup<Thread>& group,
-                                        std::uint32_t n) {
+SIMT_INLINE std::uint32_t smallest_request(const Thread& thread, const LaneGroup<Thread>& group,
+                                           std::uint32_t n) {
   if (group.alone()) return n;
-  std::uint32_t candidates = group.lanes(), least = 0;
+  std::uint32_t candidates = group.lanes(), smallest = 0;
   SIMT_ROLLED
   for (auto bits = static_cast<std::uint32_t>(group.join(n)); bits != 0;) {
     const unsigned b = simt::highest_bit(bits);
@@ -56,9 +56,9 @@ SIMT_INLINE std::uint32_t least_request(const Thread& thread, const LaneGroup<Th
     if ((candidates & ~set) != 0)
       candidates &= ~set;
     else
-      least |= 1u << b;
+      smallest |= 1u << b;
   }
-  return least;
+  return smallest;
 }
 
 // A lane's place where the requests of a group are packed into arenas, and what the lanes in the

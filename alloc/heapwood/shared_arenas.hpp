@@ -328,9 +328,9 @@ struct SharedArenas {
         group = side;
         request = request.behind(thread, group);
       }
-      const std::uint32_t least = least_request(thread, group, n);
+      const std::uint32_t smallest = smallest_request(thread, group, n);
       seen = group.once([&] {
-        return self->renew_slot(thread, group.size(), request.total, least, i, seen, round);
+        return self->renew_slot(thread, group.size(), request.total, smallest, i, seen, round);
       });
       group.sync();
       SIMT_ROLLED
@@ -341,7 +341,7 @@ struct SharedArenas {
           continue;
         }
         seen = group.once([&] {
-          return self->renew_slot_with(found, group.size(), request.total, least, i, round);
+          return self->renew_slot_with(found, group.size(), request.total, smallest, i, round);
         });
         group.sync();
       }
@@ -534,9 +534,9 @@ struct SharedArenas {
     const bool has_refused = thread.ballot(lanes, self->refusals(i).has_failed_search()) != 0;
     std::uint32_t refusal = 0;
     if (has_refused) {
-      const std::uint32_t least = least_request(thread, group, n);
+      const std::uint32_t smallest = smallest_request(thread, group, n);
       // Counts one request for each arena that the group needs.
-      refusal = group.once([&] { return self->refuse(SingleLane(), i, least, place.arenas); });
+      refusal = group.once([&] { return self->refuse(SingleLane(), i, smallest, place.arenas); });
     }
     const bool searched = Refusals::search_due(refusal);
     // After a failed search, all lanes first look for an arena to claim.

@@ -38,17 +38,17 @@ class PlaneIntersection : public PlaneTest {
   // slack(). Hits further out belong to another leaf, so the rest of the record need not be read.
   static constexpr bool culls = true;
   static constexpr float relative_slack = 2e-4f;
-  // The slack is this fraction of the scene's diagonal, and for a ray at a small angle to the planes
-  // of an axis this fraction of its slope's offset: their distances err by 2^-23 of that, those of
-  // triangles in them by about as much. A ray that is parallel to them but for rounding is the
-  // exception: all planes but the one that it lies in are far away.
+  // The slack is this fraction of the scene's diagonal, and for a ray at a small angle to the
+  // planes of an axis this fraction of its slope's offset: their distances err by 2^-23 of that,
+  // those of triangles in them by about as much. A ray that is parallel to them but for rounding is
+  // the exception: all planes but the one that it lies in are far away.
   static constexpr float diagonal_slack = 2e-5f, offset_slack = 0x1p-21f;
   static constexpr float parallel_below = 0x1p-24f;  // of the direction's length
   static constexpr bool conservative = false;
   static constexpr float plane_slack = 0;
 
-  // `least_slack`: TreeView::slack.
-  SIMT_INLINE PlaneIntersection(const Ray& ray, float least_slack, Slopes slopes = Slopes())
+  // `min_slack`: TreeView::slack.
+  SIMT_INLINE PlaneIntersection(const Ray& ray, float min_slack, Slopes slopes = Slopes())
       : slopes_(slopes) {
     const Vec3 d = detail::away_from_zero(ray.direction);
     const Slope x = Slope::of(ray.origin.x, d.x), y = Slope::of(ray.origin.y, d.y),
@@ -61,7 +61,7 @@ class PlaneIntersection : public PlaneTest {
       return std::fabs(along) > parallel ? std::fabs(slope.offset) : 0;
     };
     const float largest = simt::max(simt::max(offset(d.x, x), offset(d.y, y)), offset(d.z, z));
-    slopes_.set_slack(simt::max(offset_slack * largest, least_slack));
+    slopes_.set_slack(simt::max(offset_slack * largest, min_slack));
   }
 
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }

@@ -152,13 +152,13 @@ struct Packet {
     return any_of(~finite, ~finite) == 0;
   }
 
-  [[gnu::always_inline]] void set_slack(float least_slack) {
+  [[gnu::always_inline]] void set_slack(float min_slack) {
     Floats8 along[3];
     absolute(direction.x, along[0]);
     absolute(direction.y, along[1]);
     absolute(direction.z, along[2]);
     const Floats8 parallel = FastIntersection::parallel_below * (along[0] + along[1] + along[2]);
-    slack = Floats8{} + least_slack;
+    slack = Floats8{} + min_slack;
     for (unsigned axis = 0; axis < 3; ++axis) {
       Floats8 most;
       absolute(slopes[axis].offset, most);

@@ -25,10 +25,10 @@ SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
 
 }  // namespace detail
 
-// A ray meets the plane at t = at * inverse + offset. The two lowest bits of `inverse` hold 2 if the
-// direction is negative, else 0, so that one operation on them and a node's link gives the position
-// of the near child. The offset is a multiple of this `inverse`, so the bits move planes by a
-// fraction of their distance only.
+// A ray meets the plane at t = at * inverse + offset. The two lowest bits of `inverse` hold 2 if
+// the direction is negative, else 0, so that one operation on them and a node's link gives the
+// position of the near child. The offset is a multiple of this `inverse`, so the bits move planes
+// by a fraction of their distance only.
 struct Slope {
   float inverse, offset;
 
@@ -41,8 +41,9 @@ struct Slope {
   SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(inverse); }
 };
 
-// Storage of a ray's slopes and its slack: registers, or a column of a warp's Scratch. On a GPU the latter avoids
-// the selects and registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.
+// Storage of a ray's slopes and its slack: registers, or a column of a warp's Scratch. On a GPU the
+// latter avoids the selects and registers of a dynamic axis: 64 instead of 40 warps per
+// multiprocessor.
 class SlopesInRegisters {
  public:
   SIMT_INLINE void set(unsigned axis, Slope slope) {

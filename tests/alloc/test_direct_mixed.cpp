@@ -25,7 +25,7 @@ constexpr unsigned lanes = 8, rounds = 300;
 constexpr std::uint32_t most = 100;  // granules of an arena
 
 struct Packed {
-  std::uint32_t group, n, least;
+  std::uint32_t group, n, smallest;
   GroupRequest request, rest;  // `rest`: of the lanes whose place is not in the first arena
   PackedPlace place;
 };
@@ -51,7 +51,7 @@ struct Pack {
       Packed& mine = results[number * lanes + warp.lane()];
       mine.group = group.lanes();
       mine.n = size_of(warp.worker(), warp.lane(), round);
-      mine.least = arena::least_request(warp, group, mine.n);
+      mine.smallest = arena::smallest_request(warp, group, mine.n);
       mine.request = GroupRequest::of(warp, group, mine.n);
       mine.place = PackedPlace::of(warp, group, mine.n, mine.request, most);
       // Splits the group as the end of an arena does.
@@ -64,17 +64,17 @@ struct Pack {
 
 // Checks what the lanes of one group have got.
 void check_group(const std::vector<Packed>& group, const std::vector<unsigned>& lane_of) {
-  std::uint32_t total = 0, least = most, served = 0;
+  std::uint32_t total = 0, smallest = most, served = 0;
   for (const Packed& p : group) {
     EXPECT_EQ(p.request.below, total);
     total += p.n;
-    least = std::min(least, p.n);
+    smallest = std::min(smallest, p.n);
     if (p.request.below + p.n <= most) served += p.n;
   }
   std::map<std::uint32_t, std::vector<Packed>> arenas;
   for (const Packed& p : group) {
     EXPECT_EQ(p.request.total, total);
-    EXPECT_EQ(p.least, least);
+    EXPECT_EQ(p.smallest, smallest);
     if (p.request.below + p.n > most) {
       EXPECT_EQ(p.rest.total, total - served);
       EXPECT_EQ(p.rest.below, p.request.below - served);
