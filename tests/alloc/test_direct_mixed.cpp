@@ -149,7 +149,7 @@ constexpr unsigned warps = 3, scripts = warps * lanes;
 
 // Lanes request different sizes, small ones and up to an arena's, free them in another order and
 // request again, until the pool is exhausted and beyond.
-TEST(MixedGroup, OfHeapwoodSharesArenas) {
+TEST(MixedGroup, OfHeapwoodGetsBlocksOfItsOwn) {
   for (const std::size_t pool : {std::size_t{128} << 10, std::size_t{8} << 20}) {
     for (const std::uint32_t largest : {64u, 500u, 2000u, 4096u}) {
       constexpr std::uint32_t slots = 96;
