@@ -61,7 +61,8 @@ class SerialWarp {
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
   std::uint32_t together() const { return 1; }
-  // The lanes of that set that pass the same key; `all` becomes the whole set.
+  // The lanes of that set that pass the same key. `all` becomes the whole set; a second call may
+  // return a different one.
   std::uint32_t together(const void* /*key*/) const { return 1; }
   std::uint32_t together(const void* /*key*/, std::uint32_t& all) const { return all = 1; }
   void sync(std::uint32_t /*lanes*/) const {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests of the lanes of a group that are served together although they differ in size. Sizes are
-// in granules.
+// One request for all lanes of a group, which may need different sizes. Sizes are in granules.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +8,16 @@
 
 namespace heapwood::alloc::arena {
 
-// The sum of what all lanes request, and of what those below this one do.
 struct GroupRequest {
-  std::uint32_t total, below;
+  std::uint32_t total;  // of all lanes
+  std::uint32_t below;  // of the lanes below this one
 
+  // For lanes that request n granules each.
   template <class Thread>
   static SIMT_INLINE GroupRequest of_equal(const LaneGroup<Thread>& group, std::uint32_t n) {
     return {n * group.size(), n * group.rank()};
   }
-  // `n`: this lane's request. One vote per bit of the sizes.
+  // For lanes that request different sizes, this one n granules. One vote per bit of the sizes.
   template <class Thread>
   static SIMT_INLINE GroupRequest of(const Thread& thread, const LaneGroup<Thread>& group,
                                      std::uint32_t n) {
@@ -33,9 +33,10 @@ struct GroupRequest {
     }
     return sum;
   }
-  // What is left for `rest`, the group's lanes from some lane on, when those below are served.
+  // The request of `rest`, the group's lanes from some lane on, after those below it are served.
   template <class Thread>
-  SIMT_INLINE GroupRequest behind(const Thread& thread, const LaneGroup<Thread>& rest) const {
+  SIMT_INLINE GroupRequest remaining_for(const Thread& thread,
+                                         const LaneGroup<Thread>& rest) const {
     if (rest.alone()) return {total - below, 0};
     const std::uint32_t served = thread.shfl(rest.lanes(), below, simt::lowest_bit(rest.lanes()));
     return {total - served, below - served};
@@ -44,10 +45,10 @@ struct GroupRequest {
 
 // The smallest request of a group. One vote per bit of the sizes.
 template <class Thread>
-SIMT_INLINE std::uint32_t smallest_request(const Thread& thread, const LaneGroup<Thread>& group,
-                                           std::uint32_t n) {
+SIMT_INLINE std::uint32_t min_request(const Thread& thread, const LaneGroup<Thread>& group,
+                                      std::uint32_t n) {
   if (group.alone()) return n;
-  std::uint32_t candidates = group.lanes(), smallest = 0;
+  std::uint32_t candidates = group.lanes(), min = 0;
   SIMT_ROLLED
   for (auto bits = static_cast<std::uint32_t>(group.join(n)); bits != 0;) {
     const unsigned b = simt::highest_bit(bits);
@@ -56,9 +57,9 @@ SIMT_INLINE std::uint32_t smallest_request(const Thread& thread, const LaneGroup
     if ((candidates & ~set) != 0)
       candidates &= ~set;
     else
-      smallest |= 1u << b;
+      min |= 1u << b;
   }
-  return smallest;
+  return min;
 }
 
 // A lane's place where the requests of a group are packed into arenas, and what the lanes in the
@@ -71,11 +72,11 @@ struct PackedPlace {
   std::uint32_t arenas;      // for the whole group
   bool is_last;              // whether this is the last arena
 
-  // For lanes that request the same size. `most`: granules of an arena; no request is larger.
+  // For lanes that request the same size. `capacity`: granules of an arena; no request is larger.
   template <class Thread>
   static SIMT_INLINE PackedPlace of_equal(const Thread& thread, const LaneGroup<Thread>& group,
-                                          std::uint32_t n, std::uint32_t most) {
-    const std::uint32_t each = most / n, in_arena = group.rank() % each,
+                                          std::uint32_t n, std::uint32_t capacity) {
+    const std::uint32_t each = capacity / n, in_arena = group.rank() % each,
                         first = group.rank() - in_arena, behind = group.size() - first,
                         lanes = behind < each ? behind : each;
     return {group.alone() ? thread.lane() : nth_bit(group.lanes(), first),
@@ -89,27 +90,28 @@ struct PackedPlace {
   template <class Thread>
   static SIMT_INLINE PackedPlace of(const Thread& thread, const LaneGroup<Thread>& group,
                                     std::uint32_t n, const GroupRequest& request,
-                                    std::uint32_t most) {
+                                    std::uint32_t capacity) {
     PackedPlace place{};
     // Lanes without a place, and the sum of those requests below this lane that were not taken out
     // of turn.
     std::uint32_t left = group.lanes(), below = request.below, arenas = 0, rest = request.total;
-    const auto from_lane = [&](std::uint32_t value, std::uint32_t lanes) {
+    const auto from_first = [&](std::uint32_t value, std::uint32_t lanes) {
       return thread.shfl(group.lanes(), value, simt::lowest_bit(lanes));
     };
     const std::uint32_t me = 1u << thread.lane();
     SIMT_ROLLED
     do {
-      std::uint32_t granule = below - from_lane(below, left);
-      std::uint32_t here = thread.ballot(group.lanes(), (left & me) != 0 && granule + n <= most);
+      std::uint32_t granule = below - from_first(below, left);
+      std::uint32_t here =
+          thread.ballot(group.lanes(), (left & me) != 0 && granule + n <= capacity);
       left &= ~here;
-      std::uint32_t used = left != 0 ? from_lane(granule, left) : rest;
+      std::uint32_t used = left != 0 ? from_first(granule, left) : rest;
       SIMT_ROLLED
       for (;;) {
         const std::uint32_t fitting =
-            thread.ballot(group.lanes(), (left & me) != 0 && used + n <= most);
+            thread.ballot(group.lanes(), (left & me) != 0 && used + n <= capacity);
         if (fitting == 0) break;
-        const std::uint32_t taken = fitting & (0 - fitting), size = from_lane(n, taken);
+        const std::uint32_t taken = fitting & (0 - fitting), size = from_first(n, taken);
         if (me == taken) granule = used;
         if (me > taken) below -= size;
         used += size;

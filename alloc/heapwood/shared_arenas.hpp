@@ -196,7 +196,8 @@ struct SharedArenas {
                                  needs_search = full - 2;
   static constexpr unsigned max_polls = 6, max_rounds = 8;
   // A quarter of a warp's lanes or more are served together even if their sizes differ, fewer only
-  // if they request the same size.
+  // if they request the same size: for groups of 4 of 32 lanes the votes cost more than they save
+  // (docs/allocator-experiments.md).
   static constexpr std::uint32_t min_mixed_share = 4;
   static constexpr std::uint32_t max_granules = ~1u;
   // max superblocks of a pool in which every search is thorough
@@ -277,9 +278,9 @@ struct SharedArenas {
     arenas->free_span(SingleLane(), a, head);
   }
 
-  // Allocates n granules for each lane that calls it together, whatever the others request: from a
-  // slot if an arena can hold their blocks, else from arenas of their own, of which the last may be
-  // a slot's.
+  // Allocates n granules for the calling lane, in one request with all lanes that call it together,
+  // which may request other sizes: from a slot if an arena can hold their blocks, else from arenas
+  // of their own. If the last of these would be at most half full, its lanes use the slot.
   template <class Thread>
   static SIMT_OUTLINE void* allocate_mixed_slow(const SharedArenas* self, Thread thread,
                                                 std::uint32_t n) {
@@ -326,11 +327,11 @@ struct SharedArenas {
           arenas.close(before.arena(), before.blocks() + (fits ? side.size() : 0));
         if (fits) return arenas.place(before.arena(), at);
         group = side;
-        request = request.behind(thread, group);
+        request = request.remaining_for(thread, group);
       }
-      const std::uint32_t smallest = smallest_request(thread, group, n);
+      const std::uint32_t min_size = min_request(thread, group, n);
       seen = group.once([&] {
-        return self->renew_slot(thread, group.size(), request.total, smallest, i, seen, round);
+        return self->renew_slot(thread, group.size(), request.total, min_size, i, seen, round);
       });
       group.sync();
       SIMT_ROLLED
@@ -341,7 +342,7 @@ struct SharedArenas {
           continue;
         }
         seen = group.once([&] {
-          return self->renew_slot_with(found, group.size(), request.total, smallest, i, round);
+          return self->renew_slot_with(found, group.size(), request.total, min_size, i, round);
         });
         group.sync();
       }
@@ -534,9 +535,9 @@ struct SharedArenas {
     const bool has_refused = thread.ballot(lanes, self->refusals(i).has_failed_search()) != 0;
     std::uint32_t refusal = 0;
     if (has_refused) {
-      const std::uint32_t smallest = smallest_request(thread, group, n);
+      const std::uint32_t min_size = min_request(thread, group, n);
       // Counts one request for each arena that the group needs.
-      refusal = group.once([&] { return self->refuse(SingleLane(), i, smallest, place.arenas); });
+      refusal = group.once([&] { return self->refuse(SingleLane(), i, min_size, place.arenas); });
     }
     const bool searched = Refusals::search_due(refusal);
     // After a failed search, all lanes first look for an arena to claim.

@@ -60,8 +60,8 @@ class PlaneIntersection : public PlaneTest {
     const auto offset = [parallel](float along, Slope slope) {
       return std::fabs(along) > parallel ? std::fabs(slope.offset) : 0;
     };
-    const float largest = simt::max(simt::max(offset(d.x, x), offset(d.y, y)), offset(d.z, z));
-    slopes_.set_slack(simt::max(offset_slack * largest, min_slack));
+    const float max_offset = simt::max(simt::max(offset(d.x, x), offset(d.y, y)), offset(d.z, z));
+    slopes_.set_slack(simt::max(offset_slack * max_offset, min_slack));
   }
 
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
@@ -22,18 +21,18 @@ using arena::GroupRequest;
 using arena::PackedPlace;
 
 constexpr unsigned lanes = 8, rounds = 300;
-constexpr std::uint32_t most = 100;  // granules of an arena
+constexpr std::uint32_t capacity = 100;  // granules of an arena
 
 struct Packed {
-  std::uint32_t group, n, smallest;
+  std::uint32_t group, lane, n, min;
   GroupRequest request, rest;  // `rest`: of the lanes whose place is not in the first arena
   PackedPlace place;
 };
 
 std::uint32_t size_of(unsigned worker, unsigned lane, unsigned round) {
   Random random((worker * rounds + round) * lanes + lane);
-  const std::uint32_t largest = round % 3 == 0 ? most : round % 3 == 1 ? most / 4 : 7;
-  return round % 7 == 0 ? 1 + round % most : 1 + random(largest);
+  const std::uint32_t largest = round % 3 == 0 ? capacity : round % 3 == 1 ? capacity / 4 : 7;
+  return round % 7 == 0 ? 1 + round % capacity : 1 + random(largest);
 }
 
 struct Pack {
@@ -50,32 +49,33 @@ struct Pack {
           [&] { return simt::atomic_ref<std::uint32_t>(*groups).fetch_add(1, simt::relaxed); });
       Packed& mine = results[number * lanes + warp.lane()];
       mine.group = group.lanes();
+      mine.lane = warp.lane();
       mine.n = size_of(warp.worker(), warp.lane(), round);
-      mine.smallest = arena::smallest_request(warp, group, mine.n);
+      mine.min = arena::min_request(warp, group, mine.n);
       mine.request = GroupRequest::of(warp, group, mine.n);
-      mine.place = PackedPlace::of(warp, group, mine.n, mine.request, most);
+      mine.place = PackedPlace::of(warp, group, mine.n, mine.request, capacity);
       // Splits the group as the end of an arena does.
-      const bool fits = mine.request.below + mine.n <= most;
+      const bool fits = mine.request.below + mine.n <= capacity;
       const LaneGroup<Warp> side = group.part(fits);
-      mine.rest = fits ? mine.request : mine.request.behind(warp, side);
+      mine.rest = fits ? mine.request : mine.request.remaining_for(warp, side);
     }
   }
 };
 
 // Checks what the lanes of one group have got.
-void check_group(const std::vector<Packed>& group, const std::vector<unsigned>& lane_of) {
-  std::uint32_t total = 0, smallest = most, served = 0;
+void check_group(const std::vector<Packed>& group) {
+  std::uint32_t total = 0, min = capacity, served = 0;
   for (const Packed& p : group) {
     EXPECT_EQ(p.request.below, total);
     total += p.n;
-    smallest = std::min(smallest, p.n);
-    if (p.request.below + p.n <= most) served += p.n;
+    min = std::min(min, p.n);
+    if (p.request.below + p.n <= capacity) served += p.n;
   }
   std::map<std::uint32_t, std::vector<Packed>> arenas;
   for (const Packed& p : group) {
     EXPECT_EQ(p.request.total, total);
-    EXPECT_EQ(p.smallest, smallest);
-    if (p.request.below + p.n > most) {
+    EXPECT_EQ(p.min, min);
+    if (p.request.below + p.n > capacity) {
       EXPECT_EQ(p.rest.total, total - served);
       EXPECT_EQ(p.rest.below, p.request.below - served);
     }
@@ -83,11 +83,9 @@ void check_group(const std::vector<Packed>& group, const std::vector<unsigned>& 
   }
   unsigned last = 0;
   for (auto& [first, inside] : arenas) {
-    const auto is_first = [&](std::size_t i) { return lane_of[i] == first; };
-    bool found = false;
-    for (std::size_t i = 0; i < group.size(); ++i)
-      found |= is_first(i) && group[i].place.first_lane == first;
-    EXPECT_TRUE(found) << "the lane that claims the arena is not one of its own";
+    EXPECT_TRUE(std::any_of(inside.begin(), inside.end(), [first = first](const Packed& p) {
+      return p.lane == first;
+    })) << "the lane that claims the arena is not one of its own";
     last += inside.front().place.is_last ? 1 : 0;
     std::sort(inside.begin(), inside.end(),
               [](const Packed& a, const Packed& b) { return a.place.granule < b.place.granule; });
@@ -99,7 +97,7 @@ void check_group(const std::vector<Packed>& group, const std::vector<unsigned>& 
       EXPECT_EQ(p.place.arenas, arenas.size());
       EXPECT_EQ(p.place.is_last, inside.front().place.is_last);
     }
-    EXPECT_LE(at, most);
+    EXPECT_LE(at, capacity);
     for (const Packed& p : inside) EXPECT_EQ(p.place.granules, at);
     // What is in the last arena fits no other.
     if (inside.front().place.is_last && arenas.size() > 1) {
@@ -107,7 +105,7 @@ void check_group(const std::vector<Packed>& group, const std::vector<unsigned>& 
         if (other == first) continue;
         std::uint32_t used = 0;
         for (const Packed& p : theirs) used += p.n;
-        for (const Packed& p : inside) EXPECT_GT(used + p.n, most);
+        for (const Packed& p : inside) EXPECT_GT(used + p.n, capacity);
       }
     }
   }
@@ -124,14 +122,11 @@ void check_packing(const Device& device, unsigned workers) {
   unsigned mixed = 0;
   for (unsigned g = 0; g < groups; ++g) {
     std::vector<Packed> group;
-    std::vector<unsigned> lane_of;
     for (unsigned lane = 0; lane < width; ++lane) {
       const Packed& p = results[std::size_t{g} * lanes + lane];
-      if (p.group == 0) continue;
-      group.push_back(p);
-      lane_of.push_back(lane);
+      if (p.group != 0) group.push_back(p);
     }
-    check_group(group, lane_of);
+    check_group(group);
     if (testing::Test::HasFailure()) return;
     mixed += group.size() > 2 ? 1 : 0;
   }
@@ -149,7 +144,7 @@ constexpr unsigned warps = 3, scripts = warps * lanes;
 
 // Lanes request different sizes, small ones and up to an arena's, free them in another order and
 // request again, until the pool is exhausted and beyond.
-TEST(MixedGroup, OfHeapwoodGetsBlocksOfItsOwn) {
+TEST(MixedGroup, GetsDisjointBlocksFromHeapwood) {
   for (const std::size_t pool : {std::size_t{128} << 10, std::size_t{8} << 20}) {
     for (const std::uint32_t largest : {64u, 500u, 2000u, 4096u}) {
       constexpr std::uint32_t slots = 96;
