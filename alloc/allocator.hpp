@@ -186,15 +186,18 @@ class ReleaseAtEnd {
 //       // address.
 //   void deallocate(Warp&, void*, std::uint32_t n);
 //       // syncs: after the call all lanes are done with the block
-//   bool try_exchange(Warp&, void*, std::uint32_t n, std::uint32_t first, std::uint32_t second,
-//                     BlockPair&);
-//       // frees a block of n granules and allocates two, not both of 0, if that needs no call of a
-//       // function that is not inlined. False: nothing has happened. The contents of the freed
-//       // block stay intact until the warp's next call.
+//   bool may_shrink(std::uint32_t n) const;
+//       // whether the owner of a block of n granules may keep a part of it: deallocate() and
+//       // try_deallocate() then take the address and the size of that part
+//   bool try_allocate(Warp&, std::uint32_t n, void*& block);
+//       // allocates a block, if that needs no call of a function that is not inlined. False:
+//       // nothing has happened. A block of 0 granules has an arbitrary address.
 //   bool make_room(Warp&, std::uint32_t n);
-//       // after a failed try_exchange() for two blocks of n granules together: whether it is worth
-//       // repeating. False: allocate_pair() is needed.
-//   bool try_deallocate(Warp&, void*, std::uint32_t n);  // under the same conditions
+//       // after a failed try_allocate(): whether it is worth repeating. False: allocate() is
+//       // needed.
+//   bool try_deallocate(Warp&, void*, std::uint32_t n);
+//       // frees a block under the same conditions. Its contents stay intact until the warp's next
+//       // call.
 //   void release_if_scarce(Warp&);                 // before the warp waits
 //   bool may_delay_frees() const;                  // whether blocks may be freed a little later
 //   void end(Warp&);                               // releases everything; may be called repeatedly

@@ -69,10 +69,10 @@ struct PrivateBump {
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
-    SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first,
-                                  std::uint32_t second, BlockPair& blocks) {
-      blocks = allocate_pair(warp, first, second);
-      return blocks.first != nullptr;
+    SIMT_INLINE bool may_shrink(std::uint32_t) const { return true; }
+    SIMT_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
+      block = allocate(warp, n);
+      return block != nullptr;
     }
     SIMT_INLINE bool make_room(Warp&, std::uint32_t) { return false; }
     SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {

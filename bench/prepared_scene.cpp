@@ -35,7 +35,9 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
     const unsigned used =
         settings.multiprocessors != 0 ? settings.multiprocessors : device.multiprocessors;
     const std::size_t warps = used * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
-    bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
+    bytes += kdtree::Workspace::useful_cache(
+        triangles, settings.refs,
+        std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16));
   }
   return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
 }

@@ -28,6 +28,11 @@ struct PackedCorners {
   }
 };
 
+// The arrays of a node's children. That of a child without refs is an arbitrary address.
+struct ChildArrays {
+  std::byte *left, *right;
+};
+
 struct Ref {
   std::uint32_t id;
   Box box;  // of the triangle's part inside the node
@@ -36,33 +41,50 @@ struct Ref {
 template <RefKind kind>
 struct RefArray;
 
-// 32 bytes per ref, in two arrays so that a warp accesses whole cache lines: {id, lo} and {hi, -}.
+// 32 bytes per ref, in two halves so that a warp accesses whole cache lines: {id, lo} and {hi, -}.
+// The array's address is where the halves meet: the first half is stored downwards from there, the
+// second one upwards. So the first refs of an array are an array of their own, and a child's array
+// can replace that of its parent in place.
 template <>
 struct RefArray<RefKind::clipped> {
   static constexpr std::size_t bytes = 32;
   static constexpr bool stores_bounds = true;
 
-  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t n, std::uint32_t i, const Box&,
+  // The array of n refs that fills a block, and the reverse.
+  static SIMT_INLINE std::byte* in_block(std::byte* block, std::uint32_t n) {
+    return block + sizeof(Float4) * n;
+  }
+  static SIMT_INLINE std::byte* block_of(std::byte* array, std::uint32_t n) {
+    return array - sizeof(Float4) * n;
+  }
+  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box&,
                               const PackedCorners*) {
-    const Float4* const first = reinterpret_cast<const Float4*>(array);
-    const Float4 a = first[i], b = first[std::size_t{n} + i];
+    const Float4 a = first_half(array)[-std::ptrdiff_t{i}], b = second_half(array)[i];
     return {simt::bits(a.x), {{a.y, a.z, a.w}, {b.x, b.y, b.z}}};
   }
   // The ref's bounds on one axis.
-  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t n, std::uint32_t i,
-                                      unsigned axis, float& lo, float& hi) {
-    const float* const words = reinterpret_cast<const float*>(array);
-    lo = words[std::size_t{4} * i + axis + 1];
-    hi = words[4 * (std::size_t{n} + i) + axis];
+  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t i, unsigned axis,
+                                      float& lo, float& hi) {
+    lo = reinterpret_cast<const float*>(first_half(array) - std::ptrdiff_t{i})[axis + 1];
+    hi = reinterpret_cast<const float*>(second_half(array) + i)[axis];
   }
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
-    return reinterpret_cast<const std::uint32_t*>(array)[std::size_t{4} * i];
+    return simt::bits(first_half(array)[-std::ptrdiff_t{i}].x);
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t n, std::uint32_t i,
-                                std::uint32_t id, const Box& box) {
-    Float4* const first = reinterpret_cast<Float4*>(array);
-    first[i] = {simt::from_bits(id), box.lo.x, box.lo.y, box.lo.z};
-    first[std::size_t{n} + i] = {box.hi.x, box.hi.y, box.hi.z, 0.0f};
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id,
+                                const Box& box) {
+    reinterpret_cast<Float4*>(array)[-1 - std::ptrdiff_t{i}] = {simt::from_bits(id), box.lo.x,
+                                                                box.lo.y, box.lo.z};
+    reinterpret_cast<Float4*>(array)[i] = {box.hi.x, box.hi.y, box.hi.z, 0.0f};
+  }
+
+ private:
+  // Where the halves of ref 0 are.
+  static SIMT_INLINE const Float4* first_half(const std::byte* array) {
+    return reinterpret_cast<const Float4*>(array) - 1;
+  }
+  static SIMT_INLINE const Float4* second_half(const std::byte* array) {
+    return reinterpret_cast<const Float4*>(array);
   }
 };
 
@@ -73,6 +95,8 @@ struct IdArray {
   static constexpr std::size_t bytes = 4;
   static constexpr bool stores_bounds = false;
 
+  static SIMT_INLINE std::byte* in_block(std::byte* block, std::uint32_t) { return block; }
+  static SIMT_INLINE std::byte* block_of(std::byte* array, std::uint32_t) { return array; }
   static SIMT_INLINE Box clip(const Corners& t, const Box& node) {
     if constexpr (exact) {
       return clip_bounds(t, node);
@@ -95,16 +119,15 @@ struct IdArray {
     lo = part.lo[axis];
     hi = part.hi[axis];
   }
-  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i,
-                              const Box& node, const PackedCorners* corners) {
+  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box& node,
+                              const PackedCorners* corners) {
     const std::uint32_t id = load_id(array, i);
     return {id, clip(corners[id].unpack(), node)};
   }
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[i];
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t, std::uint32_t i, std::uint32_t id,
-                                const Box&) {
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id, const Box&) {
     reinterpret_cast<std::uint32_t*>(array)[i] = id;
   }
 };

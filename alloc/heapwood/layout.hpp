@@ -50,10 +50,10 @@ class Layout {
   // arena per warp must remain for other requests and for multi-arena blocks.
   //
   // With persistent warps an arena is 8 KiB from 24 MiB on, because smaller pools get fewer warps,
-  // 32 KiB if that leaves at least 12,288 arenas, and up to 256 KiB if the memory that is spare for
-  // warps holds that many. Larger arenas let a warp claim less often; the cost is that with mixed
-  // lifetimes one long-lived block pins a whole arena. The limits are measured
-  // (docs/allocator-experiments.md, Warps over memory).
+  // 32 KiB if that leaves at least 12,288 arenas, and 32 to 256 KiB if the memory that is spare for
+  // warps holds 6,800 arenas, 2.6 for each of 2,640 warps. Larger arenas let a warp claim less
+  // often; the cost is that with mixed lifetimes one long-lived block pins a whole arena. The
+  // limits are measured (docs/allocator-experiments.md, Warps over memory).
   //
   // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use.
@@ -64,10 +64,10 @@ class Layout {
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), min_shift, small_pool_shift);
     for (const std::size_t mebibytes : {has_persistent_warps ? 24 : 48, 96})
       a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
-    if (has_persistent_warps && pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0) {
-      const unsigned persistent_shift =
-          simt::highest_bit(spare_bytes_for_warps / min_arenas_for_warps | 1);
-      a.shift = std::clamp(persistent_shift, max_shift + 1, max_persistent_shift);
+    if (has_persistent_warps) {
+      const unsigned spare_shift = simt::highest_bit(spare_bytes_for_warps / min_spare_arenas | 1);
+      if (spare_shift > max_shift || pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
+        a.shift = std::clamp(spare_shift, max_shift + 1, max_persistent_shift);
     }
     if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 10) --a.shift;
     // Arena ids at the top of the range encode slots without an arena (Slot), so they must stay
@@ -93,7 +93,7 @@ class Layout {
       // (PrivateArena::claim_initial_arenas), and end where the last quarter begins: spans of
       // superblocks are taken from the pool's end, and need superblocks that are not split.
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
-      const bool has_large_arenas = a.shift > max_shift;
+      const bool has_large_arenas = a.shift >= max_shift;
       a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
       a.run_first = static_cast<std::uint32_t>(3 * quarter) - a.run_capacity;
       // The reserve is hidden from all other allocations until a search fails. It is at most half
@@ -165,7 +165,7 @@ class Layout {
  private:
   static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14,
                             max_persistent_shift = 18;
-  static constexpr std::size_t min_arenas_for_warps = 12288;
+  static constexpr std::size_t min_arenas_for_warps = 12288, min_spare_arenas = 6800;
   static constexpr std::uint32_t max_slots = 2048;
   // Limits what the lanes that share a slot can add to its 24-bit granule counter
   // (shared_arenas.hpp).

@@ -67,32 +67,27 @@ class PrivateArena {
     std::byte* const at = from.base + std::size_t{from.used} * granule;
     return {at, at + std::size_t{first} * granule};
   }
-  // Frees a block of n granules and allocates two, if that needs no call out of line. Returns false
-  // if it does; then nothing has happened. The contents of the freed block stay intact until the
-  // warp's next call, because only calls reuse an arena or hand the list over.
-  SIMT_INLINE bool try_exchange(Warp& warp, void* block, std::uint32_t n, std::uint32_t first,
-                                std::uint32_t second, BlockPair& blocks) {
+  // Whether a block of n granules may be freed by any address inside it: an arena counts its blocks
+  // and does not know their sizes.
+  SIMT_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules(); }
+  // Allocates a block of n granules, if that needs no call out of line. Returns false if it does;
+  // then nothing has happened. A block of 0 granules gets an arbitrary address.
+  SIMT_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
     const WarpArena own = state_.own[0];
-    const std::uint32_t used = own.used + first + second;
+    const std::uint32_t used = own.used + n;
     if (used > arenas_.granules()) return false;
-    std::uint32_t live = own.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
-    if (own.contains(block, arenas_)) {
-      --live;
-    } else if (!defer_free(warp, block, n)) {
-      return false;
-    }
+    const std::uint32_t live = own.live + (n != 0 ? 1 : 0);
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
       state_.own[0].used = used;
       state_.own[0].live = live;
     }
-    std::byte* const at = own.base + std::size_t{own.used} * granule;
-    blocks = {at, at + std::size_t{first} * granule};
+    block = own.base + std::size_t{own.used} * granule;
     return true;
   }
-  // After a failed try_exchange() for two blocks of n granules together: makes room for them in the
-  // current arena and in the list of deferred frees. Returns false if they need an arena of their
-  // own or several ones, or no arena is found at once: then allocate_pair() is needed.
+  // After a failed try_allocate() for n granules: makes room for them in the current arena, and for
+  // some blocks in the list of deferred frees. Returns false if they need an arena of their own or
+  // several ones, or no arena is found at once: then allocate() is needed.
   SIMT_INLINE bool make_room(Warp& warp, std::uint32_t n) {
     return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }

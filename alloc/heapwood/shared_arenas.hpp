@@ -52,9 +52,9 @@ struct SharedArenas {
   std::uint32_t* slot_search_tickets = nullptr;
 
   // The number of persistent warps that suits the pool: `max`, or where arenas are scarce as many
-  // as have three spare arenas each. Host code.
+  // as have 2.6 spare arenas each, a few less than max_ample_warps. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
-    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 3);
+    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 13 * 5);
   }
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.

@@ -17,12 +17,11 @@ SIMT_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
   warp.sync();
 }
 
-// Bins the clipped refs [first, last) of the shared node's array of n refs. Called by one CPU
+// Bins the clipped refs [first, last) of the shared node's array. Called by one CPU
 // thread, also for a child whose array is still being filled.
 inline void bin_array_for(SharedNode& node, ChooseScratch& scratch, const std::byte* refs,
-                          std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                          const Box& box) {
-  const Box tight = bin_refs(refs, n, first, last, box, scratch.sums);
+                          std::uint32_t first, std::uint32_t last, const Box& box) {
+  const Box tight = bin_refs(refs, first, last, box, scratch.sums);
   node.add(scratch.sums, tight);
 }
 

@@ -99,7 +99,7 @@ SIMT_INLINE SidePair reserve_stretch(Warp& warp, SharedNode& node, const NodeTas
   SIMT_UNROLLED_4
   for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
     float lo, hi;
-    Refs::load_bounds(task.refs, task.n, i, cut.axis, lo, hi);
+    Refs::load_bounds(task.refs, i, cut.axis, lo, hi);
     const bool to_left = goes_left(lo, hi, cut.plane, cut.flats_right),
                to_right = goes_right(lo, hi, cut.plane, cut.flats_right);
     sides += (to_left ? 1u : 0u) + (to_right ? 1u << 16 : 0u);
@@ -117,7 +117,7 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
                      std::uint32_t first, std::uint32_t last) {
   const NodeTask task = node.task;
   const Cut cut{node.axis, node.plane, node.flats_right};
-  const Moved sides = count_sides(task.refs, task.n, first, last, cut, k.corners);
+  const Moved sides = count_sides(task.refs, first, last, cut, k.corners);
   const SidePair counts{node.child_n[0], node.child_n[1]}, moved{sides.left, sides.right};
   const SidePair at = SharedCursor{node.cursor}.reserve(warp, moved);
   // Sanity check, as in partition_refs().
@@ -125,13 +125,13 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
     fail_partition(warp, task.n, counts, at);
     return false;
   }
-  const Target left{node.child[0], counts.left, at.left};
-  const Target right{node.child[1], counts.right, at.right};
-  move_refs(task.refs, task.n, first, last, cut, k.corners, left, right);
+  const Target left{node.child[0], at.left};
+  const Target right{node.child[1], at.right};
+  move_refs(task.refs, first, last, cut, k.corners, left, right);
   const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t count,
                              const Box& box) {
     if (node.child_index[side] == no_shared_node) return;
-    bin_array_for(k.shared[node.child_index[side]], scratch, child.refs, child.n, child.next,
+    bin_array_for(k.shared[node.child_index[side]], scratch, child.refs, child.next,
                   child.next + count, box);
   };
   bin_child(0, left, moved.left, {task.box.lo, set(task.box.hi, cut.axis, cut.plane)});

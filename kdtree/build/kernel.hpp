@@ -85,11 +85,18 @@ struct BuildKernel {
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
   static constexpr bool splits_in_loop =
       has_context || Allocator::traits.frees == alloc::Frees::never;
-  // A node whose split has been chosen, with its children's arrays if they are allocated.
+  // A node whose split has been chosen, with the blocks of its children if they are allocated.
   struct Unfinished {
     ChosenSplit split;
-    alloc::BlockPair arrays;
+    alloc::BlockPair blocks;
     std::uint64_t tickets;
+  };
+  // For a node whose split has been chosen: its children's arrays, if they are allocated (else
+  // `left` is nullptr); the array of n refs that they replace, until it is freed (else nullptr).
+  struct Replacement {
+    ChildArrays children;
+    std::byte* parent;
+    std::uint32_t n;
   };
   struct Nothing {};
 
@@ -99,6 +106,7 @@ struct BuildKernel {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
     ChosenSplit chosen;  // of the warp's node, if its path says so
+    [[no_unique_address]] std::conditional_t<has_context, Replacement, Nothing> replacement;
     Backlog backlog;
     bool refused;  // this warp was just refused memory, or has just released its cached memory
     // the node that was retried after all warps had released their cached memory

@@ -115,36 +115,44 @@ class NodeSplitter {
       rest = {splits ? split : ChosenSplit{}, {}, tickets};
       return Next::finish;
     } else {
-      alloc::BlockPair arrays;
+      alloc::BlockPair blocks;
       if constexpr (Kernel::has_context) {
         if (index == no_shared_node) {
+          ChildArrays arrays;
           if (splits) {
-            if (memory_.try_exchange(task, split, arrays))
+            if (take_allocated(task, arrays) || memory_.try_split_in_place(task, split, arrays))
               return end_small(task, split, arrays, tickets);
           } else if (memory_.try_free_early(task)) {
             return end_leaf(task, tickets);
           }
         }
       } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
-        arrays = memory_.allocate_children(split.nl(), split.nr());
-        if (Memory::is_allocated(arrays) && index == no_shared_node)
-          return end_small(task, split, arrays, tickets);
+        blocks = memory_.allocate_children(split.nl(), split.nr());
+        if (Memory::is_allocated(blocks) && index == no_shared_node)
+          return end_small(task, split, Memory::arrays_in(blocks, split), tickets);
       } else if (index == no_shared_node) {
         return end_leaf(task, tickets);
       }
-      if (warp_.lane() == 0) rest = {splits ? split : ChosenSplit{}, arrays, tickets};
+      if (warp_.lane() == 0) rest = {splits ? split : ChosenSplit{}, blocks, tickets};
       warp_.sync();
       return Next::finish;
     }
   }
   // Makes the task the next node again, which is then split in its middle or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
+    if constexpr (Kernel::has_context) {
+      if (warp_.lane() == 0) scratch_.replacement.children = {};
+    }
     task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
     has_task_ = true;
   }
-  // Makes the task the next node again; its split is not chosen a second time.
-  SIMT_INLINE void resume_with_split(const ChosenSplit& split) {
-    if (warp_.lane() == 0) scratch_.chosen = split;
+  // Makes the task the next node again; its split is not chosen a second time. `arrays`: its
+  // children's, if they are allocated.
+  SIMT_INLINE void resume_with_split(const ChosenSplit& split, const ChildArrays& arrays) {
+    if (warp_.lane() == 0) {
+      scratch_.chosen = split;
+      scratch_.replacement.children = arrays;
+    }
     warp_.sync();
     task_.path = task_.path.with_chosen_split();
     has_task_ = true;
@@ -152,15 +160,13 @@ class NodeSplitter {
   // Moves a small node's refs to its children's arrays and continues with the larger child, so that
   // the stack holds the smaller ones.
   SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
-                               const alloc::BlockPair& arrays, std::uint32_t pair) {
-    std::byte* const left = static_cast<std::byte*>(arrays.first);
-    std::byte* const right = static_cast<std::byte*>(arrays.second);
+                               const ChildArrays& arrays, std::uint32_t pair) {
     tree_.write_inner(task, split, pair);
     partition_node<Refs>(warp_, task, split, arrays, k_.corners, scratch_.choose);
     const unsigned first = split.nl() >= split.nr() ? 0 : 1;
     const ParentSplit cut = parent_split(split);
-    task_ = child_task(task, cut, first, first == 0 ? left : right, pair);
-    push_child(child_task(task, cut, 1 - first, first == 0 ? right : left, pair));
+    task_ = child_task(task, cut, first, first == 0 ? arrays.left : arrays.right, pair);
+    push_child(child_task(task, cut, 1 - first, first == 0 ? arrays.right : arrays.left, pair));
   }
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
   SIMT_INLINE void push_child(const NodeTask& task) {
@@ -183,8 +189,14 @@ class NodeSplitter {
   }
 
  private:
+  // The children's arrays of a node that was resumed with them.
+  SIMT_INLINE bool take_allocated(const NodeTask& task, ChildArrays& arrays) const {
+    if (!task.path.has_chosen_split()) return false;
+    arrays = scratch_.replacement.children;
+    return arrays.left != nullptr;
+  }
   SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
-                             const alloc::BlockPair& arrays, std::uint64_t tickets) {
+                             const ChildArrays& arrays, std::uint64_t tickets) {
     const std::uint32_t pair = tree_.reserve_pair(stop_);
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);

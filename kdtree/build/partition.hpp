@@ -118,7 +118,7 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
       return Ref{Refs::load_id(arrays.refs, i),
                  {set(arrays.box.lo, axis, on_axis.lo), set(arrays.box.hi, axis, on_axis.hi)}};
     }
-    return Refs::load(arrays.refs, arrays.n, i, arrays.box, corners);
+    return Refs::load(arrays.refs, i, arrays.box, corners);
   };
   Ref next{};
   if (prefetches && first + warp.lane() < last) next = load(first + warp.lane());
@@ -147,12 +147,12 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
     // Sanity check: cannot fail, because the choice counted with the same comparisons.
     if (Placement::checks_rounds && (at + round).exceeds(arrays.counts)) return false;
     if (to_left) {
-      Refs::store(arrays.left, arrays.counts.left,
-                  at.left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
+      Refs::store(arrays.left, at.left + simt::popcount(left_lanes & lower_lanes), ref.id,
+                  sides.left);
     }
     if (to_right) {
-      Refs::store(arrays.right, arrays.counts.right,
-                  at.right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
+      Refs::store(arrays.right, at.right + simt::popcount(right_lanes & lower_lanes), ref.id,
+                  sides.right);
     }
     bins.add(warp, sides, to_left, to_right);
   }
@@ -169,22 +169,21 @@ SIMT_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& cou
 // Moves all refs of a node that one warp splits, after choose() with the same scratch.
 template <class Refs, class Warp>
 SIMT_INLINE void partition_node(Warp& warp, const NodeTask& task, const Split& split,
-                                const alloc::BlockPair& children, const PackedCorners* corners,
+                                const ChildArrays& children, const PackedCorners* corners,
                                 const ChooseScratch& scratch) {
   const Cut cut{split.axis(), split.position(), split.flats_right()};
   const bool knows_bounds = Warp::width > 1 && task.n <= exact_limit;
   const PartitionArrays arrays{task.refs,
                                task.n,
                                task.box,
-                               static_cast<std::byte*>(children.first),
-                               static_cast<std::byte*>(children.second),
+                               children.left,
+                               children.right,
                                {split.nl(), split.nr()},
                                knows_bounds ? scratch.interval : nullptr};
   SidePair moved;
   if constexpr (uses_simd<Refs, Warp>) {
     const Moved simd =
-        move_refs(task.refs, task.n, 0, task.n, cut, corners, {arrays.left, arrays.counts.left, 0},
-                  {arrays.right, arrays.counts.right, 0});
+        move_refs(task.refs, 0, task.n, cut, corners, {arrays.left, 0}, {arrays.right, 0});
     moved = {simd.left, simd.right};
   } else {
     WholeNode placement{};

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The arrays of refs: allocation and deallocation by a warp of the builder, through the allocator's
 // context for this warp, if it has one, or by one or two lanes of the warp.
+//
+// With a context, the larger child of a node that one warp splits stays in the node's block if that
+// may shrink: only the smaller child's array is allocated, and nothing is freed. The warp continues
+// with the larger child, so it holds at most one block that is larger than its node.
 #pragma once
 
 #include <cstddef>
@@ -26,29 +30,30 @@ class RefMemory {
   SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
     if constexpr (has_context) {
-      context_.deallocate(warp_, refs, granules_of(n));
+      context_.deallocate(warp_, Refs::block_of(refs, n), granules_of(n));
     } else {
       warp_.sync();
       auto allocator = k_.allocator;
-      if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
+      if (warp_.lane() == 0) allocator.deallocate(warp_, Refs::block_of(refs, n));
     }
   }
   // An array for n > 0 refs. nullptr if the pool is exhausted, which counts as a failed split.
   SIMT_INLINE std::byte* allocate(std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    void* array = nullptr;
+    void* block = nullptr;
     if constexpr (has_context) {
-      array = context_.allocate(warp_, granules_of(n));
+      block = context_.allocate(warp_, granules_of(n));
     } else {
       auto allocator = k_.allocator;
-      if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
-      array = broadcast(array, 0);
+      if (warp_.lane() == 0) block = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
+      block = broadcast(block, 0);
     }
-    if (array == nullptr) count_failed_split(*k_.counters, warp_, n);
-    return static_cast<std::byte*>(array);
+    if (block != nullptr) return Refs::in_block(static_cast<std::byte*>(block), n);
+    count_failed_split(*k_.counters, warp_, n);
+    return nullptr;
   }
-  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
-  // holds none.
+  // Blocks for arrays of nl and nr refs, none for 0 refs. If the pool is exhausted it returns no
+  // block and holds none.
   SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     if constexpr (has_context) {
@@ -57,8 +62,12 @@ class RefMemory {
       return allocate_children_by_lanes(nl, nr);
     }
   }
-  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
-    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
+  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& blocks) {
+    return blocks.first != nullptr || (!has_context && blocks.second != nullptr);
+  }
+  SIMT_INLINE static ChildArrays arrays_in(const alloc::BlockPair& blocks, const Split& split) {
+    return {Refs::in_block(static_cast<std::byte*>(blocks.first), split.nl()),
+            Refs::in_block(static_cast<std::byte*>(blocks.second), split.nr())};
   }
 
   // Counts a node that stays a leaf because n refs got no memory.
@@ -83,23 +92,30 @@ class RefMemory {
   SIMT_INLINE void release_if_scarce() {
     if constexpr (has_context) context_.release_if_scarce(warp_);
   }
-  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
-  // no call.
-  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split,
-                                alloc::BlockPair& arrays) {
+  // Arrays for the children of a node that one warp splits, the larger one in the place of the
+  // node's own, if that needs no call.
+  SIMT_INLINE bool try_split_in_place(const NodeTask& task, const Split& split,
+                                      ChildArrays& arrays) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    return context_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()),
-                                 granules_of(split.nr()), arrays);
+    if (!context_.may_shrink(granules_of(task.n))) return false;
+    const std::uint32_t n = smaller(split);
+    void* block = nullptr;
+    if (!context_.try_allocate(warp_, granules_of(n), block)) return false;
+    std::byte* const array = Refs::in_block(static_cast<std::byte*>(block), n);
+    arrays =
+        split.nl() < split.nr() ? ChildArrays{array, task.refs} : ChildArrays{task.refs, array};
+    return true;
   }
-  // After a failed try_exchange(), by a call: whether it is worth repeating.
-  SIMT_INLINE bool make_room(const Split& split) {
+  // After a failed try_split_in_place(), by a call: whether it is worth repeating.
+  SIMT_INLINE bool make_room(const NodeTask& task, const Split& split) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    return context_.make_room(warp_, granules_of(split.nl()) + granules_of(split.nr()));
+    return context_.may_shrink(granules_of(task.n)) &&
+           context_.make_room(warp_, granules_of(smaller(split)));
   }
   // Frees a leaf's array, which stays readable, if that needs no call.
   SIMT_INLINE bool try_free_early(const NodeTask& task) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
-    return context_.try_deallocate(warp_, task.refs, granules_of(task.n));
+    return context_.try_deallocate(warp_, Refs::block_of(task.refs, task.n), granules_of(task.n));
   }
   // Whether a shared node's array is freed only after the warp has split the child that it
   // continues with, because other warps wait for that split.
@@ -111,6 +127,9 @@ class RefMemory {
  private:
   using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
 
+  SIMT_INLINE static std::uint32_t smaller(const Split& split) {
+    return split.nl() < split.nr() ? split.nl() : split.nr();
+  }
   SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
     constexpr std::uint32_t refs_each =
                                 Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
@@ -118,13 +137,13 @@ class RefMemory {
     return (n + refs_each - 1) / refs_each * granules_each;
   }
   SIMT_INLINE alloc::BlockPair allocate_children_by_lanes(std::uint32_t nl, std::uint32_t nr) {
-    alloc::BlockPair arrays;
+    alloc::BlockPair blocks;
     const std::size_t left_bytes = std::size_t{nl} * Refs::bytes,
                       right_bytes = std::size_t{nr} * Refs::bytes;
     auto allocator = k_.allocator;
     if constexpr (Warp::width == 1) {
-      if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
-      if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
+      if (nl != 0) blocks.first = allocator.allocate(warp_, left_bytes);
+      if (nr != 0) blocks.second = allocator.allocate(warp_, right_bytes);
     } else {
       // Two lanes allocate at once, so that both requests are in flight together.
       const std::size_t wanted = warp_.lane() == 0   ? left_bytes
@@ -132,16 +151,16 @@ class RefMemory {
                                                      : 0;
       void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
       warp_.sync();
-      arrays = {broadcast(mine, 0), broadcast(mine, 1)};
+      blocks = {broadcast(mine, 0), broadcast(mine, 1)};
     }
-    void* const held = arrays.first == nullptr    ? arrays.second
-                       : arrays.second == nullptr ? arrays.first
+    void* const held = blocks.first == nullptr    ? blocks.second
+                       : blocks.second == nullptr ? blocks.first
                                                   : nullptr;
     if (held != nullptr && nl != 0 && nr != 0) {
       if (warp_.lane() == 0) allocator.deallocate(warp_, held);
-      arrays = {};
+      blocks = {};
     }
-    return arrays;
+    return blocks;
   }
   SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));

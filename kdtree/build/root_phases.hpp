@@ -127,12 +127,12 @@ class RootPhases {
     clear_histograms(warp_, scratch_.choose);
     for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
       const Box box = bounds(k_.corners[i].unpack());
-      Refs::store(task.refs, task.n, i, i, box);
+      Refs::store(task.refs, i, i, box);
       if constexpr (!uses_simd)
         count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
     }
     if constexpr (uses_simd) {
-      bin_array_for(root_, scratch_.choose, task.refs, task.n, first, last, task.box);
+      bin_array_for(root_, scratch_.choose, task.refs, first, last, task.box);
       return;
     }
     warp_.sync();

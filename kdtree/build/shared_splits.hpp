@@ -35,10 +35,8 @@ class SharedSplits {
 
   // Stores a shared node's split and publishes the chunks. `tickets`: from load_tickets().
   SIMT_INLINE void open(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
-                        const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets) {
+                        const ChildArrays& arrays, std::uint32_t pair, std::uint64_t tickets) {
     SharedNode& node = k_.shared[index];
-    std::byte* const left = static_cast<std::byte*>(arrays.first);
-    std::byte* const right = static_cast<std::byte*>(arrays.second);
     const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
     const std::uint32_t chunk = chunk_size_for<Refs>(warp_, task.n, waiting),
                         chunks = (task.n + chunk - 1) / chunk;
@@ -74,11 +72,11 @@ class SharedSplits {
       SIMT_UNROLLED
       for (unsigned side = 0; side < 2; ++side) {
         const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = indices[side];
-        node.child[side] = side == 0 ? left : right;
+        node.child[side] = side == 0 ? arrays.left : arrays.right;
         node.child_n[side] = n;
         node.child_index[side] = child;
         if (child != no_shared_node) {
-          k_.shared[child].task = child_task(task, cut, side, side == 0 ? left : right, pair);
+          k_.shared[child].task = child_task(task, cut, side, node.child[side], pair);
         }
       }
     }

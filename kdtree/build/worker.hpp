@@ -33,6 +33,9 @@ class BuildWorker {
   SIMT_INLINE void run() {
     shared_.begin();
     refused_.begin();
+    if constexpr (Kernel::has_context) {
+      if (warp_.lane() == 0) scratch_.replacement = {};
+    }
     warp_.sync();
     begin_tree();
     work();
@@ -114,6 +117,7 @@ class BuildWorker {
   SIMT_INLINE void split_task() {
     if constexpr (Kernel::splits_in_loop) {
       const Next next = nodes_.split_nodes();
+      if constexpr (Kernel::has_context) free_replaced();
       if (next == Next::finish) {
         finish_node(scratch_.unfinished.split, scratch_.unfinished.tickets);
       } else if (next == Next::middle) {
@@ -153,24 +157,35 @@ class BuildWorker {
     pending_units_ = 1;
   }
 
+  // Frees the array of a node that was resumed with its children's arrays.
+  SIMT_INLINE void free_replaced() {
+    const auto replacement = scratch_.replacement;
+    if (replacement.parent == nullptr) return;
+    nodes_.memory().free(replacement.parent, replacement.n);  // syncs
+    if (warp_.lane() == 0) scratch_.replacement.parent = nullptr;
+    warp_.sync();
+  }
+
   // Finishes a node that is shared, or whose allocation needs the slow path.
   SIMT_INLINE void finish_node(const ChosenSplit split, const std::uint64_t tickets) {
     const NodeTask task = nodes_.task();
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
+    // With a context the loop does the rest: a second copy of its code would evict it from the
+    // instruction cache.
+    [[maybe_unused]] const bool is_resumed =
+        Kernel::has_context && index == no_shared_node && splits;
     if constexpr (Kernel::has_context) {
-      // The loop does the rest if possible: the code below, a second copy of it, would evict the
-      // loop from the instruction cache. A node is resumed at most once.
-      const bool may_resume = index == no_shared_node && splits && !task.path.has_chosen_split();
-      if (may_resume && nodes_.memory().make_room(split)) return nodes_.resume_with_split(split);
+      if (is_resumed && !task.path.has_chosen_split() && nodes_.memory().make_room(task, split))
+        return nodes_.resume_with_split(split, {});
     }
-    alloc::BlockPair arrays;
+    alloc::BlockPair blocks;
     if constexpr (allocates_in_loop) {
-      arrays = scratch_.unfinished.arrays;
+      blocks = scratch_.unfinished.blocks;
     } else if (splits) {
-      arrays = nodes_.memory().allocate_children(split.nl(), split.nr());
+      blocks = nodes_.memory().allocate_children(split.nl(), split.nr());
     }
-    if (!Memory::is_allocated(arrays)) {
+    if (!Memory::is_allocated(blocks)) {
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
         const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
@@ -179,6 +194,16 @@ class BuildWorker {
       nodes_.tree().write_leaf(task, nodes_.stop());
       if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
+      const ChildArrays arrays = Memory::arrays_in(blocks, split);
+      if constexpr (Kernel::has_context) {
+        if (is_resumed) {
+          if (warp_.lane() == 0) {
+            scratch_.replacement.parent = task.refs;
+            scratch_.replacement.n = task.n;
+          }
+          return nodes_.resume_with_split(split, arrays);
+        }
+      }
       const std::uint32_t pair = nodes_.tree().reserve_pair(nodes_.stop());
       if (nodes_.stop()) return;
       if (index != no_shared_node) {
@@ -186,7 +211,7 @@ class BuildWorker {
         shared_.open(index, task, split, arrays, pair, tickets);
         return;
       }
-      if constexpr (!allocates_in_loop) nodes_.split_small(task, split, arrays, pair);
+      if constexpr (!Kernel::splits_in_loop) nodes_.split_small(task, split, arrays, pair);
       nodes_.renew_task();
     }
     nodes_.memory().free(task.refs, task.n);

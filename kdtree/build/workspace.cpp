@@ -94,6 +94,10 @@ std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool 
   return triangles * tenths_of_refs_per_triangle / 10 * bytes_per_ref + fixed_bytes;
 }
 
+std::size_t Workspace::useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes) {
+  return std::min(bytes, suggested_pool(triangles, refs, true) / 2 * 19);
+}
+
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {
   return alloc::round_up(
       static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1,

@@ -135,7 +135,11 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   level = Level(memory, n > shared_limit ? 1 : 0, n > shared_limit ? 0 : 1, chunks_of(n), n,
                 RefArray<kind>::bytes);
   LevelView view = level.view(nodes.add({memory, 2, "nodes of the tree"}), 0);
-  const NodeTask root{level.refs.data(), n, 0, bounds, NodePath(scale_of(bounds)),
+  const NodeTask root{RefArray<kind>::in_block(level.refs.data(), n),
+                      n,
+                      0,
+                      bounds,
+                      NodePath(scale_of(bounds)),
                       root_allowance(n)};
   stream.launch(LevelFill<kind>{.level = view, .root = root, .corners = corners.data()},
                 pieces(LevelFill<kind>::piece));

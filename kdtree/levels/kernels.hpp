@@ -57,7 +57,7 @@ struct LevelFill {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = root.n - first < piece ? root.n : first + piece;
       for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
-        RefArray<kind>::store(root.refs, root.n, i, i, bounds(corners[i].unpack()));
+        RefArray<kind>::store(root.refs, i, i, bounds(corners[i].unpack()));
       }
       if (item == 0) level.add(warp, 0, root, 0);
     });
@@ -91,7 +91,7 @@ struct LevelBin {
       Box tight;
       SIMT_ROLLED
       for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
-        const Box box = RefArray<kind>::load(task.refs, task.n, i, task.box, corners).box;
+        const Box box = RefArray<kind>::load(task.refs, i, task.box, corners).box;
         tight.grow(box);
         count_in_bins(warp, scratch.histogram, scratch.axes, box);
       }

@@ -66,7 +66,9 @@ struct LevelMove {
   }
 
   SIMT_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
-    return next.refs + (node.place.refs + (side == 0 ? 0 : node.split.nl())) * Refs::bytes;
+    const std::uint32_t nl = node.split.nl();
+    return Refs::in_block(next.refs + (node.place.refs + (side == 0 ? 0 : nl)) * Refs::bytes,
+                          side == 0 ? nl : node.split.nr());
   }
 
   template <class Warp>

@@ -107,7 +107,7 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
   for (std::uint32_t i = warp.lane(); i < stride; i += Warp::width) {
     Interval x = no_interval, y = no_interval, z = no_interval;
     if (i < n) {
-      const Box box = Refs::load(task.refs, n, i, task.box, corners).box;
+      const Box box = Refs::load(task.refs, i, task.box, corners).box;
       x = {box.lo.x, box.hi.x};
       y = {box.lo.y, box.hi.y};
       z = {box.lo.z, box.hi.z};
@@ -152,7 +152,7 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
     Interval interval{0, 0};
     if (i < task.n) {
       if constexpr (Refs::stores_bounds) {
-        Refs::load_bounds(task.refs, task.n, i, axis, interval.lo, interval.hi);
+        Refs::load_bounds(task.refs, i, axis, interval.lo, interval.hi);
       } else {
         Refs::load_bounds(task.refs, i, task.box, corners, axis, near.above, near.below,
                           interval.lo, interval.hi);

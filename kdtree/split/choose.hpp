@@ -40,7 +40,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
     // Prefetched as in gather_near().
     const auto load = [&](std::uint32_t i) {
-      return Refs::load(task.refs, task.n, i, task.box, corners).box;
+      return Refs::load(task.refs, i, task.box, corners).box;
     };
     Box next;
     if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
@@ -106,7 +106,7 @@ Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, cons
   }
   SimdIntervals axes[3];
   for (std::uint32_t i = 0; i < task.n; ++i) {
-    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const Box box = Refs::load(task.refs, i, task.box, corners).box;
     const auto put = [&](SimdIntervals& on, float lo, float hi) {
       on.bounds[i] = lo;
       on.bounds[task.n + i] = hi;
@@ -135,7 +135,7 @@ void refine_simd(const NodeTask& task, const PackedCorners* corners, const Split
   float upper[refine_limit + 1];
   std::uint32_t m = 0;
   for (std::uint32_t i = 0; i < task.n; ++i) {
-    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const Box box = Refs::load(task.refs, i, task.box, corners).box;
     const float lo = box.lo[axis], hi = box.hi[axis];
     const bool inside = bool((int(lo > range.above) & int(lo < range.below)) |
                              (int(hi > range.above) & int(hi < range.below)));
@@ -156,7 +156,7 @@ template <class Refs, class Warp>
 void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                       const PackedCorners* corners) {
   if constexpr (Refs::stores_bounds) {
-    const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
+    const Box tight = bin_refs(task.refs, 0, task.n, task.box, scratch.sums);
     for (unsigned axis = 0; axis < 3; ++axis) {
       scratch.bounds[axis] = ~simt::ordered_key(tight.lo[axis]);
       scratch.bounds[3 + axis] = simt::ordered_key(tight.hi[axis]);
@@ -273,7 +273,7 @@ SIMT_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const 
       }
     } else {
       for (std::uint32_t i = warp.lane(); i < task.n; i += Warp::width) {
-        const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+        const Box box = Refs::load(task.refs, i, task.box, corners).box;
         left += goes_left(box.lo[axis], box.hi[axis], p) ? 1 : 0;
         right += goes_right(box.lo[axis], box.hi[axis], p) ? 1 : 0;
       }

@@ -126,7 +126,7 @@ struct LaneBest8 {
   }
 
   // The best of all lanes. Its refs are counted again.
-  [[gnu::always_inline]] Split finish(const float* bounds, std::uint32_t n) const {
+  [[gnu::always_inline]] Split finish(const float* array, std::uint32_t n) const {
     Ints8 bits;
     std::memcpy(&bits, &limit, sizeof bits);
     bits -= mirrored;
@@ -143,7 +143,8 @@ struct LaneBest8 {
     if (costs[axis] >= std::bit_cast<int>(infinite) - 1) return {};
     std::uint32_t left = 0, right = 0, in_plane = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
-      const float lo = bounds[4 * i + 1 + axis], hi = bounds[4 * (n + i) + axis];
+      const auto at = 4 * static_cast<std::ptrdiff_t>(i);
+      const float lo = (array - at - 3)[axis], hi = (array + at)[axis];
       left += lo < p ? 1 : 0;
       right += hi > p ? 1 : 0;
       in_plane += (lo >= p ? 1 : 0) & (hi <= p ? 1 : 0);
@@ -160,15 +161,16 @@ struct LaneBest8 {
 
 // n <= capacity, which is a multiple of `planes_per_step`.
 template <unsigned capacity>
-[[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n,
+[[gnu::always_inline]] inline Split choose_of(const float* array, std::uint32_t n,
                                               const Terms8& terms) {
   constexpr unsigned planes_per_step = 2;
   Floats8 plane[capacity], end[capacity], flat[capacity];
   Ints8 is_flat{};
   for (unsigned i = 0; i < n; ++i) {
     Floats4 lo, hi;
-    std::memcpy(&lo, bounds + 4 * i + 1, sizeof lo);  // the unused fourth lane reads the next word
-    std::memcpy(&hi, bounds + 4 * (n + i), sizeof hi);
+    const auto at = 4 * static_cast<std::ptrdiff_t>(i);
+    std::memcpy(&lo, array - at - 3, sizeof lo);  // the unused fourth lane reads the next word
+    std::memcpy(&hi, array + at, sizeof hi);
     hi = -hi;
     plane[i] = __builtin_shufflevector(lo, hi, 0, 1, 2, 3, 4, 5, 6, 7);
     end[i] = -__builtin_shufflevector(lo, hi, 4, 5, 6, 7, 0, 1, 2, 3);
@@ -199,19 +201,19 @@ template <unsigned capacity>
                      __builtin_convertvector(behind[j], Floats8));
     }
   }
-  return found.finish(bounds, n);
+  return found.finish(array, n);
 }
 
 }  // namespace
 
 SIMT_CLONED_512
 Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost) {
-  const float* const bounds = reinterpret_cast<const float*>(refs);
+  const float* const array = reinterpret_cast<const float*>(refs);
   const Terms8 terms(cost.terms(0), cost.terms(1), cost.terms(2));
-  if (n <= 4) return choose_of<4>(bounds, n, terms);
-  if (n <= 8) return choose_of<8>(bounds, n, terms);
-  if (n <= 16) return choose_of<16>(bounds, n, terms);
-  return choose_of<32>(bounds, n, terms);
+  if (n <= 4) return choose_of<4>(array, n, terms);
+  if (n <= 8) return choose_of<8>(array, n, terms);
+  if (n <= 16) return choose_of<16>(array, n, terms);
+  return choose_of<32>(array, n, terms);
 }
 
 }  // namespace heapwood::kdtree

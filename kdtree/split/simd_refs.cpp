@@ -77,10 +77,10 @@ struct BinLanes {
 }
 
 // Bins a coarse axis separately, to replace the counts made with the vectors.
-void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                const BinAxis& bins, unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
+void bin_coarse(const std::byte* refs, std::uint32_t first, std::uint32_t last, const BinAxis& bins,
+                unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
   for (std::uint32_t i = first; i < last; ++i) {
-    const Box box = RefArray<RefKind::clipped>::load(refs, n, i, {}, nullptr).box;
+    const Box box = RefArray<RefKind::clipped>::load(refs, i, {}, nullptr).box;
     const int begin = bins.begin(box.lo[axis], true), end = bins.end(box.hi[axis], true);
     ++begins[begin < end ? begin : end];
     ++ends[end];
@@ -164,25 +164,29 @@ struct Clipper {
 // The address of a side's next ref. The members are integers because compilers turn a selection of
 // pointers into a branch.
 struct Place {
-  std::uintptr_t next, second;  // address of the first half; offset of the second half
+  std::uintptr_t first, second;  // of the halves
 
   explicit Place(const Target& target)
-      : next(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next),
-        second(sizeof(Float4) * target.n) {}
+      : first(reinterpret_cast<std::uintptr_t>(target.refs) -
+              sizeof(Float4) * (std::uintptr_t{target.next} + 1)),
+        second(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next) {}
   Place(std::uintptr_t first_half, std::uintptr_t second_half)
-      : next(first_half), second(second_half) {}
+      : first(first_half), second(second_half) {}
 
   [[gnu::always_inline]] static Place select(std::uint32_t side, const Place& a, const Place& b) {
     const std::uintptr_t mask = -std::uintptr_t{side};
-    return {a.next ^ ((a.next ^ b.next) & mask), a.second ^ ((a.second ^ b.second) & mask)};
+    return {a.first ^ ((a.first ^ b.first) & mask), a.second ^ ((a.second ^ b.second) & mask)};
   }
   [[gnu::always_inline]] void put(const Floats4& first_half, const Floats4& second_half) const {
-    std::memcpy(reinterpret_cast<void*>(next), &first_half, sizeof first_half);
-    std::memcpy(reinterpret_cast<void*>(next + second), &second_half, sizeof second_half);
+    std::memcpy(reinterpret_cast<void*>(first), &first_half, sizeof first_half);
+    std::memcpy(reinterpret_cast<void*>(second), &second_half, sizeof second_half);
   }
-  [[gnu::always_inline]] void advance(std::uint32_t refs) { next += sizeof(Float4) * refs; }
+  [[gnu::always_inline]] void advance(std::uint32_t refs) {
+    first -= sizeof(Float4) * refs;
+    second += sizeof(Float4) * refs;
+  }
   std::uint32_t since(const Target& target) const {
-    return static_cast<std::uint32_t>((next - Place(target).next) / sizeof(Float4));
+    return static_cast<std::uint32_t>((second - Place(target).second) / sizeof(Float4));
   }
 };
 [[gnu::always_inline]] inline void put(const Place& to, const Floats4& id, const Box4& box) {
@@ -190,32 +194,26 @@ struct Place {
          __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
 }
 
-[[gnu::always_inline]] inline std::uint32_t load_id(const Float4* array, std::uint32_t i) {
-  return simt::bits(array[i].x);
-}
-[[gnu::always_inline]] inline float lower_bound(const Float4* array, std::uint32_t i,
-                                                unsigned axis) {
-  return reinterpret_cast<const float*>(array + i)[1 + axis];
-}
-[[gnu::always_inline]] inline float upper_bound(const Float4* array, std::uint32_t n,
-                                                std::uint32_t i, unsigned axis) {
-  return reinterpret_cast<const float*>(array + n + i)[axis];
+// The halves of ref i.
+[[gnu::always_inline]] inline void load(const std::byte* refs, std::uint32_t i, Floats4& first,
+                                        Floats4& second) {
+  const Float4* const array = reinterpret_cast<const Float4*>(refs);
+  load(first, array - 1 - std::ptrdiff_t{i});
+  load(second, array + i);
 }
 
 }  // namespace
 
 SIMT_CLONED_512
-Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-             const Box& node, BinCounts& counts) {
-  const Float4* const array = reinterpret_cast<const Float4*>(refs);
+Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Box& node,
+             BinCounts& counts) {
   const BinLanes lanes(node);
   const Ints8 row{0, 0, bin_count, 2 * bin_count, 0, bin_count, 2 * bin_count, 0};
   clear(counts);
   Floats8 lowest = Floats8{} + infinite, highest = Floats8{} - infinite;
   for (std::uint32_t i = first; i < last; ++i) {
     Floats4 low, high;
-    load(low, array + i);
-    load(high, array + n + i);
+    load(refs, i, low, high);
     const Floats8 bounds = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
     lower(lowest, bounds);
     raise(highest, bounds);
@@ -238,21 +236,22 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
     std::uint32_t* const ends = counts.ends + axis * bin_count;
     std::memset(begins, 0, bin_count * sizeof *begins);
     std::memset(ends, 0, bin_count * sizeof *ends);
-    bin_coarse(refs, n, first, last, bins, axis, begins, ends);
+    bin_coarse(refs, first, last, bins, axis, begins, ends);
   }
   return {{lowest[1], lowest[2], lowest[3]}, {highest[4], highest[5], highest[6]}};
 }
 
-Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                  const Cut& cut, const PackedCorners* corners) {
-  const Float4* const array = reinterpret_cast<const Float4*>(refs);
+Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                  const PackedCorners* corners) {
+  using Refs = RefArray<RefKind::clipped>;
   Moved moved{0, 0};
   for (std::uint32_t i = first; i < last; ++i) {
-    const float lo = lower_bound(array, i, cut.axis), hi = upper_bound(array, n, i, cut.axis);
+    float lo, hi;
+    Refs::load_bounds(refs, i, cut.axis, lo, hi);
     const bool to_left = goes_left(lo, hi, cut.plane, cut.flats_right);
     const bool to_right = goes_right(lo, hi, cut.plane, cut.flats_right);
     // for the clip in move_refs()
-    if (to_left && to_right) __builtin_prefetch(corners + simt::bits(array[i].x));
+    if (to_left && to_right) __builtin_prefetch(corners + Refs::load_id(refs, i));
     moved.left += to_left ? 1 : 0;
     moved.right += to_right ? 1 : 0;
   }
@@ -260,10 +259,8 @@ Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, s
 }
 
 SIMT_CLONED_512
-Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                const Cut& cut, const PackedCorners* corners, const Target& left,
-                const Target& right) {
-  const Float4* const array = reinterpret_cast<const Float4*>(refs);
+Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                const PackedCorners* corners, const Target& left, const Target& right) {
   const Clipper clipper(cut);
   Place to_left(left), to_right(right);
   const std::uint32_t flats_right = cut.flats_right ? 1 : 0;
@@ -272,31 +269,31 @@ Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std
   // Two passes, neither of which has an unpredictable branch. The first one writes straddling refs
   // to the right without advancing there, so that the next ref that goes right overwrites them.
   constexpr std::uint32_t block = 64;
-  std::uint32_t straddlers[block];
+  struct Halves {
+    Floats4 first, second;
+  } straddlers[block];  // copies, because a target may be in the place of `refs`
   for (std::uint32_t i = first; i < last;) {
     const std::uint32_t end = last - i < block ? last : i + block;
     std::uint32_t straddling = 0;
     for (; i < end; ++i) {
       Floats4 low, high;
-      load(low, array + i);
-      load(high, array + n + i);
+      load(refs, i, low, high);
       // goes_left and goes_right: both for a straddling ref; if neither bound crosses, the ref lies
       // in the plane.
-      const std::uint32_t begins = lower_bound(array, i, axis) < plane ? 1 : 0;
-      const std::uint32_t goes_on = upper_bound(array, n, i, axis) > plane ? 1 : 0;
+      float lo, hi;
+      RefArray<RefKind::clipped>::load_bounds(refs, i, axis, lo, hi);
+      const std::uint32_t begins = lo < plane ? 1 : 0, goes_on = hi > plane ? 1 : 0;
       const std::uint32_t side = goes_on | (flats_right & ~begins), both = begins & goes_on;
       Place::select(side, to_left, to_right).put(low, high);
       to_left.advance(side ^ 1);
       to_right.advance(side ^ both);
-      straddlers[straddling] = i;
+      straddlers[straddling] = {low, high};
       straddling += both;
     }
     for (std::uint32_t k = 0; k < straddling; ++k) {
-      Floats4 low, high;
-      load(low, array + straddlers[k]);
-      load(high, array + n + straddlers[k]);
+      const auto [low, high] = straddlers[k];
       Box4 below, above;
-      clipper.split(corners[load_id(array, straddlers[k])], box_of(low, high), below, above);
+      clipper.split(corners[simt::bits(low[0])], box_of(low, high), below, above);
       put(to_left, low, below);
       put(to_right, low, above);
       to_left.advance(1);

@@ -14,9 +14,9 @@
 
 namespace heapwood::kdtree {
 
-// Counts the refs [first, last) of an array of n refs in bins. Returns their bounds.
-Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-             const Box& node, BinCounts& counts);
+// Counts the refs [first, last) of an array in bins. Returns their bounds.
+Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Box& node,
+             BinCounts& counts);
 
 // A plane, and the side of the refs that lie in it.
 struct Cut {
@@ -24,22 +24,22 @@ struct Cut {
   float plane;
   bool flats_right;
 };
-// One side's array of n refs, and the index of its next ref.
+// One side's array of refs, and the index of its next ref.
 struct Target {
   std::byte* refs;
-  std::uint32_t n, next;
+  std::uint32_t next;
 };
 struct Moved {
   std::uint32_t left, right;
 };
 
-// Counts how many of the refs [first, last) of an array of n refs go to each side.
-Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                  const Cut& cut, const PackedCorners* corners);
+// Counts how many of the refs [first, last) of an array go to each side.
+Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                  const PackedCorners* corners);
 // Moves the refs [first, last) to their sides, in any order. Straddling refs go to both sides, each
-// with the bounds of its part. The targets must have space for them.
-Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-                const Cut& cut, const PackedCorners* corners, const Target& left,
-                const Target& right);
+// with the bounds of its part. The targets must have space for them. One of them may be in the
+// place of the refs themselves: the same array, with `next` at most `first`.
+Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                const PackedCorners* corners, const Target& left, const Target& right);
 
 }  // namespace heapwood::kdtree

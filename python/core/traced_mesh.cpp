@@ -149,8 +149,9 @@ std::size_t TracedMesh::first_pool() const {
       options_.device.multiprocessors * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
   const std::size_t needed =
       kdtree::Workspace::suggested_pool(triangles(), kdtree::RefKind::clipped, !traits.lower_bound);
-  const std::size_t cached =
-      std::min(warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16);
+  const std::size_t cached = kdtree::Workspace::useful_cache(
+      triangles(), kdtree::RefKind::clipped,
+      std::min(warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16));
   return alloc::round_up(std::max(needed + cached, min_pool), pool_unit);
 }
 

@@ -35,7 +35,7 @@ struct TradeParts {
   std::byte* base;
   std::uint64_t* slots;
   std::uint32_t slot_count, rounds, largest;
-  std::uint64_t *wrong, *refused, *exchanged, *repeated;
+  std::uint64_t *wrong, *refused, *split_blocks, *repeated;
 };
 struct Draw {
   std::uint32_t state;
@@ -61,7 +61,7 @@ struct Trade : TradeParts {
         continue;
       }
       if (draw(3) == 0) {
-        exchange(warp, own, draw, bytes);
+        split(warp, own, draw, bytes);
         continue;
       }
       const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
@@ -103,49 +103,52 @@ struct Trade : TradeParts {
     }
     if (other != 0) release(warp, own, other, draw(2) == 0);
   }
-  // A block that try_exchange or try_deallocate has freed can still be read after them.
+  // Allocates a block beside one that then shrinks to some part of itself.
   template <class Warp, class Own>
-  SIMT_FN void exchange(Warp& warp, Own& own, Draw& draw, std::uint32_t bytes) const {
+  SIMT_FN void split(Warp& warp, Own& own, Draw& draw, std::uint32_t bytes) const {
     auto* const block = static_cast<std::byte*>(own.allocate(warp, granules_of(bytes)));
     if (block == nullptr) {
       if (warp.lane() == 0) count(*refused);
       warp.sync();
       return;
     }
-    write(warp, block, bytes);
-    warp.sync();
-    const std::uint32_t left = draw(100) + 1, right = draw(3) == 0 ? 0 : draw(100) + 1;
-    BlockPair blocks;
+    const std::uint32_t other_bytes = draw(5) == 0 ? 0 : draw(100) + 1;
+    void* other = nullptr;
     const auto attempt = [&] {
-      const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left),
-                                         granules_of(right), blocks);
+      const bool done = own.try_allocate(warp, granules_of(other_bytes), other);
       warp.sync();
       return done;
     };
     bool done = attempt();
-    if (!done && own.make_room(warp, granules_of(left) + granules_of(right))) {
+    if (!done && own.make_room(warp, granules_of(other_bytes))) {
       warp.sync();
       done = attempt();
       if (warp.lane() == 0 && done) count(*repeated);
     }
     warp.sync();
-    if (done) {
-      if (warp.lane() == 0) count(*exchanged);
-      write(warp, static_cast<std::byte*>(blocks.first), left);
-      if (right != 0) write(warp, static_cast<std::byte*>(blocks.second), right);
-    } else if (!own.try_deallocate(warp, block, granules_of(bytes))) {
-      check(warp, block, bytes);
+    std::byte* part = block;
+    if (own.may_shrink(granules_of(bytes))) {
+      const std::uint32_t before = draw(granules_of(bytes));
+      part += std::size_t{before} * granule;
+      bytes -= before * static_cast<std::uint32_t>(granule);
+      bytes -= draw(bytes);
+      if (warp.lane() == 0 && done) count(*split_blocks);
+    }
+    write(warp, part, bytes);
+    if (done && other_bytes != 0) {
+      write(warp, static_cast<std::byte*>(other), other_bytes);
       warp.sync();
-      own.deallocate(warp, block, granules_of(bytes));
-      warp.sync();
-      return;
+      trade(warp, own, draw, static_cast<std::byte*>(other), other_bytes);
     }
     warp.sync();
-    check(warp, block, bytes);
+    if (draw(2) == 0) {
+      trade(warp, own, draw, part, bytes);
+    } else if (own.try_deallocate(warp, part, granules_of(bytes))) {
+      check(warp, part, bytes);  // a freed block can still be read
+    } else {
+      own.deallocate(warp, part, granules_of(bytes));
+    }
     warp.sync();
-    if (!done) return;
-    trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
-    if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
   }
   template <class Warp>
   SIMT_FN void write(Warp& warp, std::byte* block, std::uint32_t bytes) const {
@@ -432,10 +435,12 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(384, true), 32768);
   EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
   // Larger arenas only if memory is spare.
-  EXPECT_EQ(arena_bytes(64 << 10, true, 767), 32768);
-  EXPECT_EQ(arena_bytes(1000, true, 768), 65536);
-  EXPECT_EQ(arena_bytes(3000, true, 1536), 131072);
-  EXPECT_EQ(arena_bytes(4000, true, 3072), 262144);
+  EXPECT_EQ(arena_bytes(300, true, 212), 16384);
+  EXPECT_EQ(arena_bytes(300, true, 213), 32768);
+  EXPECT_EQ(arena_bytes(64 << 10, true, 424), 32768);
+  EXPECT_EQ(arena_bytes(500, true, 425), 65536);
+  EXPECT_EQ(arena_bytes(1000, true, 850), 131072);
+  EXPECT_EQ(arena_bytes(2000, true, 1700), 262144);
   EXPECT_EQ(arena_bytes(64 << 10, true, 64 << 10), 262144);
   EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
 }
@@ -462,8 +467,8 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_LT(plan(34).max_ample_warps, resident);
   EXPECT_LT(plan(68).max_ample_warps, resident);
   EXPECT_GE(plan(136).max_ample_warps, resident);
-  EXPECT_EQ(plan(34).preferred_warps(resident), 341u);   // 8 MiB in arenas of 8 KiB
-  EXPECT_EQ(plan(68).preferred_warps(resident), 1792u);  // 42 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(34).preferred_warps(resident), 390u);   // 8 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(68).preferred_warps(resident), 2065u);  // 42 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
   EXPECT_EQ(plan(68).preferred_warps(1000), 1000u);
   // Where nothing is spare, arenas are scarce for any warp.

@@ -158,13 +158,14 @@ struct NodeData {
     const Vec3 e = s.node.extent();
     const float most = std::max({e.x, e.y, e.z});
     scale = std::ldexp(1.0f, -std::ilogb(most));
-    task = {reinterpret_cast<std::byte*>(storage.data()),
-            static_cast<std::uint32_t>(s.refs.size()),
+    const auto n = static_cast<std::uint32_t>(s.refs.size());
+    task = {Refs::in_block(reinterpret_cast<std::byte*>(storage.data()), n),
+            n,
             0,
             s.node,
             NodePath(scale),
-            root_allowance(static_cast<std::uint32_t>(s.refs.size()))};
-    for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
+            root_allowance(n)};
+    for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, i, i, s.refs[i]);
   }
   SplitCost cost() const { return SplitCost(SahCosts{}, task.path.scale(), task.box, task.n); }
 

@@ -19,8 +19,8 @@ using Refs = RefArray<RefKind::clipped>;
 
 struct Array {
   explicit Array(std::size_t refs) : storage(2 * refs), n(static_cast<std::uint32_t>(refs)) {}
-  std::byte* data() { return reinterpret_cast<std::byte*>(storage.data()); }
-  Ref operator[](std::uint32_t i) { return Refs::load(data(), n, i, {}, nullptr); }
+  std::byte* data() { return Refs::in_block(reinterpret_cast<std::byte*>(storage.data()), n); }
+  Ref operator[](std::uint32_t i) { return Refs::load(data(), i, {}, nullptr); }
   std::vector<Ref> from(std::uint32_t first) {
     std::vector<Ref> refs;
     for (std::uint32_t i = first; i < n; ++i) refs.push_back((*this)[i]);
@@ -60,7 +60,7 @@ class SimdRefs : public testing::TestWithParam<std::size_t> {
       const Corners t = corners(soup_.view(), i);
       corners_.push_back(
           {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}});
-      Refs::store(refs_.data(), refs_.n, i, i, bounds(t));
+      Refs::store(refs_.data(), i, i, bounds(t));
       node_.grow(bounds(t));
     }
   }
@@ -84,7 +84,7 @@ TEST_P(SimdRefs, AreBinnedAsByAWarp) {
     tight.grow(refs_[i].box);
   }
   BinCounts counts;
-  EXPECT_EQ(bin_refs(refs_.data(), refs_.n, first, last, node_, counts), tight);
+  EXPECT_EQ(bin_refs(refs_.data(), first, last, node_, counts), tight);
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (!bin_axis(node_, axis).usable()) continue;
     for (unsigned k = axis * bin_count; k < (axis + 1) * bin_count; ++k) {
@@ -113,18 +113,28 @@ TEST_P(SimdRefs, AreMovedAndClippedAsByAWarp) {
         if (to_right) right.push_back({ref.id, sides.right});
         clipped += to_left && to_right ? 1 : 0;
       }
-      const Moved sides = count_sides(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data());
+      const Moved sides = count_sides(refs_.data(), 0, refs_.n, cut, corners_.data());
       ASSERT_EQ(sides.left, left.size());
       ASSERT_EQ(sides.right, right.size());
       // Writes behind the refs that another chunk has moved.
       Array to_left(left.size() + 2), to_right(right.size() + 1);
-      const Moved moved =
-          move_refs(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data(),
-                    {to_left.data(), to_left.n, 2}, {to_right.data(), to_right.n, 1});
+      const Moved moved = move_refs(refs_.data(), 0, refs_.n, cut, corners_.data(),
+                                    {to_left.data(), 2}, {to_right.data(), 1});
       ASSERT_EQ(moved.left, left.size());
       ASSERT_EQ(moved.right, right.size());
       expect_same(to_left.from(2), left);
       expect_same(to_right.from(1), right);
+      // A child in the place of its parent.
+      for (unsigned side = 0; side < 2; ++side) {
+        Array parent = refs_, child((side == 0 ? right : left).size());
+        const Target in_place{parent.data(), 0}, other{child.data(), 0};
+        move_refs(parent.data(), 0, parent.n, cut, corners_.data(), side == 0 ? in_place : other,
+                  side == 0 ? other : in_place);
+        std::vector<Ref> found = parent.from(0);
+        found.resize((side == 0 ? left : right).size());
+        expect_same(found, side == 0 ? left : right);
+        expect_same(child.from(0), side == 0 ? right : left);
+      }
     }
   }
   if (GetParam() < 2) {
