@@ -156,23 +156,52 @@ class Arenas {
     });
   }
 
-  // Claims one arena per calling lane without a search. Lanes that find no free arena near their
-  // start take unused arenas with one shared fetch_add, one per lane.
-  template <class Thread>
-  SIMT_INLINE std::uint32_t claim_per_lane(const Thread& thread, std::uint32_t value,
-                                           std::uint32_t seed, std::uint32_t used) const {
+  // As claim() of one arena by a single lane, without a search. `used`: from used_arenas().
+  SIMT_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed,
+                                      std::uint32_t used) const {
     const std::uint32_t hash = hashed(seed + used);
-    std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1),
-                                  value, hash >> 8);
-    if (a == none && used < arenas) {
-      const LaneGroup<Thread> claimers(thread, thread.together(high_water));
-      // relaxed: a hint; the counts decide.
-      a = claimers.once([&] {
-        return Word(*high_water).fetch_add(claimers.size(), simt::relaxed);
-      }) + claimers.rank();
-      if (a >= arenas || !take_arena(a, value)) a = none;
+    const std::uint32_t a = take_any_at(
+        SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
+    return a == none && used < arenas ? take_unused(SingleLane(), 1, value) : a;
+  }
+
+  // Claims one arena for each lane of a group that `claims`, without a search. The lanes together
+  // read the counts of one superblock and share the free arenas there; those that get none take
+  // unused arenas with one fetch_add. `seed`, `used`: the same in all lanes.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t claim_for_lanes(const Thread& thread, const LaneGroup<Thread>& group,
+                                            bool claims, std::uint32_t value, std::uint32_t seed,
+                                            std::uint32_t used) const {
+    const std::uint32_t s = scaled(hashed(seed + used), used) / per_superblock;
+    const std::uint32_t width = group.size() < 4 ? SingleLane::mask_width : per_superblock;
+    std::uint32_t* const words = counts + s * per_superblock;
+    // relaxed, here and below: only a candidate; the exchange decides.
+    const bool in_span = is_span(superblock(s).load(simt::relaxed));
+    std::uint32_t bits = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = group.rank(); i < width; i += group.size())
+      bits |= std::uint32_t{Word(words[i]).load(simt::relaxed) == 0} << i;
+    bits = in_span ? 0 : static_cast<std::uint32_t>(group.join(bits));
+    const std::uint32_t lower_lanes = (1u << thread.lane()) - 1;
+    const auto rank_of = [&](bool has) {
+      return group.alone() ? 0 : simt::popcount(thread.ballot(group.lanes(), has) & lower_lanes);
+    };
+    std::uint32_t a = none;
+    const std::uint32_t rank = rank_of(claims);
+    if (claims && rank < simt::popcount(bits)) {
+      a = s * per_superblock + nth_bit(bits, rank);
+      if (!take_arena(a, value)) a = none;
     }
-    return a;
+    if (used == arenas) return a;
+    const bool is_left = claims && a == none;
+    const std::uint32_t left = group.alone()
+                                   ? std::uint32_t{is_left}
+                                   : simt::popcount(thread.ballot(group.lanes(), is_left));
+    if (left == 0) return a;
+    const std::uint32_t first =
+        group.once([&] { return Word(*high_water).fetch_add(left, simt::relaxed); });
+    const std::uint32_t next = first + rank_of(is_left);
+    return is_left && next < arenas && take_arena(next, value) ? next : a;
   }
 
   // Returns an arena that was free when a lane of the group read its count, or `none`. The whole

@@ -56,7 +56,8 @@ class Layout {
   // limits are measured (docs/allocator-experiments.md, Warps over memory).
   //
   // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
-  // multiprocessors of a large GPU use.
+  // multiprocessors of a large GPU use: 8 each, or 16 each from 1,024 slots on, so that the first
+  // requests of all resident warps find space in the slots' first arenas.
   static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
                            std::size_t spare_bytes_for_warps = 0) {
     SharedArenas shared;
@@ -83,6 +84,7 @@ class Layout {
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
       shared.slot_mask =
           std::min(max_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
+      shared.slots_per_multiprocessor = shared.slot_mask + 1 >= 1024 ? 16 : 8;
       const std::size_t slots_at = head_bytes + hints * line;
       const std::size_t superblocks_at = slots_at + (shared.slot_mask + 1) * line;
       const std::size_t counts_at =
@@ -166,7 +168,7 @@ class Layout {
   static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14,
                             max_persistent_shift = 18;
   static constexpr std::size_t min_arenas_for_warps = 12288, min_spare_arenas = 6800;
-  static constexpr std::uint32_t max_slots = 2048;
+  static constexpr std::uint32_t max_slots = 4096;
   // Limits what the lanes that share a slot can add to its 24-bit granule counter
   // (shared_arenas.hpp).
   static constexpr std::uint32_t slot_request_limit = 512;

@@ -126,7 +126,7 @@ class PrivateArena {
   // warp that ends without this call keeps its arenas until the pool is initialized again.
   SIMT_INLINE void end(Warp& warp) {
     release_arenas_and_frees(warp, state_);
-    if (warp.lane() == 0) state_.self->clear_refusals(SharedArenas::slot_index(warp));
+    if (warp.lane() == 0) state_.self->clear_refusals(state_.self->slot_index(warp));
   }
 
  private:
@@ -438,7 +438,7 @@ class PrivateArena {
                                                    std::uint32_t seed, bool replace_current) {
     WarpState& state = *at;
     const WholeWarp<Warp> team(warp);
-    const std::uint32_t slot = SharedArenas::slot_index(warp);
+    const std::uint32_t slot = state.self->slot_index(warp);
     bool searched = false;
     const std::uint32_t a =
         state.self->claim(team, slot, n, replace_current ? open : 1, seed, searched);

@@ -23,7 +23,7 @@
 // before it has seen the slot with another arena, vacant, or refusing again. Pools in which slots
 // refuse have at least 128 slots. With 256 multiprocessors, the lanes of at most 16 share a slot:
 // 2^15 lanes, which request at most a quarter of an arena each on average; pools with larger arenas
-// have more slots. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for
+// have more slots, and those with 16 slots per multiprocessor have 1,024 or more. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for
 // pools up to 2 TiB (docs/own-allocator.md).
 #pragma once
 
@@ -39,12 +39,12 @@ namespace heapwood::alloc::arena {
 struct SharedArenas {
   // one cache line per slot
   static constexpr std::size_t slot_stride = 128 / sizeof(std::uint64_t);
-  static constexpr unsigned slots_per_multiprocessor = 8;
 
   Arenas arenas;
   std::uint64_t* slots = nullptr;
   std::uint32_t slot_mask = 0;
-  std::uint32_t max_slot_request = 0;  // max granules of a request served by a slot
+  std::uint32_t slots_per_multiprocessor = 8;  // a power of two
+  std::uint32_t max_slot_request = 0;          // max granules of a request served by a slot
   // Max persistent warps that may each keep two arenas and hold them while they wait.
   std::uint32_t max_ample_warps = 0;
   std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
@@ -67,8 +67,9 @@ struct SharedArenas {
     return SlotWord(slots[(i & slot_mask) * slot_stride]);
   }
   template <class Thread>
-  SIMT_INLINE static std::uint32_t slot_index(const Thread& thread) {
-    return thread.sm() * slots_per_multiprocessor + thread.worker() % slots_per_multiprocessor;
+  SIMT_INLINE std::uint32_t slot_index(const Thread& thread) const {
+    return thread.sm() * slots_per_multiprocessor +
+           (thread.worker() & (slots_per_multiprocessor - 1));
   }
 
   // As Arenas::claim and claim_span; if these find nothing, retries once after retiring the idle
@@ -272,7 +273,8 @@ struct SharedArenas {
   template <class Thread>
   static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread,
                                           std::size_t bytes) {
-    return self->claim_span(SingleLane(), slot_index(thread), bytes, self->search_seed(thread, 0));
+    return self->claim_span(SingleLane(), self->slot_index(thread), bytes,
+                            self->search_seed(thread, 0));
   }
   static SIMT_OUTLINE void free_span_slow(const Arenas* arenas, std::uint32_t a, SpanHead head) {
     arenas->free_span(SingleLane(), a, head);
@@ -296,7 +298,7 @@ struct SharedArenas {
       if (!in_slot) return allocate_packed(self, thread, group.lanes(), n, place);
       request = {place.granules, place.granule};
     }
-    const std::uint32_t i = slot_index(thread);
+    const std::uint32_t i = self->slot_index(thread);
     const std::uint64_t before = group.once(
         [&] { return self->add_request(self->slot_word(i), group.size(), request.total); });
     group.sync();
@@ -363,9 +365,12 @@ struct SharedArenas {
     // request.
     std::uint32_t refusal = Refusals::recorded | before.granules();
     std::uint64_t now = seen + Slot(0, blocks, granules).bits();
+    // The first loads do not depend on each other and are in flight together.
+    const std::uint32_t used = arenas.used_arenas(SingleLane());
     if (refuses(before, blocks, n)) {
       if (!sees_free_arena(search_seed(thread, refusal))) return refused;
     } else {
+      const bool has_refused = refusals(i).has_failed_search();
       // Whether this request crosses the end of an arena, or the end of the slot's quota of
       // refusals, which may apply to larger requests only.
       const bool crosses =
@@ -378,12 +383,18 @@ struct SharedArenas {
         now = slot.load(simt::relaxed);
       }
       if (!needs_renewal(now, blocks, n)) return add_request(slot, blocks, granules);
+      refusal = 0;
       // Includes the requests that the slot has refused on its own.
-      refusal = refuse(SingleLane(), i, n,
-                       before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
+      if (has_refused) {
+        refusal = refuse(SingleLane(), i, n,
+                         before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
+      }
     }
-    const std::uint32_t a =
-        arenas.claim(SingleLane(), 1, open, search_seed(thread, refusal), false);
+    // Without a refusal the slot's old value is different each time.
+    const std::uint32_t seed =
+        refusal == 0 ? thread.worker() * 32 + before.arena() * 40503u + before.granules()
+                     : search_seed(thread, refusal);
+    const std::uint32_t a = arenas.claim_one(open, seed, used);
     if (a != none) {
       if (refusal != 0) refusals(i).clear();
       return install_arena(slot, now, a, blocks, granules, round);
@@ -529,7 +540,7 @@ struct SharedArenas {
     const Arenas& arenas = self->arenas;
     const LaneGroup<Thread> group(thread, lanes);
     const bool claims = place.first_lane == thread.lane();
-    const std::uint32_t i = slot_index(thread);
+    const std::uint32_t i = self->slot_index(thread);
     // Both loads are in flight together.
     const std::uint32_t used = arenas.used_arenas(SingleLane());
     const bool has_refused = thread.ballot(lanes, self->refusals(i).has_failed_search()) != 0;
@@ -544,12 +555,16 @@ struct SharedArenas {
     const bool is_available =
         refusal == 0 || (searched && (arenas.find_free_arena(group) != none ||
                                       group.join(retire_idle_slots(self)) != 0));
-    const std::uint32_t at = refusal == 0 && used < arenas.arenas
-                                 ? thread.worker() * 32 + thread.lane()
-                                 : self->search_seed(thread, refusal);
     std::uint32_t a = none;
-    if (refusal == 0 && claims) a = arenas.claim_per_lane(thread, place.lanes, at, used);
+    if (refusal == 0) {
+      const std::uint32_t seed =
+          thread.worker() * 32 + (used < arenas.arenas ? simt::lowest_bit(lanes) : group.once([&] {
+            return self->search_seed(thread, 0);
+          }));
+      a = arenas.claim_for_lanes(thread, group, claims, place.lanes, seed, used);
+    }
     if (claims && a == none) {
+      const std::uint32_t at = self->search_seed(thread, refusal);
       if (searched ? is_available : self->sees_free_arena(at))
         a = self->claim_after_refusal(SingleLane(), refusal, place.lanes, at);
       if (a != none && refusal != 0) self->clear_failed_search(i);

@@ -68,8 +68,9 @@ template <class Warp>
 struct AtSlot : Warp {
   std::uint32_t i;
   AtSlot(const Warp& warp, std::uint32_t slot) : Warp(warp), i(slot) {}
-  unsigned worker() const { return i % arena::SharedArenas::slots_per_multiprocessor; }
-  unsigned sm() const { return i / arena::SharedArenas::slots_per_multiprocessor; }
+  // As SharedArenas::slot_index() of a pool with few slots.
+  unsigned worker() const { return i % 8; }
+  unsigned sm() const { return i / 8; }
 };
 
 // A pool used by one thread, whose requests go to slot 0.
