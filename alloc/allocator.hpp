@@ -193,8 +193,8 @@ class ReleaseAtEnd {
 //       // allocates a block, if that needs no call of a function that is not inlined. False:
 //       // nothing has happened. A block of 0 granules has an arbitrary address.
 //   bool make_room(Warp&, std::uint32_t n);
-//       // after a failed try_allocate(): whether it is worth repeating. False: allocate() is
-//       // needed.
+//       // after a failed try_allocate(): whether it is worth repeating. False: allocate() or
+//       // allocate_pair() is needed.
 //   bool try_deallocate(Warp&, void*, std::uint32_t n);
 //       // frees a block under the same conditions. Its contents stay intact until the warp's next
 //       // call.

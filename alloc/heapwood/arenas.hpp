@@ -30,7 +30,7 @@ namespace heapwood::alloc::arena {
 class Arenas {
  public:
   static constexpr std::uint32_t per_superblock = 32;
-  static constexpr std::uint32_t attempts = 4;  // attempts of a claim without a search
+  static constexpr std::uint32_t attempts = 4;  // of a claim without a search
 
   using Word = simt::atomic_ref<std::uint32_t>;
 
@@ -52,6 +52,10 @@ class Arenas {
   std::uint32_t run_first = 0, run_capacity = 0;
   // Arenas of that range that start out as taken: all of them, or none (take_reserved).
   std::uint32_t reserve = 0;
+  // Arenas from the initial `high_water` up to this one start with the count `body`: no search
+  // finds them, and the thread that high_water gives one to owns it at once. 0 with persistent
+  // warps.
+  std::uint32_t fresh_end = 0;
   // Stored, not derived from `shift`, because every allocation from a warp's own arena reads it.
   std::uint32_t granules_per_arena = 0;
 
@@ -101,6 +105,21 @@ class Arenas {
     if (ensure_split(a / per_superblock)) return true;
     undo_claim(a, value);
     return false;
+  }
+
+  // As take_arena. `is_given`: high_water gave the arena to the calling lane.
+  SIMT_INLINE bool take_fresh(std::uint32_t a, std::uint32_t value, bool is_given = true) const {
+    if (!is_given || a >= fresh_end) return take_arena(a, value);
+    // relaxed: a thread that frees a block of it received the block from this thread.
+    count(a).store(value, simt::relaxed);
+    return true;
+  }
+  // Makes the arenas from a to fresh_end, which high_water gave to the calling lane, available to
+  // all allocations. Returns their number.
+  SIMT_INLINE std::uint32_t release_fresh_from(std::uint32_t a) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = a; i < fresh_end; ++i) undo_claim(i, body);
+    return a < fresh_end ? fresh_end - a : 0;
   }
 
   // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
@@ -165,45 +184,6 @@ class Arenas {
     return a == none && used < arenas ? take_unused(SingleLane(), 1, value) : a;
   }
 
-  // Claims one arena for each lane of a group that `claims`, without a search. The lanes together
-  // read the counts of one superblock and share the free arenas there; those that get none take
-  // unused arenas with one fetch_add. `seed`, `used`: the same in all lanes.
-  template <class Thread>
-  SIMT_INLINE std::uint32_t claim_for_lanes(const Thread& thread, const LaneGroup<Thread>& group,
-                                            bool claims, std::uint32_t value, std::uint32_t seed,
-                                            std::uint32_t used) const {
-    const std::uint32_t s = scaled(hashed(seed + used), used) / per_superblock;
-    const std::uint32_t width = group.size() < 4 ? SingleLane::mask_width : per_superblock;
-    std::uint32_t* const words = counts + s * per_superblock;
-    // relaxed, here and below: only a candidate; the exchange decides.
-    const bool in_span = is_span(superblock(s).load(simt::relaxed));
-    std::uint32_t bits = 0;
-    SIMT_ROLLED
-    for (std::uint32_t i = group.rank(); i < width; i += group.size())
-      bits |= std::uint32_t{Word(words[i]).load(simt::relaxed) == 0} << i;
-    bits = in_span ? 0 : static_cast<std::uint32_t>(group.join(bits));
-    const std::uint32_t lower_lanes = (1u << thread.lane()) - 1;
-    const auto rank_of = [&](bool has) {
-      return group.alone() ? 0 : simt::popcount(thread.ballot(group.lanes(), has) & lower_lanes);
-    };
-    std::uint32_t a = none;
-    const std::uint32_t rank = rank_of(claims);
-    if (claims && rank < simt::popcount(bits)) {
-      a = s * per_superblock + nth_bit(bits, rank);
-      if (!take_arena(a, value)) a = none;
-    }
-    if (used == arenas) return a;
-    const bool is_left = claims && a == none;
-    const std::uint32_t left = group.alone()
-                                   ? std::uint32_t{is_left}
-                                   : simt::popcount(thread.ballot(group.lanes(), is_left));
-    if (left == 0) return a;
-    const std::uint32_t first =
-        group.once([&] { return Word(*high_water).fetch_add(left, simt::relaxed); });
-    const std::uint32_t next = first + rank_of(is_left);
-    return is_left && next < arenas && take_arena(next, value) ? next : a;
-  }
-
   // Returns an arena that was free when a lane of the group read its count, or `none`. The whole
   // pool is searched, each lane scanning another superblock, cooperatively with all threads that
   // are searching at the same time (cooperative_search).
@@ -225,46 +205,6 @@ class Arenas {
     return none;
   }
 
-  // Claims one arena for a whole warp without a search.
-  //
-  // Reads 32 counts at a random place among the first `known` arenas and tries to take a free one.
-  // If none is free there, takes the next never-used arena and updates `known`, which the warp
-  // keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more places:
-  // single used arenas spread all over the pool would leave no space for large blocks.
-  //
-  // Kept short because it is called from kernels that fill the instruction cache, where a rarely
-  // run function costs more by the code that it evicts than by its own execution.
-  template <class Warp>
-  SIMT_INLINE std::uint32_t claim_without_search(Warp& warp, std::uint32_t value,
-                                                 std::uint32_t seed, std::uint32_t& known) const {
-    const WholeWarp<Warp> team(warp);
-    const std::uint32_t used = known;
-    team.sync();  // all lanes have read `known`
-    std::uint32_t taken = none;
-    SIMT_ROLLED
-    for (std::uint32_t attempt = 0; attempt < attempts && taken == none; ++attempt) {
-      const std::uint32_t hash = hashed(seed + used + attempt);
-      std::uint32_t a = scaled(hash, used) & ~(per_superblock - 1);
-      std::uint32_t* const words = counts + a;
-      // relaxed: only a candidate; the exchange decides.
-      const std::uint32_t bits =
-          team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
-      const std::uint32_t behind = bits & ~0u << (hash >> 8) % per_superblock;
-      a += simt::lowest_bit(behind != 0 ? behind : bits);
-      taken = team.once([&] {
-        if (bits == 0) {
-          if (used > arenas / 8 * 3 && attempt + 1 < attempts) return none;
-          // relaxed: the counts decide.
-          a = used < arenas ? Word(*high_water).fetch_add(1, simt::relaxed) : none;
-          if (a - run_first < reserve)
-            Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
-          known = a < arenas ? a + 1 : arenas;
-        }
-        return a < arenas && take_arena(a, value) ? a : none;
-      });
-    }
-    return taken;
-  }
   // Claims one block of `first` granules, or two adjacent blocks (`second` may be 0), each in
   // arenas or superblocks of its own. Runs are allocated in turn by a ticket: arenas in the range
   // chosen by Layout, superblocks in the last quarter of the pool, from its end. Single arenas are
@@ -329,10 +269,15 @@ class Arenas {
     }
     return fits;
   }
-  // Makes the rest of the reserve available to all allocations. Returns the number of arenas
-  // released.
+  // Makes the rest of the reserve, and the fresh arenas that no thread has been given, available to
+  // all allocations. Returns the number of arenas released.
   template <class Team>
   SIMT_INLINE std::uint32_t release_reserve(const Team& team) const {
+    if (fresh_end != 0) {
+      return team.once([&] {
+        return release_fresh_from(Word(*high_water).fetch_max(fresh_end, simt::relaxed));
+      });
+    }
     if (reserve == 0) return 0;
     const std::uint64_t ticket = team.once(
         [&] { return simt::global_ref(run_tickets[0]).fetch_add(reserve, simt::relaxed); });
@@ -542,7 +487,13 @@ class Arenas {
       // relaxed: a hint; the counts decide.
       const std::uint32_t a =
           team.once([&] { return Word(*high_water).fetch_add(r, simt::relaxed); });
-      if (a >= arenas || r > arenas - a) return none;
+      if (a >= arenas || (a >= fresh_end && r > arenas - a)) return none;
+      if (a < fresh_end) {
+        const bool fits = a + r <= fresh_end;
+        team.once([&] { return fits ? take_fresh(a, value) : release_fresh_from(a) != 0; });
+        if (fits) return a;  // the other counts are `body` already
+        continue;
+      }
       if (take_run_at(team, a, r, value)) return a;
       // Advances past the superblocks of a span and past the reserve.
       team.once([&] {

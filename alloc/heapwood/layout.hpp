@@ -24,12 +24,14 @@ struct InitialWords {
     const auto i = static_cast<std::uint32_t>(index);
     const Arenas& a = shared.arenas;
     const std::uint32_t slots = shared.slot_mask + 1;
-    a.counts[i] = i < slots ? open : i < a.arenas && i - a.run_first >= a.reserve ? 0 : body;
-    // Superblocks are split from the start where slots have their first arenas and where runs are
-    // allocated.
+    const bool is_free = i >= a.fresh_end && i < a.arenas && i - a.run_first >= a.reserve;
+    a.counts[i] = i < slots ? open : is_free ? 0 : body;
+    // Superblocks are split from the start where slots have their first arenas, where high_water
+    // gives arenas away, and where runs are allocated.
+    const std::uint32_t first = i * Arenas::per_superblock;
     const std::uint32_t offset_in_runs =
-        a.runs_begin_split() ? i * Arenas::per_superblock - a.run_first : a.run_capacity;
-    const bool is_split = i * Arenas::per_superblock < slots || offset_in_runs < a.run_capacity;
+        a.runs_begin_split() ? first - a.run_first : a.run_capacity;
+    const bool is_split = first < slots || first < a.fresh_end || offset_in_runs < a.run_capacity;
     if (i < padded_superblocks)
       a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
     if (i < slots) {
@@ -103,6 +105,10 @@ class Layout {
       const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
                                                                      << a.shift;
       a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
+      // Half of the arenas, in whole superblocks, which start out split. Large blocks find the
+      // other half whole.
+      const std::uint32_t half = a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
+      a.fresh_end = has_persistent_warps ? 0 : half;
       shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
       // Two for each warp, and some for large blocks and for blocks that outlive their warp's
       // arenas: 2.4 spare ones, or where it is not known what is spare, four of any kind.
@@ -144,6 +150,7 @@ class Layout {
     const auto slots = host.read(shared.slots, (shared.slot_mask + 1) * SharedArenas::slot_stride);
     for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i)
       counts[a.run_first + i] = 0;
+    for (std::uint32_t i = host.read(a.high_water); i < a.fresh_end; ++i) counts[i] = 0;
     std::map<std::uint32_t, Slot> in_slot;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
       const Slot slot(slots[i * SharedArenas::slot_stride]);

@@ -42,7 +42,7 @@ class PrivateArena {
   }
   // Claims arenas before the warp waits for its first work. Optional; called at most once.
   SIMT_INLINE void begin(Warp& warp) {
-    if (state_.has_ample_arenas)
+    if (state_.has_ample_arenas && arenas_.fresh_end == 0)
       claim_initial_arenas(arenas_, warp, state_, state_.self->slot_mask + 1);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
     if (state_.allocates_runs_directly && warms_cache) warm_instruction_cache(warp);
@@ -233,9 +233,8 @@ class PrivateArena {
     }
     std::byte* base = previous.base;
     if (!replace_current || live != 0) {
-      const std::uint32_t a =
-          arenas.claim_without_search(warp, replace_current ? open : blocks,
-                                      search_seed(warp, current, arenas), state.known_used);
+      const std::uint32_t a = claim_for_warp(arenas, warp, replace_current ? open : blocks,
+                                             search_seed(warp, current, arenas), state.known_used);
       base = a != none ? arenas.place(a, 0) : nullptr;
     }
     warp.sync();  // all lanes have read; makes the claim's acquire visible to them
@@ -351,8 +350,8 @@ class PrivateArena {
     if (previous.live != 0) {
       if (has_fewer_per_warp(arenas, warp, 1)) return false;
       flush_frees_and_close_arenas(warp, state, has_fewer_per_warp(arenas, warp, 3) ? 2 : 1);
-      const std::uint32_t a = arenas.claim_without_search(
-          warp, open, search_seed(warp, current, arenas), state.known_used);
+      const std::uint32_t a =
+          claim_for_warp(arenas, warp, open, search_seed(warp, current, arenas), state.known_used);
       if (a == none) return false;
       next.base = arenas.place(a, 0);
     }
@@ -418,7 +417,7 @@ class PrivateArena {
     const bool replace_current = n < current.used;
     flush_frees_and_close_arenas(warp, state, replace_current ? 1 : 0);
     const std::uint32_t a =
-        replace_current ? none : arenas.claim_without_search(warp, 1, seed, state.known_used);
+        replace_current ? none : claim_for_warp(arenas, warp, 1, seed, state.known_used);
     void* const block = a != none ? arenas.place(a, 0)
                                   : claim_with_full_search(warp, state, n, seed, replace_current);
     warp.sync();  // makes the claim's acquire visible to all lanes

@@ -23,13 +23,15 @@
 // before it has seen the slot with another arena, vacant, or refusing again. Pools in which slots
 // refuse have at least 128 slots. With 256 multiprocessors, the lanes of at most 16 share a slot:
 // 2^15 lanes, which request at most a quarter of an arena each on average; pools with larger arenas
-// have more slots, and those with 16 slots per multiprocessor have 1,024 or more. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for
-// pools up to 2 TiB (docs/own-allocator.md).
+// have more slots, and those with 16 slots per multiprocessor have 1,024 or more. The total is at
+// most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for pools up to 2 TiB
+// (docs/own-allocator.md).
 #pragma once
 
 #include <algorithm>
 
 #include "alloc/heapwood/arenas.hpp"
+#include "alloc/heapwood/group_claim.hpp"
 #include "alloc/heapwood/group_request.hpp"
 #include "alloc/heapwood/slot.hpp"
 #include "alloc/primitives/lane_group.hpp"
@@ -541,9 +543,10 @@ struct SharedArenas {
     const LaneGroup<Thread> group(thread, lanes);
     const bool claims = place.first_lane == thread.lane();
     const std::uint32_t i = self->slot_index(thread);
-    // Both loads are in flight together.
-    const std::uint32_t used = arenas.used_arenas(SingleLane());
+    // Both loads are in flight together. Lanes may see different values: the first lane's is used.
+    const std::uint32_t seen = arenas.used_arenas(SingleLane());
     const bool has_refused = thread.ballot(lanes, self->refusals(i).has_failed_search()) != 0;
+    const std::uint32_t used = group.once([&] { return seen; });
     std::uint32_t refusal = 0;
     if (has_refused) {
       const std::uint32_t min_size = min_request(thread, group, n);
@@ -561,7 +564,7 @@ struct SharedArenas {
           thread.worker() * 32 + (used < arenas.arenas ? simt::lowest_bit(lanes) : group.once([&] {
             return self->search_seed(thread, 0);
           }));
-      a = arenas.claim_for_lanes(thread, group, claims, place.lanes, seed, used);
+      a = claim_for_lanes(arenas, thread, group, claims, place.lanes, seed, used);
     }
     if (claims && a == none) {
       const std::uint32_t at = self->search_seed(thread, refusal);
