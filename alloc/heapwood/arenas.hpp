@@ -175,10 +175,9 @@ class Arenas {
     });
   }
 
-  // As claim() of one arena by a single lane, without a search. `used`: from used_arenas().
-  SIMT_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed,
-                                      std::uint32_t used) const {
-    const std::uint32_t hash = hashed(seed + used);
+  // As claim() of one arena by a single lane, without a search.
+  SIMT_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed) const {
+    const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
     const std::uint32_t a = take_any_at(
         SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
     return a == none && used < arenas ? take_unused(SingleLane(), 1, value) : a;

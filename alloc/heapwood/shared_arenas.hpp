@@ -367,8 +367,6 @@ struct SharedArenas {
     // request.
     std::uint32_t refusal = Refusals::recorded | before.granules();
     std::uint64_t now = seen + Slot(0, blocks, granules).bits();
-    // The first loads do not depend on each other and are in flight together.
-    const std::uint32_t used = arenas.used_arenas(SingleLane());
     if (refuses(before, blocks, n)) {
       if (!sees_free_arena(search_seed(thread, refusal))) return refused;
     } else {
@@ -393,10 +391,8 @@ struct SharedArenas {
       }
     }
     // Without a refusal the slot's old value is different each time.
-    const std::uint32_t seed =
-        refusal == 0 ? thread.worker() * 32 + before.arena() * 40503u + before.granules()
-                     : search_seed(thread, refusal);
-    const std::uint32_t a = arenas.claim_one(open, seed, used);
+    const std::uint32_t seed = search_seed(thread, refusal == 0 ? before.granules() | 1 : refusal);
+    const std::uint32_t a = arenas.claim_one(open, seed);
     if (a != none) {
       if (refusal != 0) refusals(i).clear();
       return install_arena(slot, now, a, blocks, granules, round);

@@ -161,6 +161,7 @@ class BuildWorker {
   SIMT_INLINE void free_replaced() {
     const auto replacement = scratch_.replacement;
     if (replacement.parent == nullptr) return;
+    warp_.sync();  // a leaf's free may have been the last step
     nodes_.memory().free(replacement.parent, replacement.n);  // syncs
     if (warp_.lane() == 0) scratch_.replacement.parent = nullptr;
     warp_.sync();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Model checker for the reserve (alloc/heapwood/arenas.hpp, take_reserved and release_reserve):
-// explores all interleavings of warps that take runs of four reserved arenas by ticket and free
-// them, a warp whose search fails and that releases the rest of the reserve, and a warp that claims
-// a free arena. A step is one atomic operation. Checks in every state that no arena has two owners,
-// and in every final state that each arena is free or has not been reached by a ticket. The checker
-// must detect broken versions of the protocol.
+// Model checker for the reserve and for fresh arenas (alloc/heapwood/arenas.hpp, take_reserved,
+// take_fresh and release_reserve), which differ in how a searching warp takes what is left: by an
+// add to the tickets, or by a max that raises them to the end. Explores all interleavings of warps
+// that take runs of four reserved arenas by ticket and free them, a warp whose search fails and
+// that releases the rest of the reserve, and a warp that claims a free arena. A step is one atomic
+// operation. Checks in every state that no arena has two owners, and in every final state that each
+// arena is free or has not been reached by a ticket. The checker must detect broken versions of the
+// protocol.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -50,7 +53,8 @@ struct State {
 
 class Model {
  public:
-  Model(std::vector<int> roles, Bug bug) : roles_(std::move(roles)), bug_(bug) {}
+  Model(std::vector<int> roles, bool raises, Bug bug)
+      : roles_(std::move(roles)), raises_(raises), bug_(bug) {}
 
   // Returns the first violation, or an empty string.
   std::string explore() {
@@ -99,8 +103,12 @@ class Model {
           break;
         }
         t.first = t.next = s.tickets;
-        if (role != searcher || bug_ != Bug::searcher_takes_no_ticket)
-          s.tickets = static_cast<std::int8_t>(s.tickets + (role == searcher ? reserve : role));
+        if (role != searcher) {
+          s.tickets = static_cast<std::int8_t>(s.tickets + role);
+        } else if (bug_ != Bug::searcher_takes_no_ticket) {
+          const int added = raises_ ? std::max(reserve - s.tickets, 0) : reserve;
+          s.tickets = static_cast<std::int8_t>(s.tickets + added);
+        }
         if (t.first >= reserve) {
           t.at = At::done;
         } else if (role == searcher) {
@@ -151,6 +159,7 @@ class Model {
   }
 
   std::vector<int> roles_;
+  bool raises_;  // fresh arenas
   Bug bug_;
   std::string wrong_;
   std::unordered_set<std::string> seen_;
@@ -163,19 +172,23 @@ std::vector<std::vector<int>> settings() {
 
 TEST(ReserveModel, NothingOverlapsAndNothingIsLost) {
   for (const std::vector<int>& roles : settings()) {
-    Model model(roles, Bug::no);
-    EXPECT_EQ(model.explore(), "");
-    EXPECT_GT(model.ends, 0u);
+    for (const bool raises : {false, true}) {
+      Model model(roles, raises, Bug::no);
+      EXPECT_EQ(model.explore(), "");
+      EXPECT_GT(model.ends, 0u);
+    }
   }
 }
 
 TEST(ReserveModel, BrokenProtocolsAreFoundOut) {
   for (const Bug bug : {Bug::ticket_across_the_end_is_kept, Bug::ticket_across_the_end_is_forgotten,
                         Bug::searcher_takes_no_ticket}) {
-    bool found = false;
-    for (const std::vector<int>& roles : settings())
-      found = found || !Model(roles, bug).explore().empty();
-    EXPECT_TRUE(found) << static_cast<int>(bug);
+    for (const bool raises : {false, true}) {
+      bool found = false;
+      for (const std::vector<int>& roles : settings())
+        found = found || !Model(roles, raises, bug).explore().empty();
+      EXPECT_TRUE(found) << static_cast<int>(bug);
+    }
   }
 }
 
