@@ -274,7 +274,10 @@ class Arenas {
   SIMT_INLINE std::uint32_t release_reserve(const Team& team) const {
     if (fresh_end != 0) {
       return team.once([&] {
-        return release_fresh_from(Word(*high_water).fetch_max(fresh_end, simt::relaxed));
+        const Word word(*high_water);
+        // Read first: all lanes of all warps that search come here. relaxed: as above.
+        if (word.load(simt::relaxed) >= fresh_end) return std::uint32_t{0};
+        return release_fresh_from(word.fetch_max(fresh_end, simt::relaxed));
       });
     }
     if (reserve == 0) return 0;
