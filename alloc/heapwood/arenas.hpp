@@ -275,7 +275,7 @@ class Arenas {
     if (fresh_end != 0) {
       return team.once([&] {
         const Word word(*high_water);
-        // Read first: all lanes of all warps that search come here. relaxed: as above.
+        // Read first: all lanes of all warps that search come here. relaxed: only a number.
         if (word.load(simt::relaxed) >= fresh_end) return std::uint32_t{0};
         return release_fresh_from(word.fetch_max(fresh_end, simt::relaxed));
       });

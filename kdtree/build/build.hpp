@@ -135,8 +135,8 @@ class Workspace {
   // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
   // never do; and the paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
-  // Of `bytes` that an allocator can use beyond that, as much as makes the pool 16 times as large
-  // as what is in use at once on most scenes: more hardly makes builds faster.
+  // Of `bytes` that an allocator can use beyond that, as much as makes the pool 15 to 16 times as
+  // large as what is in use at once on most scenes: more hardly makes builds faster.
   static std::size_t useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes);
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
   void resize_pool(std::size_t bytes);

@@ -95,6 +95,7 @@ std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool 
 }
 
 std::size_t Workspace::useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes) {
+  // The suggestion is 1.45 times what is in use at once, so 10.5 of them are 15 times that.
   return std::min(bytes, suggested_pool(triangles, refs, true) / 2 * 19);
 }
 
