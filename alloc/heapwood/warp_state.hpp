@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of a warp's own arenas (private_arena.hpp), kept in the warp's fast memory.
+// The state of a warp's own arena (private_arena.hpp), kept in the warp's fast memory.
 #pragma once
 
 #include "alloc/heapwood/shared_arenas.hpp"
@@ -21,17 +21,17 @@ struct alignas(16) WarpArena {
 };
 
 struct WarpState {
-  // With the two arenas, one count to change per lane of a GPU's warp: all are changed in one step.
-  static constexpr std::uint32_t max_deferred = 30;
+  // With the arena, one count to change per lane of a GPU's warp: all are changed in one step.
+  static constexpr std::uint32_t max_deferred = 31;
 
-  WarpArena own[2];              // current, previous
+  WarpArena own;
   std::uint32_t known_used = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t deferred_count = 0;
-  // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold memory while it waits.
+  // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold its own while it waits.
   bool has_ample_arenas = false;
-  bool keeps_two_arenas = false;  // always if arenas are ample, otherwise while it has work
+  bool keeps_arena = false;  // there is one for each warp, so a warp holds one while it has work
   // Arenas are ample and runs begin split, so pairs larger than an arena are allocated as runs
-  // without first trying the current arena.
+  // without first trying the warp's arena.
   bool allocates_runs_directly = false;
   std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet
   const SharedArenas* self = nullptr;  // the copy in the pool
