@@ -45,6 +45,7 @@ class Arenas {
   // never wrap.
   std::uint64_t* run_tickets = nullptr;
   std::uint32_t* search_tickets = nullptr;  // tickets of the cooperative search for a free arena
+  std::uint32_t* collects = nullptr;        // 1 while a warp collects a run (run_collector.hpp)
   std::uint32_t arenas = 0;
   std::uint32_t superblocks = 0;  // the last one may have fewer arenas
   std::uint32_t shift = 0;        // log2 of an arena's bytes
@@ -360,7 +361,6 @@ class Arenas {
     free_span(team, a, {span + n, in_superblocks});
   }
 
- private:
   // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
   // relaxed: only a candidate; the exchange decides.
   template <class Team>
@@ -371,6 +371,8 @@ class Arenas {
       return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span);
     });
   }
+
+ private:
   template <class Team>
   SIMT_INLINE std::uint32_t free_mask_of_superblock(const Team& team, std::uint32_t s) const {
     std::uint32_t bits = 0;

@@ -116,6 +116,7 @@ class Layout {
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);
+      a.collects = shared.slot_search_tickets + 1;
       a.run_tickets = reinterpret_cast<std::uint64_t*>(pool.base + head_bytes + 3 * line);
       shared.slots = reinterpret_cast<std::uint64_t*>(pool.base + slots_at);
       a.superblock_words = word(pool, superblocks_at);

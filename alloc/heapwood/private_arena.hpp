@@ -15,6 +15,7 @@
 // waits for the warp's own stores, and one wait covers as many words as there are lanes.
 #pragma once
 
+#include "alloc/heapwood/run_collector.hpp"
 #include "alloc/heapwood/warp_state.hpp"
 #include "simt/scratch_ref.hpp"
 
@@ -311,7 +312,7 @@ class PrivateArena {
     if (block == nullptr) block = search_for_span(warp, state, n);
     if (block == nullptr && retire_idle_arenas_of_slots(warp, state))
       block = search_for_span(warp, state, n);
-    return block;
+    return block != nullptr ? block : collect_run(warp, state, n);
   }
   static SIMT_OUTLINE void* allocate_shared(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
@@ -364,6 +365,17 @@ class PrivateArena {
                                       search_seed(warp, state.own, state.arenas), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
+  }
+  // For blocks of more arenas than a superblock: they are rare, and the others of a build may wait
+  // for the nodes that need them.
+  static SIMT_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
+    const Arenas& arenas = state.arenas;
+    const std::uint32_t r = arenas.arenas_for(n);
+    if (r <= Arenas::per_superblock || r > arenas.arenas / 8) return nullptr;
+    hand_over(warp, at, true);  // its arena and blocks may be in the way
+    const std::uint32_t a = RunCollector<Warp>(arenas, warp, r).collect();
+    return a == none ? nullptr : arenas.place(a, 0);
   }
   static SIMT_OUTLINE bool retire_idle_arenas_of_slots(Warp warp, State at) {
     return (*at).self->retire(WholeWarp<Warp>(warp));

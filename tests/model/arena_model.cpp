@@ -17,8 +17,8 @@ namespace heapwood {
 namespace {
 
 constexpr int arenas = 2, granules = 2, max_threads = 3, max_rounds = 2;
-constexpr int open = 100, body = 50;                        // values of an arena's count
-constexpr int whole = 0, split = 1, locked = 2, span = 40;  // values of the superblock's word
+constexpr int open = 100, body = 50, collected = 60, run = 70;  // values of an arena's count
+constexpr int whole = 0, split = 1, locked = 2, span = 40;      // values of the superblock's word
 constexpr std::int8_t none = -1, fruitless = -2, max_refusals = 2;
 
 enum class Bug {
@@ -26,7 +26,8 @@ enum class Bug {
   no_look_at_superblock,
   counts_before_superblock,
   close_without_blocks,
-  unsplit_without_lock
+  unsplit_without_lock,
+  collect_without_look
 };
 
 struct Slot {
@@ -38,7 +39,17 @@ struct Slot {
 };
 
 // A thread's program is a list of calls, each of several steps.
-enum class Call : std::int8_t { allocate, free, whole_block, free_whole, own_arena, free_own, end };
+enum class Call : std::int8_t {
+  allocate,
+  free,
+  whole_block,
+  free_whole,
+  own_arena,
+  free_own,
+  collect,
+  free_run,
+  end
+};
 
 enum class At : std::int8_t {
   begin,
@@ -70,6 +81,13 @@ enum class At : std::int8_t {
   unlock,
   give,
   super_again,
+  // RunCollector, of both arenas as one block
+  prepare,
+  prepare_split,
+  gather,
+  look_again,
+  make_run,
+  scatter,
 };
 
 struct Thread {
@@ -87,7 +105,7 @@ struct State {
   std::int8_t super = whole;
   Slot slot;
   bool live[arenas][granules] = {};
-  bool live_whole = false;
+  bool live_whole = false, collects = false;
   Thread thread[max_threads];
 };
 
@@ -134,7 +152,7 @@ class Model {
     const auto add = [&](auto... values) { (bytes.push_back(static_cast<char>(values)), ...); };
     const auto add_slot = [&](const Slot& slot) { add(slot.arena, slot.blocks, slot.used); };
     for (const int c : s.count) add(c & 255, c >> 8);
-    add(s.super, s.live_whole);
+    add(s.super, s.live_whole, s.collects);
     add_slot(s.slot);
     for (const auto& arena : s.live) add(arena[0], arena[1]);
     for (const Thread& t : s.thread) {
@@ -252,6 +270,26 @@ class Model {
           case Call::own_arena:
             claim();
             step(s, t, program);
+            break;
+          case Call::collect:
+            if (s.collects) {
+              refused(t);
+            } else {
+              s.collects = true;
+              t.at = At::prepare;
+            }
+            break;
+          case Call::free_run:
+            if (!t.mine_whole) {
+              done(t);
+              break;
+            }
+            if (t.i == 0) set_live(s, false);
+            s.count[t.i] = static_cast<std::int16_t>(s.count[t.i] - (t.i == 0 ? run : body));
+            if (++t.i == arenas) {
+              t.mine_whole = false;
+              done(t);
+            }
             break;
           case Call::end:
             break;
@@ -455,7 +493,65 @@ class Model {
         if (t.taken == 0)
           t.at = bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
         break;
+
+      // ---- RunCollector: t.taken has a bit for each arena taken
+      case At::prepare:
+      case At::look_again:
+        if (s.super >= span && !(t.at == At::look_again && bug_ == Bug::collect_without_look)) {
+          t.at = At::scatter;
+        } else if (s.super == whole && bug_ != Bug::collect_without_look) {
+          t.at = At::prepare_split;
+        } else if (t.taken == 0) {
+          t.at = At::gather;
+        } else {
+          take_all(s);
+          t.at = At::make_run;
+        }
+        t.i = 0;
+        break;
+      case At::prepare_split:
+        if (s.super == whole) s.super = split;
+        t.at = t.taken == 0 ? At::prepare : At::look_again;
+        break;
+      case At::gather:
+        if (s.count[t.i] == 0) {
+          s.count[t.i] = collected;
+          t.taken = static_cast<std::int8_t>(t.taken | 1 << t.i);
+        }
+        if (++t.i < arenas) break;
+        t.i = 0;
+        if (t.taken == (1 << arenas) - 1) {
+          t.at = At::look_again;
+        } else if (++t.round == max_rounds) {
+          t.at = At::scatter;
+        }
+        break;
+      case At::make_run:
+        s.count[t.i] =
+            static_cast<std::int16_t>(s.count[t.i] + (t.i == 0 ? run : body) - collected);
+        if (++t.i < arenas) break;
+        s.collects = false;
+        t.mine_whole = true;
+        done(t);
+        break;
+      case At::scatter:
+        if ((t.taken >> t.i & 1) != 0)
+          s.count[t.i] = static_cast<std::int16_t>(s.count[t.i] - collected);
+        if (++t.i < arenas) break;
+        s.collects = false;
+        refused(t);
+        break;
     }
+  }
+  // Both arenas as one block.
+  void take_all(State& s) {
+    for (const auto& arena : s.live) {
+      if (arena[0] || arena[1] || s.live_whole) wrong_ = "a granule is handed out twice";
+    }
+    set_live(s, true);
+  }
+  static void set_live(State& s, bool live) {
+    for (auto& arena : s.live) arena[0] = arena[1] = live;
   }
 
   template <class Claimed>
@@ -485,10 +581,14 @@ const std::vector<Call> block{Call::allocate, Call::free};
 const std::vector<Call> two_blocks{Call::allocate, Call::free, Call::allocate, Call::free};
 const std::vector<Call> large{Call::whole_block, Call::free_whole};
 const std::vector<Call> worker{Call::own_arena, Call::free_own};
+const std::vector<Call> collector{Call::collect, Call::free_run};
 
 std::vector<std::vector<std::vector<Call>>> settings() {
-  return {{block, large, large},           {two_blocks, worker, large}, {two_blocks, block, large},
-          {two_blocks, two_blocks, large}, {two_blocks, two_blocks},    {block, block, block}};
+  return {{block, large, large},          {two_blocks, worker, large},
+          {two_blocks, block, large},     {two_blocks, two_blocks, large},
+          {two_blocks, two_blocks},       {block, block, block},
+          {collector, large, large},      {collector, worker, large},
+          {collector, two_blocks, large}, {collector, collector, worker}};
 }
 
 TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
@@ -505,8 +605,9 @@ TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
 }
 
 TEST(ArenaModel, BrokenProtocolsAreFoundOut) {
-  for (const Bug bug : {Bug::no_look_at_superblock, Bug::counts_before_superblock,
-                        Bug::close_without_blocks, Bug::unsplit_without_lock}) {
+  for (const Bug bug :
+       {Bug::no_look_at_superblock, Bug::counts_before_superblock, Bug::close_without_blocks,
+        Bug::unsplit_without_lock, Bug::collect_without_look}) {
     bool found = false;
     for (const auto& programs : settings())
       found = found || !Model(programs, bug).explore().empty();

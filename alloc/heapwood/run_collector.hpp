@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// A large block where enough arenas are free, but nowhere enough of them side by side: one warp
+// takes adjacent arenas one after the other, as each of them becomes free.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/heapwood/arenas.hpp"
+
+namespace heapwood::alloc::arena {
+
+// Collects r adjacent arenas as one block, in the place with most free arenas: a place is r / 32
+// superblocks, rounded up. collect() returns the first arena, or `none` if another warp of the pool
+// is collecting, no place has a free arena, or some arena did not become free in max_rounds looks.
+// Until then the warp keeps those that it has taken. As only one warp of a pool collects at a time,
+// no two wait for each other's arenas, and `collected` marks those of this warp.
+template <class Warp>
+class RunCollector {
+ public:
+  SIMT_INLINE RunCollector(const Arenas& arenas, Warp& warp, std::uint32_t r)
+      : arenas_(arenas),
+        warp_(warp),
+        team_(warp),
+        r_(r),
+        superblocks_((r - 1) / per_superblock + 1) {}
+
+  SIMT_INLINE std::uint32_t collect() {
+    const Arenas::Word busy(*arenas_.collects);
+    // acquire: no arena is `collected` any more.
+    if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
+    first_ = best_place();
+    const bool done = first_ != none && is_split() && take_all();
+    if (first_ != none) replace_collected(done);
+    team_.sync();  // makes the claims' acquires visible to all lanes
+    // release: for the exchange of the next warp.
+    team_.once([&] { return busy.fetch_sub(1, simt::release); });
+    return done ? first_ : none;
+  }
+
+ private:
+  static constexpr std::uint32_t per_superblock = Arenas::per_superblock, collected = body - 1,
+                                 max_rounds = 128;
+
+  // The first arena of the place with most free arenas, or `none`. A single place of those with the
+  // same number is the result, the last one.
+  SIMT_INLINE std::uint32_t best_place() const {
+    const std::uint32_t size = superblocks_ * per_superblock, places = arenas_.arenas / size;
+    std::uint32_t most = 0, best = 0;
+    SIMT_ROLLED
+    for (std::uint32_t p = team_.first(); p < places; p += team_.stride()) {
+      std::uint32_t free = 0;
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < size; i += SingleLane::mask_width)
+        free += simt::popcount(arenas_.free_mask(SingleLane(), p * size + i));
+      if (free >= most) {
+        most = free;
+        best = p;
+      }
+    }
+    const std::uint32_t most_of_all = warp_.reduce_max(most);
+    best = warp_.reduce_max(most == most_of_all ? best : 0);
+    return most_of_all == 0 ? none : best * size;
+  }
+  // Whether all superblocks of the place are split, if need be by this call.
+  SIMT_INLINE bool is_split() const {
+    bool split_all = true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team_.first(); i < superblocks_; i += team_.stride())
+      split_all = arenas_.ensure_split(first_ / per_superblock + i) && split_all;
+    return team_.all(split_all);
+  }
+  SIMT_INLINE bool take_all() const {
+    SIMT_ROLLED
+    for (unsigned round = 0; round < max_rounds; ++round) {
+      bool has_all = true;
+      SIMT_ROLLED
+      for (std::uint32_t i = team_.first(); i < r_; i += team_.stride()) {
+        const Arenas::Word count = arenas_.count(first_ + i);
+        std::uint32_t seen = count.load(simt::relaxed);  // relaxed: the exchange decides
+        // acquire: synchronizes with the frees of the last owner.
+        if (seen == 0 &&
+            count.compare_exchange_strong(seen, collected, simt::acquire, simt::relaxed))
+          seen = collected;
+        has_all = has_all && seen == collected;
+      }
+      // Invariant 3 of Arenas: the superblocks are checked after the counts were taken.
+      if (team_.all(has_all)) return is_split();
+      warp_.pause(max_pause);
+    }
+    return false;
+  }
+  // Makes the collected arenas one block, or free again. relaxed: they belong to this warp, and
+  // nothing was written there.
+  SIMT_INLINE void replace_collected(bool with_block) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = team_.first(); i < r_; i += team_.stride()) {
+      const Arenas::Word count = arenas_.count(first_ + i);
+      const std::uint32_t value = !with_block ? 0 : i == 0 ? Arenas::head_word(r_, false) : body;
+      if (count.load(simt::relaxed) == collected) count.fetch_add(value - collected, simt::relaxed);
+    }
+  }
+
+  static constexpr unsigned max_pause = 2;
+
+  const Arenas& arenas_;
+  Warp& warp_;
+  WholeWarp<Warp> team_;
+  std::uint32_t r_, superblocks_, first_ = none;
+};
+
+}  // namespace heapwood::alloc::arena
