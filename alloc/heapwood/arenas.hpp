@@ -41,8 +41,8 @@ class Arenas {
   std::uint32_t* superblock_words = nullptr;  // padded to a multiple of 32 with `body`
   // Arenas from this one on have probably never been used; a hint.
   std::uint32_t* high_water = nullptr;
-  // Tickets of claim_runs: arenas, and superblocks, allocated as runs so far. 64 bits, so they
-  // never wrap.
+  // Tickets: arenas of the reserve, and superblocks for claim_superblock_runs, handed out so far. 64
+  // bits, so they never wrap.
   std::uint64_t* run_tickets = nullptr;
   std::uint32_t* search_tickets = nullptr;  // tickets of the cooperative search for a free arena
   std::uint32_t* collects = nullptr;        // 1 while a warp collects a run (run_collector.hpp)
@@ -140,19 +140,6 @@ class Arenas {
     return none;
   }
 
-  // As take_arena, but also fails if the superblock is not split yet. Shorter, because all warps
-  // may be waiting for the result.
-  SIMT_INLINE bool take_arena_if_split(std::uint32_t a, std::uint32_t value) const {
-    std::uint32_t expected = 0;
-    // acquire: synchronizes with the frees of the last owner.
-    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed))
-      return false;
-    // acquire, after the count was taken: invariant 3.
-    if (superblock(a / per_superblock).load(simt::acquire) == split) return true;
-    undo_claim(a, value);
-    return false;
-  }
-
   // Claims r adjacent arenas (at most 32) and sets the first one's count to `value`. `seed` selects
   // where the search starts and should differ between callers. Searches the whole pool only if
   // `thorough`, which reads every count.
@@ -205,46 +192,57 @@ class Arenas {
     return none;
   }
 
-  // Claims one block of `first` granules, or two adjacent blocks (`second` may be 0), each in
-  // arenas or superblocks of its own. Runs are allocated in turn by a ticket: arenas in the range
-  // chosen by Layout, superblocks in the last quarter of the pool, from its end. Single arenas are
-  // claimed from the start of the pool. Fails if one block needs superblocks and the other does
-  // not.
+  // Claims arenas side by side for one block of `first` granules, or for two (`second` may be 0),
+  // without a search: looks at a few superblocks of the range chosen by Layout. Fails if the blocks
+  // together need more than 32 arenas. Single arenas are claimed from the start of the pool.
   template <class Warp>
-  SIMT_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second) const {
+  SIMT_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second,
+                                   std::uint32_t seed) const {
+    const WholeWarp<Warp> team(warp);
+    const std::uint32_t n = arenas_for(first), more = arenas_for(second), all = n + more;
+    std::uint32_t a = none;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < attempts && all <= per_superblock && a == none; ++i) {
+      const std::uint32_t s = scaled(hashed(seed + i), run_capacity / per_superblock);
+      a = take_run(team, run_first / per_superblock + s, all, head_word(all, false));
+    }
+    if (a == none) return {};
+    if (n != 0 && more != 0 && team.first() == 0) {
+      // relaxed: the thread that frees a block received it from this thread.
+      count(a).fetch_add(head_word(n, false) - head_word(all, false), simt::relaxed);
+      count(a + n).fetch_add(head_word(more, false) - body, simt::relaxed);
+    }
+    team.sync();  // makes the acquires visible to all lanes
+    return {place(a, 0), place(a + n, 0)};
+  }
+  // The same for one or two blocks of more than 32 arenas each, in superblocks, which are handed
+  // out in turn by a ticket: those of the pool's last quarter, from its end.
+  template <class Warp>
+  SIMT_INLINE BlockPair claim_superblock_runs(Warp& warp, std::uint32_t first,
+                                              std::uint32_t second) const {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t r0 = arenas_for(first), r1 = arenas_for(second);
-    const bool in_superblocks = r0 > per_superblock || r1 > per_superblock;
-    if (r0 + r1 > arenas / 8 ||
-        (in_superblocks && (r0 - 1 < per_superblock || r1 - 1 < per_superblock)))
-      return {};
-    const std::uint32_t up = in_superblocks ? per_superblock - 1 : 0, down = in_superblocks ? 5 : 0;
-    const std::uint32_t n = (r0 + up) >> down, more = (r1 + up) >> down, all = n + more;
-    const std::uint32_t head = head_word(n, in_superblocks),
-                        second_head = head_word(more, in_superblocks);
-    const auto value = [&](std::uint32_t i) { return i == n ? second_head : i == 0 ? head : body; };
+    if (r0 + r1 > arenas / 8 || r0 - 1 < per_superblock || r1 - 1 < per_superblock) return {};
+    const std::uint32_t n = (r0 + per_superblock - 1) / per_superblock,
+                        more = (r1 + per_superblock - 1) / per_superblock, all = n + more;
+    const auto value = [&](std::uint32_t i) {
+      return i == 0 ? span + n : i == n ? span + more : body;
+    };
     // The last superblock may have fewer arenas, so it is excluded. A power of two, so that a mask
     // maps tickets to places.
     const std::uint32_t capacity =
-        in_superblocks ? static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4))
-                       : run_capacity;
-    std::uint32_t* const words = in_superblocks ? superblock_words : counts;
+        static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4));
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
-      // relaxed: past the reserve the ticket is only a hint; the counts decide.
-      const std::uint64_t ticket = team.once([&] {
-        return simt::global_ref(run_tickets[in_superblocks ? 1 : 0]).fetch_add(all, simt::relaxed);
-      });
+      // relaxed: only a hint; the superblocks decide.
+      const std::uint64_t ticket =
+          team.once([&] { return simt::global_ref(run_tickets[1]).fetch_add(all, simt::relaxed); });
       const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (capacity - 1);
-      const std::uint32_t a = in_superblocks ? superblocks - 1 - below - all : run_first + below;
-      if (!in_superblocks && ticket < reserve) {
-        if (!take_reserved(team, below, n, more)) continue;
-      } else if (all > capacity - below || !take_words(team, words + a, all, value) ||
-                 (!in_superblocks && !ensure_split_or_undo(team, a, all, value))) {
-        continue;
-      }
+      if (all > capacity - below) continue;
+      const std::uint32_t s = superblocks - 1 - below - all;
+      if (!take_words(team, superblock_words + s, all, value)) continue;
       team.sync();  // makes the acquires visible to all lanes
-      return {place(a << down, 0), place((a + n) << down, 0)};
+      return {place(s * per_superblock, 0), place((s + n) * per_superblock, 0)};
     }
     return {};
   }

@@ -110,9 +110,9 @@ class Layout {
       const std::uint32_t half = a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
       a.fresh_end = has_persistent_warps ? 0 : half;
       shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
-      // Two for each warp, and some for large blocks and for blocks that outlive their warp's
-      // arenas: 2.4 spare ones, or where it is not known what is spare, four of any kind.
-      shared.max_ample_warps = has_persistent_warps ? shared.spare_arenas / 12 * 5 : a.arenas / 4;
+      // One for each warp, and some for large blocks and for blocks that outlive their warp's
+      // arena: 1.6 spare ones, or where it is not known what is spare, four of any kind.
+      shared.max_ample_warps = has_persistent_warps ? shared.spare_arenas / 8 * 5 : a.arenas / 4;
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);

@@ -33,7 +33,7 @@ class PrivateArena {
       state_.known_used = state_.deferred_count = 0;
       state_.has_ample_arenas = warp.workers() <= shared.max_ample_warps;
       state_.keeps_arena = warp.workers() <= shared.arenas.arenas;
-      state_.allocates_runs_directly = state_.has_ample_arenas && shared.arenas.runs_begin_split();
+      state_.has_reserve = state_.has_ample_arenas && shared.arenas.reserve != 0;
       state_.arenas = shared.arenas;
       state_.self = self;
     }
@@ -44,7 +44,7 @@ class PrivateArena {
     if (state_.has_ample_arenas && arenas_.fresh_end == 0)
       claim_initial_arena(arenas_, warp, state_, state_.self->slot_mask + 1);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
-    if (state_.allocates_runs_directly && warms_cache) warm_instruction_cache(warp);
+    if (state_.has_reserve && warms_cache) warm_instruction_cache(warp);
   }
 
   // Allocates two blocks. If either cannot be allocated, allocates none and returns nullptr as the
@@ -53,9 +53,10 @@ class PrivateArena {
     const WarpArena from = state_.own;
     const std::uint32_t used = from.used + first + second;
     if (used > arenas_.granules()) {
-      return first + second > arenas_.granules()
-                 ? allocate_pair_as_ticket_runs(warp, state_, first, second)
-                 : allocate_pair_in_next(warp, state_, first, second);
+      if (first + second <= arenas_.granules())
+        return allocate_pair_in_next(warp, state_, first, second);
+      return state_.has_reserve ? allocate_pair_from_reserve(warp, state_, first, second)
+                                : allocate_pair_as_runs(warp, state_, first, second);
     }
     const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all lanes have read
@@ -168,7 +169,7 @@ class PrivateArena {
   // multiprocessor does this; in other kernels, some warps do.
   SIMT_INLINE void warm_instruction_cache(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
-    void* const block = allocate_pair_as_ticket_runs(warp, state_, n, 0).first;
+    void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
   static SIMT_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
@@ -205,66 +206,51 @@ class PrivateArena {
       state.own = {.used = used, .live = blocks, .base = base};
     return base;
   }
-  // Allocates two blocks of more than an arena together as runs of arenas, where runs are allocated
-  // in turn. All warps may be waiting for a large node's split, so the latency is the minimum: one
-  // access to L2.
-  static SIMT_OUTLINE BlockPair allocate_pair_as_ticket_runs(Warp warp, State at,
-                                                             std::uint32_t first,
-                                                             std::uint32_t second) {
+  // Allocates two blocks of more than an arena together, while the reserve lasts. All warps may be
+  // waiting for a large node's split, so the latency is the minimum: one access to L2.
+  static SIMT_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State at, std::uint32_t first,
+                                                           std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
-    // The reserve serves runs of any length; past it each lane takes one arena.
-    const std::uint32_t most = arenas.reserve != 0 ? arenas.reserve / 4 : Warp::width;
-    if (all > most || !state.allocates_runs_directly)
-      return allocate_pair_as_runs(warp, state, first, second);
-    // relaxed: within the reserve each ticket is handed out once; past it the ticket is a hint, and
-    // the counts decide.
+    if (all > arenas.reserve / 4) return allocate_pair_as_runs(warp, at, first, second);
+    // relaxed: each ticket is handed out once.
     std::uint64_t ticket =
         warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed)
                          : 0;
     ticket = warp.shfl(ticket, 0);
-    const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (arenas.run_capacity - 1);
-    if (ticket >= arenas.reserve) {
-      return all > Warp::width ? allocate_pair_as_runs(warp, at, first, second)
-                               : claim_runs_lane_by_lane(warp, at, first, second, below);
-    }
-    if (!arenas.take_reserved(WholeWarp<Warp>(warp), below, n, all - n))
+    const auto below = static_cast<std::uint32_t>(ticket);
+    if (ticket >= arenas.reserve ||
+        !arenas.take_reserved(WholeWarp<Warp>(warp), below, n, all - n)) {
+      if (warp.lane() == 0) state.has_reserve = false;
       return allocate_pair_as_runs(warp, at, first, second);
+    }
     warp.sync();
     std::byte* const block = arenas.place(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
-  // The same once the reserve is used up: each lane takes one arena, in a single attempt.
-  static SIMT_OUTLINE BlockPair claim_runs_lane_by_lane(Warp warp, State at, std::uint32_t first,
-                                                        std::uint32_t second, std::uint32_t below) {
-    WarpState& state = *at;
-    const Arenas& arenas = state.arenas;
-    const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
-    const std::uint32_t i = warp.lane();
-    const std::uint32_t a = arenas.run_first + below,
-                        head = Arenas::head_word(i < n ? n : all - n, false);
-    const std::uint32_t value = i == 0 || i == n ? head : body;
-    const bool taken =
-        i < all && below + i < arenas.run_capacity && arenas.take_arena_if_split(a + i, value);
-    if (warp.any(i < all && !taken)) {
-      if (taken) arenas.undo_claim(a + i, value);
-      return allocate_pair_as_runs(warp, state, first, second);
-    }
-    warp.sync();  // makes the acquires visible to all lanes
-    std::byte* const block = arenas.place(a, 0);
-    return {block, block + (std::size_t{n} << arenas.shift)};
-  }
-  // Allocates two blocks of more than an arena together where arenas are scarce or small, or an
-  // attempt has failed.
+  // The same without the reserve.
   static SIMT_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first,
                                                       std::uint32_t second) {
     WarpState& state = *at;
     if (takes_own_run(state.arenas, first) && takes_own_run(state.arenas, second)) {
-      const BlockPair blocks = state.arenas.claim_runs(warp, first, second);
+      const BlockPair blocks = claim_runs(warp, at, first, second);
       if (blocks.first != nullptr) return blocks;
     }
     return allocate_pair_individually(warp, state, first, second);
+  }
+  static SIMT_OUTLINE BlockPair claim_runs(Warp warp, State at, std::uint32_t first,
+                                           std::uint32_t second) {
+    WarpState& state = *at;
+    const Arenas& arenas = state.arenas;
+    if (arenas.arenas_for(first) + arenas.arenas_for(second) > Arenas::per_superblock)
+      return claim_superblock_runs(warp, at, first, second);
+    return arenas.claim_runs(warp, first, second, search_seed(warp, state.own, arenas));
+  }
+  static SIMT_OUTLINE BlockPair claim_superblock_runs(Warp warp, State at, std::uint32_t first,
+                                                      std::uint32_t second) {
+    WarpState& state = *at;
+    return state.arenas.claim_superblock_runs(warp, first, second);
   }
   // Whether a block that does not fit the warp's arena together with a second one gets a run
   // without first trying that arena. True for a block of several arenas, and for any block
@@ -308,7 +294,7 @@ class PrivateArena {
   }
   static SIMT_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    void* block = allocate_run_from_tickets(warp, state, n);
+    void* block = claim_runs(warp, at, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
     if (block == nullptr && retire_idle_arenas_of_slots(warp, state))
       block = search_for_span(warp, state, n);
@@ -327,11 +313,6 @@ class PrivateArena {
   SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& current,
                                                const Arenas& arenas) {
     return warp.worker() + current.index(arenas) * 40503u;
-  }
-  // Allocates a block of more than an arena without a search.
-  static SIMT_OUTLINE void* allocate_run_from_tickets(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
-    return state.arenas.claim_runs(warp, n, 0).first;
   }
   // Claims an arena with a search, for the block alone or in place of the warp's arena; if there is
   // none, allocates n granules from a slot.

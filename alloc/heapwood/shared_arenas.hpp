@@ -47,16 +47,16 @@ struct SharedArenas {
   std::uint32_t slot_mask = 0;
   std::uint32_t slots_per_multiprocessor = 8;  // a power of two
   std::uint32_t max_slot_request = 0;          // max granules of a request served by a slot
-  // Max persistent warps that may each keep two arenas and hold them while they wait.
+  // Max persistent warps that may each hold an arena while they wait.
   std::uint32_t max_ample_warps = 0;
   std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
   // Tickets of the cooperative search for space in other slots.
   std::uint32_t* slot_search_tickets = nullptr;
 
   // The number of persistent warps that suits the pool: `max`, or where arenas are scarce as many
-  // as have 2.6 spare arenas each, a few less than max_ample_warps. Host code.
+  // as have 2.2 spare arenas each, fewer than max_ample_warps. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
-    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 13 * 5);
+    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 11 * 5);
   }
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.

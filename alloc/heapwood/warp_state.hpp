@@ -30,9 +30,8 @@ struct WarpState {
   // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold its own while it waits.
   bool has_ample_arenas = false;
   bool keeps_arena = false;  // there is one for each warp, so a warp holds one while it has work
-  // Arenas are ample and runs begin split, so pairs larger than an arena are allocated as runs
-  // without first trying the warp's arena.
-  bool allocates_runs_directly = false;
+  // Arenas are ample and the reserve is not used up, as far as this warp knows.
+  bool has_reserve = false;
   std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet
   const SharedArenas* self = nullptr;  // the copy in the pool
   // A copy of its arenas, which saves an access to L2 after each acquire.
