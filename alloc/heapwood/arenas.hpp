@@ -41,8 +41,8 @@ class Arenas {
   std::uint32_t* superblock_words = nullptr;  // padded to a multiple of 32 with `body`
   // Arenas from this one on have probably never been used; a hint.
   std::uint32_t* high_water = nullptr;
-  // Tickets: arenas of the reserve, and superblocks for claim_superblock_runs, handed out so far. 64
-  // bits, so they never wrap.
+  // Tickets: arenas of the reserve, and superblocks for claim_superblock_runs, handed out so far.
+  // 64 bits, so they never wrap.
   std::uint64_t* run_tickets = nullptr;
   std::uint32_t* search_tickets = nullptr;  // tickets of the cooperative search for a free arena
   std::uint32_t* collects = nullptr;        // 1 while a warp collects a run (run_collector.hpp)

@@ -45,21 +45,21 @@ class RunCollector {
   // same number is the result, the last one.
   SIMT_INLINE std::uint32_t best_place() const {
     const std::uint32_t size = superblocks_ * per_superblock, places = arenas_.arenas / size;
-    std::uint32_t most = 0, best = 0;
+    std::uint32_t max_free = 0, best = 0;
     SIMT_ROLLED
     for (std::uint32_t p = team_.first(); p < places; p += team_.stride()) {
       std::uint32_t free = 0;
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < size; i += SingleLane::mask_width)
         free += simt::popcount(arenas_.free_mask(SingleLane(), p * size + i));
-      if (free >= most) {
-        most = free;
+      if (free >= max_free) {
+        max_free = free;
         best = p;
       }
     }
-    const std::uint32_t most_of_all = warp_.reduce_max(most);
-    best = warp_.reduce_max(most == most_of_all ? best : 0);
-    return most_of_all == 0 ? none : best * size;
+    const std::uint32_t highest = warp_.reduce_max(max_free);
+    best = warp_.reduce_max(max_free == highest ? best : 0);
+    return highest == 0 ? none : best * size;
   }
   // Whether all superblocks of the place are split, if need be by this call.
   SIMT_INLINE bool is_split() const {

@@ -53,8 +53,8 @@ struct SharedArenas {
   // Tickets of the cooperative search for space in other slots.
   std::uint32_t* slot_search_tickets = nullptr;
 
-  // The number of persistent warps that suits the pool: `max`, or where arenas are scarce as many
-  // as have 2.2 spare arenas each, fewer than max_ample_warps. Host code.
+  // The number of persistent warps that suits the pool: `max`, or where arenas would not be ample
+  // as many as have 2.2 spare arenas each. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
     return max <= max_ample_warps ? max : std::min(max, spare_arenas / 11 * 5);
   }
