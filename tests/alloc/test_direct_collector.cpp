@@ -96,5 +96,106 @@ TEST(RunCollector, LargeBlocksGetArenasThatBecomeFreeOneByOne) {
   collects(simt::Lockstep<8>(1));
 }
 
+// Most warps hold arenas all over a pool nine tenths full and replace one at a time by another.
+// One of four requests large blocks meanwhile, for which there is no space in one piece. Each block
+// is filled with its warp's number.
+struct Crowd {
+  using Scratch = Heapwood::WarpState;
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  Heapwood heap;
+  std::byte** held;  // `each` per warp
+  std::uint32_t each, rounds, granules;
+  std::uint64_t *wrong, *served;
+  std::uint32_t* filled;  // warps that hold their arenas
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    const auto mark = static_cast<std::byte>(warp.worker() + 1);
+    const auto allocate = [&](std::uint32_t n) {
+      auto* const block = static_cast<std::byte*>(own.allocate(warp, n));
+      if (block != nullptr) fill(warp, block, n, mark);
+      return block;
+    };
+    const auto release = [&](std::byte* block, std::uint32_t n) {
+      if (block == nullptr) return;
+      check(warp, block, n, mark);
+      own.deallocate(warp, block, n);
+    };
+    std::byte** const mine = held + std::size_t{warp.worker()} * each;
+    const bool is_large = warp.worker() % 4 == 0;
+    const std::uint32_t n = is_large ? 40 * granules : granules;
+    // The pool is filled completely; then every tenth block makes room.
+    for (unsigned pass = 0; pass < 2 && !is_large; ++pass) {
+      for (std::uint32_t i = 0; i < each; i += pass == 0 ? 1 : 10) {
+        std::byte* const old = mine[i];
+        warp.sync();  // all lanes have read
+        std::byte* const block = pass == 0 ? allocate(n) : nullptr;
+        release(old, n);
+        if (warp.lane() == 0) mine[i] = block;
+        warp.sync();
+      }
+    }
+    simt::atomic_ref<std::uint32_t> ready(*filled);
+    if (warp.lane() == 0 && !is_large) ready.fetch_add(1, simt::relaxed);
+    if (is_large)
+      simt::wait_until_all(warp, [&] { return ready.load(simt::relaxed) == warp.workers() - 1; });
+    for (std::uint32_t i = 0; i < (is_large ? rounds / 10 : rounds) && !warp.aborted(); ++i) {
+      const std::uint32_t any = i * 7919 % each;
+      std::byte*& place = mine[is_large ? 0 : any % 10 == 0 ? any + 1 : any];
+      std::byte *const old = place, *block = nullptr;
+      warp.sync();  // all lanes have read
+      // A large block is not replaced by its own memory.
+      if (is_large) block = allocate(n);
+      release(old, n);
+      if (!is_large) block = allocate(n);
+      if (warp.lane() == 0) {
+        place = block;
+        if (is_large && block != nullptr) count(*served);
+      }
+      warp.sync();
+    }
+    for (std::uint32_t i = 0; i < each; ++i) release(mine[i], n);
+    own.end(warp);
+  }
+
+ private:
+  SIMT_INLINE static void count(std::uint64_t& word) {
+    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
+  }
+  template <class Warp>
+  SIMT_FN void fill(Warp& warp, std::byte* block, std::uint32_t n, std::byte mark) const {
+    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) block[i * granule] = mark;
+  }
+  template <class Warp>
+  SIMT_FN void check(Warp& warp, const std::byte* block, std::uint32_t n, std::byte mark) const {
+    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
+      if (block[i * granule] != mark) count(*wrong);
+    }
+  }
+};
+template <class Device>
+void crowds(const Device& device, std::uint32_t rounds) {
+  constexpr unsigned warps = 4;
+  constexpr std::size_t pool_bytes = std::size_t{24} << 20, arena_bytes = 8192;
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  const Heapwood heap = Heapwood::create(pool, {.has_persistent_warps = true}, device);
+  constexpr std::uint32_t each = pool_bytes / arena_bytes / (warps - 1) / 10 * 10;
+  std::vector<std::byte*> held(std::size_t{warps} * each);
+  std::uint64_t wrong = 0, served = 0;
+  std::uint32_t filled = 0;
+  device.launch(
+      Crowd{heap, held.data(), each, rounds, arena_bytes / granule, &wrong, &served, &filled},
+      warps);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(served, 0u);
+  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+}
+TEST(RunCollector, ManyWarpsDoNotDisturbIt) {
+  crowds(simt::Cpu({.threads = 4}), 20'000);
+  crowds(simt::Lockstep<4>(4), 3000);
+}
+
 }  // namespace
 }  // namespace heapwood::alloc
