@@ -465,12 +465,12 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
     return arena::Layout::plan({nullptr, mebibytes << 20}, true, (mebibytes - 26) << 20);
   };
   EXPECT_LT(plan(34).max_ample_warps, resident);
-  EXPECT_LT(plan(68).max_ample_warps, resident);
+  EXPECT_LT(plan(51).max_ample_warps, resident);
   EXPECT_GE(plan(136).max_ample_warps, resident);
-  EXPECT_EQ(plan(34).preferred_warps(resident), 390u);   // 8 MiB in arenas of 8 KiB
-  EXPECT_EQ(plan(68).preferred_warps(resident), 2065u);  // 42 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(34).preferred_warps(resident), 465u);   // 8 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
-  EXPECT_EQ(plan(68).preferred_warps(1000), 1000u);
+  EXPECT_EQ(plan(51).preferred_warps(1000), 1000u);
   // Where nothing is spare, arenas are scarce for any warp.
   EXPECT_EQ(arena::Layout::plan({nullptr, std::size_t{68} << 20}, true).max_ample_warps, 0u);
 }
