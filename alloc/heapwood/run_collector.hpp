@@ -29,7 +29,7 @@ class RunCollector {
     // acquire: no arena is `collected` any more.
     if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
     first_ = best_place();
-    const bool done = first_ != none && is_split() && take_all();
+    const bool done = first_ != none && ensure_split() && take_all();
     if (first_ != none) replace_collected(done);
     team_.sync();  // makes the claims' acquires visible to all lanes
     // release: for the exchange of the next warp.
@@ -40,9 +40,9 @@ class RunCollector {
  private:
   static constexpr std::uint32_t per_superblock = Arenas::per_superblock, collected = body - 1,
                                  max_rounds = 128;
+  static constexpr unsigned max_pause = 2;  // of Warp::pause()
 
-  // The first arena of the place with most free arenas, or `none`. A single place of those with the
-  // same number is the result, the last one.
+  // The first arena of the place with most free arenas, the last one of several, or `none`.
   SIMT_INLINE std::uint32_t best_place() const {
     const std::uint32_t size = superblocks_ * per_superblock, places = arenas_.arenas / size;
     std::uint32_t max_free = 0, best = 0;
@@ -61,8 +61,8 @@ class RunCollector {
     best = warp_.reduce_max(max_free == highest ? best : 0);
     return highest == 0 ? none : best * size;
   }
-  // Whether all superblocks of the place are split, if need be by this call.
-  SIMT_INLINE bool is_split() const {
+  // Ensures that all superblocks of the place are split. False: one belongs to a span.
+  SIMT_INLINE bool ensure_split() const {
     bool split_all = true;
     SIMT_ROLLED
     for (std::uint32_t i = team_.first(); i < superblocks_; i += team_.stride())
@@ -84,7 +84,7 @@ class RunCollector {
         has_all = has_all && seen == collected;
       }
       // Invariant 3 of Arenas: the superblocks are checked after the counts were taken.
-      if (team_.all(has_all)) return is_split();
+      if (team_.all(has_all)) return ensure_split();
       warp_.pause(max_pause);
     }
     return false;
@@ -99,8 +99,6 @@ class RunCollector {
       if (count.load(simt::relaxed) == collected) count.fetch_add(value - collected, simt::relaxed);
     }
   }
-
-  static constexpr unsigned max_pause = 2;
 
   const Arenas& arenas_;
   Warp& warp_;

@@ -5,7 +5,8 @@
 //                        open - f  open: blocks are being allocated, f of them are freed (< 2^31)
 //                        n         closed: n blocks are live; frees bring it to 0
 //                        span + r  first of r arenas that form one block; the rest are `body`
-//                                  (r <= 32, except from the reserve)
+//                                  (r <= 32, except from the reserve and collected runs)
+//                        body - 1  being collected for a run (run_collector.hpp)
 //   superblock_words[s]  0         free: usable as a whole, or split on the first claim of an arena
 //                        split     its arenas are claimed individually
 //                        locked    split, and a thread is checking whether it can be made free
