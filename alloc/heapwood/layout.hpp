@@ -78,7 +78,7 @@ class Layout {
     const auto ids_overflow = [&] {
       a.granules_per_arena = 1u << (a.shift - 4);
       shared.max_slot_request = std::min(a.granules_per_arena / 4, slot_request_limit);
-      return (pool.bytes >> a.shift) + shared.max_slot_request >= Slot::no_arena;
+      return (pool.bytes >> a.shift) + a.granules_per_arena >= Slot::no_arena;
     };
     while (ids_overflow()) ++a.shift;
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {

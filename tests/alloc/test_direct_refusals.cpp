@@ -244,7 +244,8 @@ struct Crowd {
       if (block != nullptr) *block = id;
       const Slot slot = inside.slot(0);
       const bool live = slot.arena() < inside.shared.arenas.arenas;
-      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.max_slot_request;
+      // A lane of a group with different sizes may request more than max_slot_request.
+      const bool refusing = Slot::no_arena - slot.arena() <= large + 1;
       if (!live && !refusing) count(*wrong);
       if (!live && slot.blocks() > inside.shared.arenas.superblocks + 64) count(*wrong);
     }
