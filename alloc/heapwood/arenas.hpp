@@ -226,7 +226,7 @@ class Arenas {
     const std::uint32_t n = (r0 + per_superblock - 1) / per_superblock,
                         more = (r1 + per_superblock - 1) / per_superblock, all = n + more;
     const auto value = [&](std::uint32_t i) {
-      return i == 0 ? span + n : i == n ? span + more : body;
+      return i == n ? span + more : i == 0 ? span + n : body;  // n may be 0
     };
     // The last superblock may have fewer arenas, so it is excluded. A power of two, so that a mask
     // maps tickets to places.

@@ -310,9 +310,9 @@ class PrivateArena {
     warp.sync();  // makes the acquire visible to all lanes
     return block;
   }
-  SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& current,
+  SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
                                                const Arenas& arenas) {
-    return warp.worker() + current.index(arenas) * 40503u;
+    return warp.worker() + own.index(arenas) * 40503u;
   }
   // Claims an arena with a search, for the block alone or in place of the warp's arena; if there is
   // none, allocates n granules from a slot.
@@ -347,8 +347,8 @@ class PrivateArena {
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
-  // For blocks of more arenas than a superblock: they are rare, and the others of a build may wait
-  // for the nodes that need them.
+  // Collects a run for a block of more arenas than a superblock has. Such blocks are rare, and many
+  // warps may wait for the node that needs one.
   static SIMT_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;

@@ -259,7 +259,7 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
 // A warp allocates more pairs of runs than fit into the range for runs, frees every third, and
-// allocates as many again, so that its tickets lead to runs in use. `blocks` has 2 * most elements.
+// allocates as many again between those in use. `blocks` has 2 * most elements.
 struct Runs {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;

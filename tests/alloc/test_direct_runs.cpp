@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Large blocks of a warp with a context where no run of arenas is free (run_collector.hpp).
+// Blocks of several arenas that a warp with a context requests: pairs, of which one side may be
+// empty, and blocks for which no run of arenas is free (run_collector.hpp).
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,6 +12,43 @@
 
 namespace heapwood::alloc {
 namespace {
+
+// Pairs of several arenas, and of several superblocks, one or both of which are blocks.
+struct Sides {
+  using Scratch = Heapwood::WarpState;
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  Heapwood heap;
+  std::uint32_t* refused;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    constexpr std::uint32_t granules = 8192 / granule;  // of an arena
+    for (const std::uint32_t arenas : {2u, 5u, 33u, 40u}) {
+      const std::uint32_t n = arenas * granules;
+      for (unsigned sides = 1; sides < 4; ++sides) {
+        const std::uint32_t first = sides == 2 ? 0 : n, second = sides == 1 ? 0 : n;
+        const BlockPair pair = own.allocate_pair(warp, first, second);
+        warp.sync();
+        if (warp.lane() == 0 && pair.first == nullptr) ++*refused;
+        if (first != 0) own.deallocate(warp, pair.first, first);
+        if (second != 0) own.deallocate(warp, pair.second, second);
+      }
+    }
+    own.end(warp);
+  }
+};
+TEST(Runs, PairsWithAnEmptySideAreFreed) {
+  constexpr std::size_t pool_bytes = std::size_t{26} << 20;
+  const simt::Memory memory({}, pool_bytes);
+  const simt::Lockstep<8> device(1);
+  const Heapwood heap =
+      Heapwood::create({memory.data(), pool_bytes}, {.has_persistent_warps = true}, device);
+  std::uint32_t refused = 0;
+  device.launch(Sides{heap, &refused}, 1);
+  EXPECT_EQ(refused, 0u);
+  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+}
 
 // Fills the pool with blocks of an arena each. The next launch frees `gaps` of them, from `first`
 // on, and requests as many arenas as one block, twice: with one of the gaps in use, and without.
