@@ -50,30 +50,92 @@ TEST(Runs, PairsWithAnEmptySideAreFreed) {
   EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
 }
 
-// Fills the pool with blocks of an arena each. The next launch frees `gaps` of them, from `first`
-// on, and requests as many arenas as one block, twice: with one of the gaps in use, and without.
+// A pool filled with blocks of an arena each, for tests that use a range of them again.
+class FilledPool {
+  static constexpr std::size_t pool_bytes = std::size_t{26} << 20;
+  simt::Memory memory_;
+  std::vector<void*> blocks_;
+
+ public:
+  static constexpr std::uint32_t arena_bytes = 8192, arena_granules = arena_bytes / granule;
+  Heapwood heap;
+  std::byte* first;  // of the range, in which no two whole superblocks are free
+
+  template <class Device>
+  explicit FilledPool(const Device& device)
+      : memory_({}, pool_bytes),
+        heap(Heapwood::create({memory_.data(), pool_bytes}, {.has_persistent_warps = true},
+                              device)) {
+    first = static_cast<std::byte*>(memory_.data()) +
+            workloads::regions_of(heap, {}).front().bytes + std::size_t{640} * arena_bytes;
+    blocks_.resize(pool_bytes / arena_bytes);
+    std::uint32_t count = 0;
+    device.launch(Fill{heap, blocks_.data(), &count}, 1);
+    EXPECT_GT(count, blocks_.size() - 100);
+    blocks_.resize(count);
+  }
+  // Frees all blocks but the n that start at `first`, and `block`.
+  template <class Device>
+  void free_all_but_range(const Device& device, std::uint32_t n, void* block = nullptr) {
+    std::erase_if(blocks_, [&](void* b) {
+      const std::ptrdiff_t offset = static_cast<std::byte*>(b) - first;
+      return offset >= 0 && offset < std::ptrdiff_t{n} * arena_bytes;
+    });
+    if (block != nullptr) blocks_.push_back(block);
+    device.launch(FreeAll{heap, blocks_.data(), blocks_.size()}, 1);
+    EXPECT_EQ(used_bytes(), 0u);
+  }
+  std::size_t used_bytes() const {
+    return test::bytes_in(workloads::regions_of(heap, {}), Region::State::used);
+  }
+
+ private:
+  struct Fill {
+    using Scratch = Heapwood::WarpState;
+    static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+    Heapwood heap;
+    void** blocks;
+    std::uint32_t* count;
+
+    template <class Warp>
+    SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+      typename Heapwood::Context<Warp> own(heap, warp, scratch);
+      std::uint32_t n = 0;
+      for (void* block; (block = own.allocate(warp, arena_granules)) != nullptr; ++n) {
+        if (warp.lane() == 0) blocks[n] = block;
+      }
+      if (warp.lane() == 0) *count = n;
+      own.end(warp);
+    }
+  };
+  struct FreeAll {
+    struct Scratch {};
+    static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+    Heapwood heap;
+    void** blocks;
+    std::size_t count;
+
+    template <class Warp>
+    SIMT_FN void operator()(Warp& warp, Scratch&) const {
+      for (std::size_t i = warp.lane(); i < count; i += Warp::width)
+        heap.deallocate(warp, blocks[i]);
+    }
+  };
+};
+
+// Frees all but one of `gaps` blocks and requests as many arenas as one block; then frees the last
+// one too and requests them again.
 struct Gaps {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  static constexpr std::uint32_t gaps = 50;
+  static constexpr std::uint32_t gaps = 50, granules = FilledPool::arena_granules;
   Heapwood heap;
-  void** blocks;
-  std::uint32_t* count;
   std::byte* first;
-  std::uint32_t granules;  // of an arena
-  std::byte** served;      // of the two requests
+  std::byte** served;  // of the two requests
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    if (first == nullptr) {
-      std::uint32_t n = 0;
-      for (void* block; (block = own.allocate(warp, granules)) != nullptr; ++n) {
-        if (warp.lane() == 0) blocks[n] = block;
-      }
-      if (warp.lane() == 0) *count = n;
-      return own.end(warp);
-    }
     const auto arena = [&](std::uint32_t i) { return first + std::size_t{i} * granules * granule; };
     for (std::uint32_t i = 1; i < gaps; ++i) own.deallocate(warp, arena(i), granules);
     for (unsigned request = 0; request < 2; ++request) {
@@ -85,154 +147,121 @@ struct Gaps {
     own.end(warp);
   }
 };
-struct FreeAll {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  Heapwood heap;
-  void** blocks;
-  std::size_t count;
-
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    for (std::size_t i = warp.lane(); i < count; i += Warp::width) heap.deallocate(warp, blocks[i]);
-  }
-};
-
-// No two whole superblocks are free.
 template <class Device>
 void collects(const Device& device) {
-  constexpr std::size_t pool_bytes = std::size_t{26} << 20, arena_bytes = 8192;
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
-  const Heapwood heap = Heapwood::create(pool, {.has_persistent_warps = true}, device);
-  const std::size_t arenas = pool_bytes / arena_bytes,
-                    begin = workloads::regions_of(heap, {}).front().bytes;
-  std::vector<void*> blocks(arenas);
-  std::uint32_t n = 0;
+  FilledPool pool(device);
+  const std::size_t filled = pool.used_bytes();
   std::byte* served[2] = {};
-  Gaps gaps{heap, blocks.data(), &n, nullptr, arena_bytes / granule, served};
-  device.launch(gaps, 1);
-  EXPECT_GT(n, arenas - 100);
-  gaps.first = pool.base + begin + 640 * arena_bytes;
-  device.launch(gaps, 1);
+  device.launch(Gaps{pool.heap, pool.first, served}, 1);
   EXPECT_EQ(served[0], nullptr);
-  ASSERT_EQ(served[1], gaps.first);
-  const auto regions = workloads::regions_of(heap, {});
-  EXPECT_EQ(test::bytes_in(regions, Region::State::used), n * arena_bytes);
-
-  std::vector<void*> live{served[1]};
-  for (void* const block : blocks) {
-    const auto from_first = static_cast<std::byte*>(block) - gaps.first;
-    const bool is_gap = from_first >= 0 && from_first < Gaps::gaps * std::ptrdiff_t{arena_bytes};
-    if (block != nullptr && !is_gap) live.push_back(block);
-  }
-  device.launch(FreeAll{heap, live.data(), live.size()}, 1);
-  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+  ASSERT_EQ(served[1], pool.first);
+  EXPECT_EQ(pool.used_bytes(), filled);
+  pool.free_all_but_range(device, Gaps::gaps, served[1]);
 }
 TEST(RunCollector, LargeBlocksGetArenasThatBecomeFreeOneByOne) {
   collects(simt::Cpu({.threads = 1}));
   collects(simt::Lockstep<8>(1));
 }
 
-// Most warps hold arenas all over a pool nine tenths full and replace one at a time by another.
-// One of four requests large blocks meanwhile, for which there is no space in one piece. Each block
-// is filled with its warp's number.
+// All warps but the first hold arenas of a range and replace one at a time by another, until the
+// first one has requested a number of large blocks. The range has enough arenas for these, but
+// seldom side by side, so most are refused while arenas are being collected. Each block is filled
+// with its warp's number.
 struct Crowd {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  static constexpr std::uint32_t range = 128, each = 24, large = 40, requests = 100,
+                                 granules = FilledPool::arena_granules;
   Heapwood heap;
+  std::byte* first;
   std::byte** held;  // `each` per warp
-  std::uint32_t each, rounds, granules;
-  std::uint64_t *wrong, *served;
-  std::uint32_t* filled;  // warps that hold their arenas
+  std::uint64_t *wrong, *begun, *ended;
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    const auto mark = static_cast<std::byte>(warp.worker() + 1);
-    const auto allocate = [&](std::uint32_t n) {
-      auto* const block = static_cast<std::byte*>(own.allocate(warp, n));
-      if (block != nullptr) fill(warp, block, n, mark);
-      return block;
-    };
-    const auto release = [&](std::byte* block, std::uint32_t n) {
-      if (block == nullptr) return;
-      check(warp, block, n, mark);
-      own.deallocate(warp, block, n);
-    };
-    std::byte** const mine = held + std::size_t{warp.worker()} * each;
-    const bool is_large = warp.worker() % 4 == 0;
-    const std::uint32_t n = is_large ? 40 * granules : granules;
-    // The pool is filled completely; then every tenth block makes room.
-    for (unsigned pass = 0; pass < 2 && !is_large; ++pass) {
-      for (std::uint32_t i = 0; i < each; i += pass == 0 ? 1 : 10) {
-        std::byte* const old = mine[i];
-        warp.sync();  // all lanes have read
-        std::byte* const block = pass == 0 ? allocate(n) : nullptr;
-        release(old, n);
-        if (warp.lane() == 0) mine[i] = block;
-        warp.sync();
-      }
+    if (warp.worker() == 0) {
+      for (std::uint32_t i = 0; i < range; ++i)
+        own.deallocate(warp, first + std::size_t{i} * granules * granule, granules);
+      own.release_if_scarce(warp);
+      add(warp, *begun);
+      simt::wait_until_all(warp, [&] { return load(*begun) == warp.workers(); });
+      request_large(warp, own);
+      add(warp, *ended);
+    } else {
+      simt::wait_until_all(warp, [&] { return load(*begun) > 0; });
+      replace(warp, own);
     }
-    simt::atomic_ref<std::uint32_t> ready(*filled);
-    if (warp.lane() == 0 && !is_large) ready.fetch_add(1, simt::relaxed);
-    if (is_large)
-      simt::wait_until_all(warp, [&] { return ready.load(simt::relaxed) == warp.workers() - 1; });
-    for (std::uint32_t i = 0; i < (is_large ? rounds / 10 : rounds) && !warp.aborted(); ++i) {
-      const std::uint32_t any = i * 7919 % each;
-      std::byte*& place = mine[is_large ? 0 : any % 10 == 0 ? any + 1 : any];
-      std::byte *const old = place, *block = nullptr;
-      warp.sync();  // all lanes have read
-      // A large block is not replaced by its own memory.
-      if (is_large) block = allocate(n);
-      release(old, n);
-      if (!is_large) block = allocate(n);
-      if (warp.lane() == 0) {
-        place = block;
-        if (is_large && block != nullptr) count(*served);
-      }
-      warp.sync();
-    }
-    for (std::uint32_t i = 0; i < each; ++i) release(mine[i], n);
     own.end(warp);
   }
 
  private:
-  SIMT_INLINE static void count(std::uint64_t& word) {
-    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
-  }
-  template <class Warp>
-  SIMT_FN void fill(Warp& warp, std::byte* block, std::uint32_t n, std::byte mark) const {
-    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) block[i * granule] = mark;
-  }
-  template <class Warp>
-  SIMT_FN void check(Warp& warp, const std::byte* block, std::uint32_t n, std::byte mark) const {
-    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
-      if (block[i * granule] != mark) count(*wrong);
+  template <class Warp, class Context>
+  SIMT_FN void request_large(Warp& warp, Context& own) const {
+    for (std::uint32_t i = 0; i < requests && !warp.aborted(); ++i) {
+      std::byte* const block = allocate(warp, own, large * granules);
+      release(warp, own, block, large * granules);
+      warp.pause(i);  // leaves the processors to the others
     }
+  }
+  template <class Warp, class Context>
+  SIMT_FN void replace(Warp& warp, Context& own) const {
+    std::byte** const mine = held + std::size_t{warp.worker()} * each;
+    for (std::uint32_t i = 0; warp.any(i < each || load(*ended) == 0) && !warp.aborted(); ++i) {
+      std::byte*& place = mine[i % each];
+      std::byte* const old = place;
+      warp.sync();  // all lanes have read
+      release(warp, own, old, granules);
+      own.release_if_scarce(warp);  // no free is deferred
+      warp.pause(i);
+      std::byte* const block = allocate(warp, own, granules);
+      if (warp.lane() == 0) place = block;
+      warp.sync();
+      if (i == each) add(warp, *begun);
+    }
+    for (std::uint32_t i = 0; i < each; ++i) release(warp, own, mine[i], granules);
+  }
+  template <class Warp, class Context>
+  SIMT_FN std::byte* allocate(Warp& warp, Context& own, std::uint32_t n) const {
+    auto* const block = static_cast<std::byte*>(own.allocate(warp, n));
+    for (std::uint32_t i = warp.lane(); i < n && block != nullptr; i += Warp::width)
+      block[i * granule] = mark(warp);
+    return block;
+  }
+  template <class Warp, class Context>
+  SIMT_FN void release(Warp& warp, Context& own, std::byte* block, std::uint32_t n) const {
+    if (block == nullptr) return;
+    bool is_whole = true;
+    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width)
+      is_whole = is_whole && block[i * granule] == mark(warp);
+    if (warp.any(!is_whole)) add(warp, *wrong);
+    own.deallocate(warp, block, n);
+  }
+  template <class Warp>
+  SIMT_INLINE static std::byte mark(const Warp& warp) {
+    return static_cast<std::byte>(warp.worker() + 1);
+  }
+  template <class Warp>
+  SIMT_INLINE static void add(Warp& warp, std::uint64_t& word) {
+    if (warp.lane() == 0) simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
+  }
+  SIMT_INLINE static std::uint64_t load(std::uint64_t& word) {
+    return simt::atomic_ref<std::uint64_t>(word).load(simt::relaxed);
   }
 };
 template <class Device>
-void crowds(const Device& device, std::uint32_t rounds) {
+void crowds(const Device& device) {
   constexpr unsigned warps = 4;
-  constexpr std::size_t pool_bytes = std::size_t{24} << 20, arena_bytes = 8192;
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
-  const Heapwood heap = Heapwood::create(pool, {.has_persistent_warps = true}, device);
-  constexpr std::uint32_t each = pool_bytes / arena_bytes / (warps - 1) / 10 * 10;
-  std::vector<std::byte*> held(std::size_t{warps} * each);
-  std::uint64_t wrong = 0, served = 0;
-  std::uint32_t filled = 0;
-  device.launch(
-      Crowd{heap, held.data(), each, rounds, arena_bytes / granule, &wrong, &served, &filled},
-      warps);
+  FilledPool pool(device);
+  std::vector<std::byte*> held(std::size_t{warps} * Crowd::each);
+  std::uint64_t wrong = 0, begun = 0, ended = 0;
+  device.launch(Crowd{pool.heap, pool.first, held.data(), &wrong, &begun, &ended}, warps);
   EXPECT_EQ(wrong, 0u);
-  EXPECT_GT(served, 0u);
-  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+  pool.free_all_but_range(device, Crowd::range);
 }
 TEST(RunCollector, ManyWarpsDoNotDisturbIt) {
-  crowds(simt::Cpu({.threads = 4}), 20'000);
-  crowds(simt::Lockstep<4>(4), 3000);
+  crowds(simt::Cpu({.threads = 4}));
+  crowds(simt::Lockstep<4>(4));
 }
 
 }  // namespace
