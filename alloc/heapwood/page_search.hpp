@@ -64,8 +64,12 @@ class PageSearch {
     if (thorough) record_search(*slots, i, n, block != nullptr);
     return block;
   }
-  static SIMT_OUTLINE void free_span(const PageSlots* slots, std::uint32_t a, SpanHead head) {
+  template <class Thread>
+  static SIMT_OUTLINE void free_span(const PageSlots* slots, Thread thread, std::uint32_t a,
+                                     SpanHead head) {
     slots->pages.arenas.free_span(SingleLane(), a, head);
+    // What this thread requests next may fit where the block was.
+    slots->refusals_of(PageSlots::slot_index(thread, 1)).clear();
   }
 
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.

@@ -158,7 +158,7 @@ struct SharedArenas {
     const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
     if ((offset & (arenas.arena_bytes() - 1)) == 0) {
       const SpanHead head = arenas.span_at(a);
-      if (is_span(head.word)) return free_span_slow(&self->arenas, a, head);
+      if (is_span(head.word)) return free_span_slow(self, thread, a, head);
     }
     const LaneGroup<Thread> group(thread, thread.together(arenas.counts + a));
     group.sync();  // all of its lanes are done with their blocks
@@ -278,8 +278,12 @@ struct SharedArenas {
     return self->claim_span(SingleLane(), self->slot_index(thread), bytes,
                             self->search_seed(thread, 0));
   }
-  static SIMT_OUTLINE void free_span_slow(const Arenas* arenas, std::uint32_t a, SpanHead head) {
-    arenas->free_span(SingleLane(), a, head);
+  template <class Thread>
+  static SIMT_OUTLINE void free_span_slow(const SharedArenas* self, Thread thread, std::uint32_t a,
+                                          SpanHead head) {
+    self->arenas.free_span(SingleLane(), a, head);
+    // What this thread requests next may fit where the block was.
+    self->clear_refusals(self->slot_index(thread));
   }
 
   // Allocates n granules for the calling lane, in one request with all lanes that call it together,

@@ -50,7 +50,7 @@ struct SharedPages : PageSlots {
     if ((offset & (pages.arenas.arena_bytes() - 1)) == 0) {
       const auto a = static_cast<std::uint32_t>(offset >> pages.arenas.shift);
       const SpanHead head = pages.arenas.span_at(a);
-      if (is_span(head.word)) return PageSearch::free_span(self, a, head);
+      if (is_span(head.word)) return PageSearch::free_span(self, thread, a, head);
     }
     pages.mark(thread, offset);
   }

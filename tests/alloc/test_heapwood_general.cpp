@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Heapwood without a context: the builder must not find one, and the pool is laid out as for a
-// program without persistent warps.
+// Heapwood's general form: the builder must not find a context, the pool is laid out as for a
+// program without persistent warps, and a thread that frees a large block is served again.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "alloc/allocators/heapwood_general.hpp"
+#include "alloc/allocators/heapwood_pages.hpp"
 #include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 
@@ -32,6 +35,47 @@ TEST(HeapwoodGeneral, HasTheLayoutWithoutPersistentWarps) {
                                    .spare_bytes_for_warps = std::size_t{500} << 20};
   EXPECT_EQ(layout<HeapwoodGeneral>(of_builds), layout<Heapwood>({}));
   EXPECT_NE(layout<HeapwoodGeneral>(of_builds), layout<Heapwood>(of_builds));
+}
+
+// A thread is refused a large block, frees others and requests it again.
+template <class A>
+struct Retry {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  A heap;
+  std::size_t each, wanted;
+  bool* was_refused;
+  bool* is_served;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::vector<void*> blocks;
+    while (void* block = heap.allocate(warp, each)) blocks.push_back(block);
+    *was_refused = heap.allocate(warp, wanted) == nullptr;
+    for (void* block : blocks) heap.deallocate(warp, block);
+    *is_served = heap.allocate(warp, wanted) != nullptr;
+  }
+};
+template <class A>
+void serves_again(std::size_t each, std::size_t wanted) {
+  SCOPED_TRACE(each);
+  const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1});
+  // Arenas of 4 KiB and 128 superblocks: slots refuse without a search.
+  const simt::Memory memory(device.id(), std::size_t{16} << 20);
+  const A heap = A::create({memory.data(), memory.bytes()}, {}, device);
+  bool was_refused = false, is_served = false;
+  device.launch(Retry<A>{heap, each, wanted, &was_refused, &is_served}, 1);
+  EXPECT_TRUE(was_refused);
+  EXPECT_TRUE(is_served);
+}
+TEST(HeapwoodGeneral, AThreadThatFreesLargeBlocksIsServedAgain) {
+  constexpr std::size_t KiB = 1024;
+  serves_again<Heapwood>(11'000 * KiB, 6'000 * KiB);
+  serves_again<Heapwood>(300 * KiB, 6'000 * KiB);
+  serves_again<Heapwood>(300 * KiB, 300 * KiB);
+  serves_again<HeapwoodPages>(11'000 * KiB, 6'000 * KiB);
+  serves_again<HeapwoodPages>(300 * KiB, 6'000 * KiB);
+  serves_again<HeapwoodPages>(300 * KiB, 300 * KiB);
 }
 
 }  // namespace
