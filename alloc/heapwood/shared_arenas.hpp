@@ -231,7 +231,7 @@ struct SharedArenas {
   // Clears the failed search of slot i after an arena has been found.
   SIMT_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
     // relaxed: a hint.
-    if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(max_slot_request))
+    if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(arenas.granules()))
       vacate(slot_word(i));
     return refusals(i).clear();
   }
@@ -378,7 +378,7 @@ struct SharedArenas {
       // Whether this request crosses the end of an arena, or the end of the slot's quota of
       // refusals, which may apply to larger requests only.
       const bool crosses =
-          before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
+          before.granules() <= arenas.granules() || refuses(before, 0, arenas.granules());
       now = slot.load(simt::relaxed);  // relaxed, here and below: a hint
       SIMT_ROLLED
       for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n);

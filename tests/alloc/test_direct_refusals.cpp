@@ -186,6 +186,36 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
   });
 }
 
+// Two lanes of a group request different sizes. The first one fits the slot's arena; the second one
+// is larger than blocks that are requested alone from a slot, and is refused by it.
+TEST_F(ArenaRefusals, OfALaneOfAGroupEnd) {
+  constexpr std::uint32_t rest = 4, refused = 20;
+  run([this](auto& warp) {
+    blocks.push_back(heap.allocate(warp, medium * granule));
+    AtSlot other(warp, 1);
+    fill(other, large);
+    ASSERT_EQ(inside.slot(0).granules() + rest, inside.shared.arenas.granules());
+    EXPECT_EQ(heap.allocate(warp, (large + 1) * granule), nullptr);
+  });
+  const auto pair = [this](auto& warp) {
+    void* const block = heap.allocate(warp, (warp.lane() == 0 ? rest : refused) * granule);
+    EXPECT_EQ(block != nullptr, warp.lane() == 0);
+  };
+  simt::Lockstep<2>(1).launch(Kernel<decltype(pair)>{pair}, 1);
+  ASSERT_TRUE(inside.refusing(inside.slot(0), refused));
+  run([this](auto& warp) {
+    const std::uint64_t arena = inside.arena_of(blocks[100]);
+    for (void* block : blocks) {
+      if (inside.arena_of(block) == arena) heap.deallocate(warp, block);
+    }
+    void* one = nullptr;
+    for (std::uint32_t i = 0; one == nullptr && i <= inside.shared.arenas.superblocks; ++i)
+      one = heap.allocate(warp, (large + 1) * granule);
+    ASSERT_NE(one, nullptr);
+    EXPECT_EQ(inside.slot(0).bits(), inside.shared.vacant());
+  });
+}
+
 // A search is due. Another thread, which had seen space in slot 0, finds it exhausted and vacates
 // it at any point of the request that searches. After that the next search is due no later than
 // after any other one.
