@@ -93,7 +93,7 @@ struct Bulk {
     if (bytes > max_shared) return nullptr;
     const std::uint32_t n = pages.pages_for(bytes);
     const LaneGroup<Thread> group(thread, thread.together(pages.base() + n));
-    if (group.alone()) return nullptr;
+    if (group.has_one_lane()) return nullptr;
     const std::uint32_t first = group.once([&] { return pages.take_run(thread, n, group.size()); });
     group.sync();  // also makes the acquire and the blocks' lengths visible to all lanes
     return first == TBuddy::none ? nullptr : pages.page(first + group.rank() * n);

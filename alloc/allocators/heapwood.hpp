@@ -5,7 +5,7 @@
 // multiprocessor, or needs no atomic operation at all for a warp with an arena of its own.
 //   heapwood/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
 //   heapwood/shared_arenas.hpp  malloc and free for any lanes of any kernel
-//   heapwood/private_arena.hpp  a warp's own arenas, for persistent warps
+//   heapwood/private_arena.hpp  a warp's own arena, for persistent warps
 //   heapwood/layout.hpp         the layout of the pool, walk
 //
 // docs/own-allocator.md has the correctness arguments. Related: XMalloc's and Halloc's counted
@@ -13,7 +13,7 @@
 // exact, there are no lists, and no free waits.
 //
 // Limits: a long-lived block pins its arena (4 KiB in pools from 8 MiB, 8 KiB from 48 MiB, 16 KiB
-// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 3 GiB to spare).
+// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 1.7 GiB to spare).
 // Blocks of more than 32 arenas occupy whole superblocks. Requests that fail scan all counts,
 // cooperatively with other failing requests.
 #pragma once
@@ -56,7 +56,7 @@ struct Heapwood {
 
   unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
 
-  // A warp's own arenas (alloc/allocator.hpp).
+  // A warp's own arena (alloc/allocator.hpp).
   using WarpState = arena::WarpState;
   template <class Warp>
   class Context : public arena::PrivateArena<Warp> {

@@ -2,7 +2,7 @@
 // Heapwood pages: the project's own allocator for blocks of any lifetime. Arenas (as Heapwood's)
 // are divided into blocks of one size class. A free sets one bit of a bitmap, whose result no
 // thread waits for. An allocation is one atomic add to a word of the multiprocessor while that has
-// a fresh page; otherwise it takes free blocks of a whole word of the bitmap by one exchange.
+// an open page; otherwise it takes free blocks of a whole word of the bitmap by one exchange.
 //   heapwood/shared_pages.hpp  malloc and free for any lanes of any kernel
 //   heapwood/pages.hpp         pages: marks of free blocks, claiming and releasing
 //   heapwood/arenas.hpp        the tables: arenas, superblocks, spans of them for large blocks

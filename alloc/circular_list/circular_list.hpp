@@ -251,9 +251,10 @@ class CircularList {
           group.once([&] { return search(thread, units, shape_.units_for(units, group.size())); });
       const auto at = static_cast<std::uint32_t>(found >> 32),
                  end = static_cast<std::uint32_t>(found);
-      const std::uint32_t blocks = group.alone() ? end != 0 : (end - at) / units, i = group.rank();
+      const std::uint32_t blocks = group.has_one_lane() ? end != 0 : (end - at) / units,
+                          i = group.rank();
       const std::uint32_t mine = at + i * units;
-      if (!group.alone() && i < blocks) {
+      if (!group.has_one_lane() && i < blocks) {
         // search() has published the chunk as one block. Only the first lane's header can be found
         // so far; a walker that follows it ahead of the others restarts.
         headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);

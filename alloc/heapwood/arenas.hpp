@@ -8,12 +8,13 @@
 // docs/own-allocator.md):
 //   1. A word belongs to the thread that changed it from 0. All other threads may only subtract
 //      from a count what was added on their behalf.
-//   2. While counts[a] is not 0, or is held by a claim or by `unsplit`, the superblock does not
-//      leave `split`: unsplit() first takes all 32 counts from 0.
+//   2. While another thread holds a count of a superblock (it is not 0), the superblock stays
+//      `split` or `locked`: unsplit() makes it free only after it has taken all of its counts.
 //   3. A thread that takes a count checks the superblock afterwards, and undoes the claim if the
 //      superblock belongs to a span.
-// All changes are read-modify-writes. They extend release sequences, so an acquire of a word
-// synchronizes with every earlier release on it.
+// All changes are read-modify-writes, which extend release sequences, so an acquire of a word
+// synchronizes with every earlier release on it. The exception is the first count of a fresh or
+// reserved arena, a plain store: no owner precedes it, so there is no release to pass on.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@ class Arenas {
   std::byte* memory = nullptr;
   std::uint32_t* counts = nullptr;            // padded to whole superblocks with `body`
   std::uint32_t* superblock_words = nullptr;  // padded to a multiple of 32 with `body`
-  // Arenas from this one on have probably never been used; a hint.
+  // Arenas from this one on have probably never been used. Below fresh_end, the thread whose add
+  // returns an index owns that arena; above, the value is only a hint.
   std::uint32_t* high_water = nullptr;
   // Tickets: arenas of the reserve, and superblocks for claim_superblock_runs, handed out so far.
   // 64 bits, so they never wrap.
@@ -216,7 +218,8 @@ class Arenas {
     return {place(a, 0), place(a + n, 0)};
   }
   // The same for one or two blocks of more than 32 arenas each, in superblocks, which are handed
-  // out in turn by a ticket: those of the pool's last quarter, from its end.
+  // out in turn by a ticket: those of the pool's last quarter, from its end. Fails if the blocks
+  // together need more than 1/8 of the pool's arenas, or one of them 1 to 32 arenas.
   template <class Warp>
   SIMT_INLINE BlockPair claim_superblock_runs(Warp& warp, std::uint32_t first,
                                               std::uint32_t second) const {
@@ -486,7 +489,8 @@ class Arenas {
                                         std::uint32_t value) const {
     SIMT_ROLLED
     for (;;) {
-      // relaxed: a hint; the counts decide.
+      // relaxed: below fresh_end each index is given away once, and its arena had no owner before;
+      // above, the counts decide.
       const std::uint32_t a =
           team.once([&] { return Word(*high_water).fetch_add(r, simt::relaxed); });
       if (a >= arenas || (a >= fresh_end && r > arenas - a)) return none;

@@ -30,11 +30,11 @@ class BlockClass {
            : index_ < first_above ? ((index_ & 3) + 5) << shift()
                                   : thirty_seconds(index_ & 3) << (shift() - 2);
   }
-  // Log2 of the arenas in a page, where an arena has 2^arena_shift granules: at most 2 for the
-  // largest class of an arena. Blocks whose size is a power of two fill one arena. A page of
-  // another class has at least 4 blocks, and at most 1/8 of it is unused, above 2 KiB 1/40. Larger
-  // pages would waste less at their end, but more in the slots, which each have a page that is
-  // partly used.
+  // Log2 of the arenas in the smallest page of the class; Pages::run_for() may choose a larger one.
+  // An arena has 2^arena_shift granules, and the class is no larger, so this is at most 2. Blocks
+  // whose size is a power of two fill one arena. A page of another class has at least 4 blocks, and
+  // at most 1/8 of it is unused, above 2 KiB 1/40. Larger pages would waste less at their end, but
+  // more in the slots, which each have a page that is partly used.
   SIMT_INLINE std::uint32_t run_shift(std::uint32_t arena_shift) const {
     const std::uint32_t wanted = shift() + 5;
     const bool is_power_of_two = index_ < 4 || (index_ & 3) == 3;

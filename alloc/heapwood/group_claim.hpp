@@ -12,7 +12,7 @@ namespace heapwood::alloc::arena {
 
 // Claims an arena for each lane that `claims`, without a search; on success its count is `value`.
 // The lanes read the counts of one superblock together and share the free arenas there; those that
-// get none take unused arenas with one add. `seed` selects the superblock, `used` is the result of
+// get none take fresh arenas with one add. `seed` selects the superblock, `used` is the result of
 // used_arenas(); both are the same in all lanes. Returns the arena, or `none`.
 template <class Thread>
 SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& thread,
@@ -21,9 +21,9 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
                                           std::uint32_t used) {
   constexpr std::uint32_t per_superblock = Arenas::per_superblock;
   const std::uint32_t s = Arenas::scaled(Arenas::hashed(seed + used), used) / per_superblock;
-  // A few lanes read a part of the superblock: the loads of a lane are in a row.
+  // Fewer than four lanes read a part of the superblock: the loads of one lane wait for each other.
   const std::uint32_t width = group.size() < 4 ? SingleLane::mask_width : per_superblock;
-  // relaxed, here and below: only a candidate; the exchange decides.
+  // relaxed, here and in the loop: only a candidate; the exchange decides.
   const bool in_span = is_span(arenas.superblock(s).load(simt::relaxed));
   std::uint32_t bits = 0;
   SIMT_ROLLED
@@ -31,10 +31,10 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
     const bool is_free = arenas.count(s * per_superblock + i).load(simt::relaxed) == 0;
     bits |= std::uint32_t{is_free} << i;
   }
-  bits = static_cast<std::uint32_t>(group.join(in_span ? 0 : bits));
+  bits = static_cast<std::uint32_t>(group.reduce_or(in_span ? 0 : bits));
 
   const auto lanes_with = [&](bool has) {
-    return group.alone() ? (has ? group.lanes() : 0) : thread.ballot(group.lanes(), has);
+    return group.has_one_lane() ? (has ? group.lanes() : 0) : thread.ballot(group.lanes(), has);
   };
   const std::uint32_t lower_lanes = (1u << thread.lane()) - 1;
   std::uint32_t a = none;
@@ -47,6 +47,7 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
   const bool is_left = claims && a == none;
   const std::uint32_t left = lanes_with(is_left);
   if (left == 0) return a;
+  // relaxed: as in Arenas::take_unused().
   const std::uint32_t first = group.once([&] {
     return Arenas::Word(*arenas.high_water).fetch_add(simt::popcount(left), simt::relaxed);
   });
@@ -57,7 +58,7 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
 // Claims one arena for a whole warp without a search.
 //
 // Reads 32 counts at a random place among the first `known` arenas and tries to take a free one.
-// If none is free there, takes the next never-used arena and updates `known`, which the warp
+// If none is free there, takes the next fresh arena and updates `known`, which the warp
 // keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more places:
 // single used arenas spread all over the pool would leave no space for large blocks.
 //

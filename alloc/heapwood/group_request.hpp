@@ -21,11 +21,11 @@ struct GroupRequest {
   template <class Thread>
   static SIMT_INLINE GroupRequest of(const Thread& thread, const LaneGroup<Thread>& group,
                                      std::uint32_t n) {
-    if (group.alone()) return {n, 0};
+    if (group.has_one_lane()) return {n, 0};
     GroupRequest sum{0, 0};
     const std::uint32_t lower = group.lanes() & ((1u << thread.lane()) - 1);
     SIMT_ROLLED
-    for (std::uint64_t bits = group.join(n); bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = group.reduce_or(n); bits != 0; bits &= bits - 1) {
       const unsigned b = simt::lowest_bit(bits);
       const std::uint32_t set = thread.ballot(group.lanes(), (n >> b & 1) != 0);
       sum.total += simt::popcount(set) << b;
@@ -37,7 +37,7 @@ struct GroupRequest {
   template <class Thread>
   SIMT_INLINE GroupRequest remaining_for(const Thread& thread,
                                          const LaneGroup<Thread>& rest) const {
-    if (rest.alone()) return {total - below, 0};
+    if (rest.has_one_lane()) return {total - below, 0};
     const std::uint32_t served = thread.shfl(rest.lanes(), below, simt::lowest_bit(rest.lanes()));
     return {total - served, below - served};
   }
@@ -47,10 +47,10 @@ struct GroupRequest {
 template <class Thread>
 SIMT_INLINE std::uint32_t min_request(const Thread& thread, const LaneGroup<Thread>& group,
                                       std::uint32_t n) {
-  if (group.alone()) return n;
+  if (group.has_one_lane()) return n;
   std::uint32_t candidates = group.lanes(), min = 0;
   SIMT_ROLLED
-  for (auto bits = static_cast<std::uint32_t>(group.join(n)); bits != 0;) {
+  for (auto bits = static_cast<std::uint32_t>(group.reduce_or(n)); bits != 0;) {
     const unsigned b = simt::highest_bit(bits);
     bits &= ~(1u << b);
     const std::uint32_t set = thread.ballot(group.lanes(), (n >> b & 1) != 0);
@@ -79,7 +79,7 @@ struct PackedPlace {
     const std::uint32_t each = capacity / n, in_arena = group.rank() % each,
                         first = group.rank() - in_arena, behind = group.size() - first,
                         lanes = behind < each ? behind : each;
-    return {group.alone() ? thread.lane() : nth_bit(group.lanes(), first),
+    return {group.has_one_lane() ? thread.lane() : nth_bit(group.lanes(), first),
             lanes,
             in_arena * n,
             lanes * n,

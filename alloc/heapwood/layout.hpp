@@ -48,16 +48,17 @@ class Layout {
   // Chooses the arena size and lays out the tables.
   //
   // An arena is about 1/2000 of the pool and at most 4 KiB, or 8 or 16 KiB if that leaves at least
-  // 6,144 arenas. Larger arenas are claimed less often, but when 2,048 warps hold two each, a third
-  // arena per warp must remain for other requests and for multi-arena blocks.
+  // 6,144 arenas. Larger arenas are claimed less often, but each of 2,048 warps needs three: one
+  // that it fills and two for blocks that outlive it and for blocks of several arenas.
   //
-  // With persistent warps an arena is 8 KiB from 24 MiB on, because smaller pools get fewer warps,
-  // 32 KiB if that leaves at least 12,288 arenas, and 32 to 256 KiB if the memory that is spare for
-  // warps holds 6,800 arenas, 2.6 for each of 2,640 warps. Larger arenas let a warp claim less
-  // often; the cost is that with mixed lifetimes one long-lived block pins a whole arena. The
-  // limits are measured (docs/allocator-experiments.md, Warps over memory).
+  // With persistent warps an arena is 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
+  // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
+  // arenas, and 32 to 256 KiB if the memory that is spare for warps holds 6,800 arenas, 2.6 for
+  // each of 2,640 warps. Larger arenas let a warp claim less often; the cost is that with mixed
+  // lifetimes one long-lived block pins a whole arena. The limits are measured
+  // (docs/allocator-experiments.md, Warps over memory).
   //
-  // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
+  // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use: 8 each, or 16 each from 1,024 slots on, so that the first
   // requests of all resident warps find space in the slots' first arenas.
   static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
@@ -94,7 +95,7 @@ class Layout {
       const std::size_t memory_at = round_up(counts_at + a.superblocks * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       // Runs are placed away from the arenas that persistent warps claim first
-      // (PrivateArena::claim_initial_arenas), and end where the last quarter begins: spans of
+      // (PrivateArena::claim_initial_arena), and end where the last quarter begins: spans of
       // superblocks are taken from the pool's end, and need superblocks that are not split.
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
       const bool has_large_arenas = a.shift >= max_shift;

@@ -28,7 +28,7 @@ class PageSearch {
     OwnedBlocks found = OwnedBlocks::nothing();
     if (!thorough) {
       found = take_free_page(slots->pages, c,
-                             (thread.worker() * 32 + thread.lane()) + refusal * 40503u);
+                             (thread.worker() * 32 + thread.lane()) + refusal * seed_stride);
       if (!found.found()) return nullptr;
     }
     SIMT_ROLLED
@@ -52,7 +52,7 @@ class PageSearch {
     const std::size_t granules = bytes / granule;
     const std::uint32_t n = granules < 1u << 30 ? static_cast<std::uint32_t>(granules) : 1u << 30;
     const std::uint32_t refusal = refuse(*slots, i, n, 1);
-    const std::uint32_t seed = thread.worker() * 32 + thread.lane() + refusal * 40503u;
+    const std::uint32_t seed = thread.worker() * 32 + thread.lane() + refusal * seed_stride;
     const bool thorough = Refusals::search_due(refusal);
     const std::uint32_t released = released_so_far(*slots);
     std::byte* block = nullptr;

@@ -87,7 +87,7 @@ struct Pages {
     Mark mine = mark_at(offset);
     const LaneGroup<Thread> all(thread, thread.together());
     all.sync();  // all lanes are done with their blocks
-    if (!all.alone()) {
+    if (!all.has_one_lane()) {
       // One operation for the lanes whose marks are in the first lane's word, if there are enough
       // of them to pay for the collectives.
       const auto first = thread.shfl(all.lanes(), reinterpret_cast<std::uintptr_t>(mine.word),
@@ -95,7 +95,7 @@ struct Pages {
       const bool is_first = reinterpret_cast<std::uintptr_t>(mine.word) == first;
       const LaneGroup<Thread> same(thread, thread.ballot(all.lanes(), is_first));
       if (same.size() >= 8 && is_first) {
-        mine.bit = static_cast<std::uint32_t>(same.join(mine.bit));
+        mine.bit = static_cast<std::uint32_t>(same.reduce_or(mine.bit));
         if (same.rank() != 0) return;
       }
     }

@@ -86,12 +86,13 @@ class PrivateArena {
     return true;
   }
   // After a failed try_allocate() for n granules: replaces the arena by one with room for them.
-  // Returns false if they need an arena of their own or several ones, or no arena is found at once:
+  // Returns false if they need an arena of their own or several, or no arena is found at once:
   // then allocate() is needed.
   SIMT_INLINE bool make_room(Warp& warp, std::uint32_t n) {
     return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }
-  // Frees a block under the same conditions.
+  // Frees a block of n granules, if that needs no call out of line. Returns false if it does; then
+  // nothing has happened.
   SIMT_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
     const WarpArena own = state_.own;
     if (!own.contains(block, arenas_)) return defer_free(warp, block, n);
@@ -165,8 +166,8 @@ class PrivateArena {
   }
   // Allocates and frees a run, so that the code is in the multiprocessor's instruction cache before
   // all warps wait for the warp that splits the first large nodes there. In a kernel with at least
-  // 16 warps per multiprocessor, in blocks of two that are distributed round-robin, one warp per
-  // multiprocessor does this; in other kernels, some warps do.
+  // 16 warps per multiprocessor, in blocks of two that are distributed round-robin, at least one
+  // warp per multiprocessor does this; in other kernels, some warps do.
   SIMT_INLINE void warm_instruction_cache(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
     void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
@@ -187,11 +188,11 @@ class PrivateArena {
     if (base == nullptr) return allocate_pair_individually(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
-  // Claims an arena, of which `blocks` blocks take `used` granules. With `replace_own` it takes the
-  // place of the warp's arena, which is closed; without, the warp's arena has more space left than
-  // this one would have, and stays. Flushes the deferred frees. Nearly all calls out of line lead
-  // here, so this does everything in one piece. Returns the arena's start, or nullptr if none is
-  // found at once.
+  // Claims an arena and allocates its first `used` granules, for `blocks` blocks. With
+  // `replace_own` it takes the place of the warp's arena, which is closed; without, the warp's
+  // arena has more space left than this one would have, and stays. Flushes the deferred frees.
+  // Nearly all calls out of line lead here, so this does everything in one piece. Returns the
+  // arena's start, or nullptr if none is found at once.
   static SIMT_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
                                             std::uint32_t used, std::uint32_t blocks) {
     WarpState& state = *at;
@@ -312,7 +313,7 @@ class PrivateArena {
   }
   SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
                                                const Arenas& arenas) {
-    return warp.worker() + own.index(arenas) * 40503u;
+    return warp.worker() + own.index(arenas) * seed_stride;
   }
   // Claims an arena with a search, for the block alone or in place of the warp's arena; if there is
   // none, allocates n granules from a slot.

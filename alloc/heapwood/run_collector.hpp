@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A large block where enough arenas are free, but nowhere enough of them side by side: one warp
-// takes adjacent arenas one after the other, as each of them becomes free.
+// Serves a large block when enough arenas are free, but nowhere enough of them side by side: one
+// warp takes adjacent arenas one by one, as each becomes free.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace heapwood::alloc::arena {
 
 // Collects r adjacent arenas as one block, in the place with most free arenas: a place is r / 32
 // superblocks, rounded up. collect() returns the first arena, or `none` if another warp of the pool
-// is collecting, no place has a free arena, or some arena did not become free in max_rounds looks.
+// is collecting, no place has a free arena, a superblock of the place belongs to a span, or some
+// arena did not become free in max_rounds looks.
 // Until then the warp keeps those that it has taken. As only one warp of a pool collects at a time,
 // no two wait for each other's arenas, and `collected` marks those of this warp.
 template <class Warp>
@@ -26,13 +27,13 @@ class RunCollector {
 
   SIMT_INLINE std::uint32_t collect() {
     const Arenas::Word busy(*arenas_.collects);
-    // acquire: no arena is `collected` any more.
+    // acquire: the last collector has replaced all of its `collected` counts.
     if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
     first_ = best_place();
     const bool done = first_ != none && ensure_split() && take_all();
     if (first_ != none) replace_collected(done);
     team_.sync();  // makes the claims' acquires visible to all lanes
-    // release: for the exchange of the next warp.
+    // release: for that acquire of the next collector.
     team_.once([&] { return busy.fetch_sub(1, simt::release); });
     return done ? first_ : none;
   }

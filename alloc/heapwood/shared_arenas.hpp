@@ -76,13 +76,13 @@ struct SharedArenas {
 
   // As Arenas::claim and claim_span; if these find nothing, retries once after retiring the idle
   // arenas of slots. The search is thorough only if slot i has not just refused a request of this
-  // size; if so, `searched` is set.
+  // size; `searched` returns whether it was.
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n,
                                   std::uint32_t value, std::uint32_t seed, bool& searched) const {
     const std::uint32_t refusal = refuse(team, i, n);
     searched = Refusals::search_due(refusal);
-    const std::uint32_t a = claim_after_refusal(team, refusal, value, seed + refusal * 40503u);
+    const std::uint32_t a = claim_after_refusal(team, refusal, value, seed + refusal * seed_stride);
     if (a != none && refusal != 0) team.once([&] { return clear_failed_search(i); });
     return a;
   }
@@ -94,7 +94,7 @@ struct SharedArenas {
         granules < max_granules ? static_cast<std::uint32_t>(granules) : max_granules;
     const std::uint32_t refusal = refuse(team, i, n);
     const bool thorough = Refusals::search_due(refusal);
-    std::byte* const block = claim_span(team, bytes, seed + refusal * 40503u, thorough);
+    std::byte* const block = claim_span(team, bytes, seed + refusal * seed_stride, thorough);
     if (thorough)
       team.once([&] {
         return block == nullptr ? refusals(i).record_failed_search(n) : refusals(i).clear();
@@ -256,7 +256,7 @@ struct SharedArenas {
   SIMT_OUTLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
     const std::uint32_t other = Refusals::search_due(refusal)
                                     ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed)
-                                    : refusal * 40503u;
+                                    : refusal * seed_stride;
     return thread.worker() * 32 + thread.lane() + other;
   }
   // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
@@ -345,7 +345,7 @@ struct SharedArenas {
       SIMT_ROLLED
       while (seen == needs_search) {
         const std::uint32_t found = arenas.find_free_arena(group);
-        if (found == none && group.join(retire_idle_slots(self)) != 0) {
+        if (found == none && group.reduce_or(retire_idle_slots(self)) != 0) {
           group.once([&] { return self->refusals(i).clear(); });
           continue;
         }
@@ -466,7 +466,8 @@ struct SharedArenas {
   // refused requests look for a free arena (renew_slot), so that they look in a different place
   // each time.
   SIMT_INLINE std::uint64_t refusing_slot(std::uint32_t n, std::uint32_t refusal) const {
-    return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * 40503u & 0xffffu)).bits();
+    return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * seed_stride & 0xffffu))
+        .bits();
   }
   // Makes a slot vacant if it is exhausted: there is no arena for it.
   SIMT_INLINE void vacate(const SlotWord& slot) const {
@@ -557,7 +558,7 @@ struct SharedArenas {
     // After a failed search, all lanes first look for an arena to claim.
     const bool is_available =
         refusal == 0 || (searched && (arenas.find_free_arena(group) != none ||
-                                      group.join(retire_idle_slots(self)) != 0));
+                                      group.reduce_or(retire_idle_slots(self)) != 0));
     std::uint32_t a = none;
     if (refusal == 0) {
       const std::uint32_t seed =
@@ -572,7 +573,7 @@ struct SharedArenas {
         a = self->claim_after_refusal(SingleLane(), refusal, place.lanes, at);
       if (a != none && refusal != 0) self->clear_failed_search(i);
     }
-    if (!group.alone()) {
+    if (!group.has_one_lane()) {
       a = thread.shfl(lanes, a, place.first_lane);
       group.sync();
     }

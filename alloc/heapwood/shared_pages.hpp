@@ -217,7 +217,7 @@ struct SharedPages : PageSlots {
       const std::uint32_t behind = group.size() - first;
       std::uint64_t bits = OwnedBlocks::nothing().bits();
       if (rank == 0) bits = self->take_for(thread, behind < in_a_page ? behind : in_a_page, c, i);
-      if (!group.alone()) {
+      if (!group.has_one_lane()) {
         bits = thread.shfl(group.lanes(), bits, nth_bit(group.lanes(), first));
         group.sync();
       }

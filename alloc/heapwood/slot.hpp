@@ -91,6 +91,7 @@ class Refusals {
   }
   SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~recorded) == 0; }
 
+  // Both return 0, so that a team can call them through once().
   SIMT_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {
     word_.store(granules, simt::relaxed);
     return 0;

@@ -21,7 +21,8 @@ struct alignas(16) WarpArena {
 };
 
 struct WarpState {
-  // With the arena, one count to change per lane of a GPU's warp: all are changed in one step.
+  // With the warp's own arena, the counts to change are as many as a GPU's warp has lanes, and a
+  // flush changes all of them in one step.
   static constexpr std::uint32_t max_deferred = 31;
 
   WarpArena own;
@@ -29,7 +30,8 @@ struct WarpState {
   std::uint32_t deferred_count = 0;
   // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold its own while it waits.
   bool has_ample_arenas = false;
-  bool keeps_arena = false;  // there is one for each warp, so a warp holds one while it has work
+  // There are at least as many arenas as warps, so a warp may hold one while it has work.
+  bool keeps_arena = false;
   // Arenas are ample and the reserve is not used up, as far as this warp knows.
   bool has_reserve = false;
   std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet

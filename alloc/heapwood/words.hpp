@@ -24,6 +24,9 @@ inline constexpr std::uint32_t none = ~0u;
 inline constexpr std::uint32_t open = 1u << 31, span = 3u << 30, body = ~0u;
 inline constexpr std::uint32_t split = 1, locked = 2;
 
+// 2^16 over the golden ratio: multiples of it are spread evenly, as starts of searches.
+inline constexpr std::uint32_t seed_stride = 40503;
+
 SIMT_INLINE bool is_span(std::uint32_t word) { return word >= span; }
 // The first word of a span, and whether the span consists of arenas or of whole superblocks.
 struct SpanHead {
@@ -32,9 +35,9 @@ struct SpanHead {
 };
 
 // Whether the search that read the ticket `begin` when it started has seen that every piece was
-// taken before `ticket`. Tickets wrap at 2^32, where the order of the pieces breaks off unless
-// their number is a power of two. Of twice as many tickets around that place, as many as there are
-// pieces are in order, before it or after it.
+// taken before `ticket`. Tickets wrap at 2^32, where ticket % pieces jumps unless `pieces` is a
+// power of two, so `pieces` consecutive tickets across the wrap may miss a piece. Of 2 * pieces
+// consecutive tickets at least `pieces` are on one side of it, and these include every piece.
 SIMT_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket, std::uint32_t pieces) {
   return ticket - begin >= (ticket < begin ? 2 * pieces : pieces);
 }

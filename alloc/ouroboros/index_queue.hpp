@@ -21,7 +21,8 @@ namespace heapwood::alloc::ouroboros {
 template <class Thread>
 SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group,
                                      std::uint32_t rank, std::uint32_t value) {
-  return group.alone() ? value : thread.shfl(group.lanes(), value, nth_bit(group.lanes(), rank));
+  return group.has_one_lane() ? value
+                              : thread.shfl(group.lanes(), value, nth_bit(group.lanes(), rank));
 }
 
 template <class Slots>

@@ -214,7 +214,7 @@ class BlockPages {
         page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
     const std::uint32_t i = size_class::divide(granules, class_of(old));
     const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(page) + i / 64));
-    const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
+    const std::uint64_t bits = word_mates.reduce_or(std::uint64_t{1} << i % 64);
     // release: hands the blocks over to the threads that take these bits.
     if (word_mates.rank() == 0) mask(page, i / 64).fetch_and(~bits, simt::release);
     if (page_mates.rank() == 0 && unlisted(old - n) != 0) list(self(), page, old - n);
@@ -384,7 +384,7 @@ class BlockPages {
       if (clear != 0) {
         const bool picks = group.rank() < simt::popcount(clear);
         const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
-        const std::uint64_t wanted = group.join(std::uint64_t{picks} << bit);
+        const std::uint64_t wanted = group.reduce_or(std::uint64_t{picks} << bit);
         // acquire: as in take().
         taken = group.once([&] { return self->mask(page, w).fetch_or(wanted, simt::acquire); });
         group.sync();

@@ -20,7 +20,9 @@ class LaneGroup {
       : thread_(&thread), lanes_(lanes) {}
 
   SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
-  SIMT_INLINE bool alone() const { return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0; }
+  SIMT_INLINE bool has_one_lane() const {
+    return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0;
+  }
   SIMT_INLINE std::uint32_t size() const { return Thread::width == 1 ? 1 : simt::popcount(lanes_); }
   // The rank of this lane in the group.
   SIMT_INLINE std::uint32_t rank() const {
@@ -33,26 +35,26 @@ class LaneGroup {
   SIMT_INLINE auto once(F f) const {
     decltype(f()) result{};
     if (rank() == 0) result = f();
-    return alone() ? result : thread_->shfl(lanes_, result, simt::lowest_bit(lanes_));
+    return has_one_lane() ? result : thread_->shfl(lanes_, result, simt::lowest_bit(lanes_));
   }
   // Orders the memory accesses of all lanes in the group.
   SIMT_INLINE void sync() const {
-    if (!alone()) thread_->sync(lanes_);
+    if (!has_one_lane()) thread_->sync(lanes_);
   }
   // Bitwise OR over all lanes.
-  SIMT_INLINE std::uint64_t join(std::uint64_t bits) const {
-    return alone() ? bits : thread_->reduce_or(lanes_, bits);
+  SIMT_INLINE std::uint64_t reduce_or(std::uint64_t bits) const {
+    return has_one_lane() ? bits : thread_->reduce_or(lanes_, bits);
   }
   // The value of the first lane for which `has` is true, or `other`.
   template <class T>
   SIMT_INLINE T first_of(bool has, T value, T other) const {
-    if (alone()) return has ? value : other;
+    if (has_one_lane()) return has ? value : other;
     const std::uint32_t which = thread_->ballot(lanes_, has);
     return which == 0 ? other : thread_->shfl(lanes_, value, simt::lowest_bit(which));
   }
   // The subgroup of lanes with the same `side` as this lane.
   SIMT_INLINE LaneGroup part(bool side) const {
-    if (alone()) return *this;
+    if (has_one_lane()) return *this;
     const std::uint32_t set = thread_->ballot(lanes_, side);
     return LaneGroup(*thread_, side ? set : lanes_ & ~set);
   }

@@ -52,13 +52,14 @@ struct Sums {
       const std::uint32_t before = group.once([&] {
         return simt::atomic_ref<std::uint32_t>(*total).fetch_add(group.size(), simt::relaxed);
       });
-      bool right = group.join(std::uint64_t{1} << (group.rank() * 9)) == ones(group.size());
+      bool right = group.reduce_or(std::uint64_t{1} << (group.rank() * 9)) == ones(group.size());
       right &= before == group.once([&] { return before; }) && group.rank() < group.size();
       const bool side = group.rank() < 2;
       const LaneGroup<Warp> part = group.part(side);
       right &= part.size() == (side ? std::min(group.size(), 2u) : group.size() - 2);
       if (!right) simt::atomic_ref<std::uint32_t>(*wrong).fetch_add(1, simt::relaxed);
-      if (!group.alone()) simt::atomic_ref<std::uint32_t>(*joined).fetch_add(1, simt::relaxed);
+      if (!group.has_one_lane())
+        simt::atomic_ref<std::uint32_t>(*joined).fetch_add(1, simt::relaxed);
     }
   }
   static std::uint64_t ones(unsigned n) {
