@@ -143,6 +143,14 @@ struct Region {
   State state = State::free;
 };
 
+// The regions of a pool in order of offset. No kernel may be running.
+template <class A>
+std::vector<Region> regions_of(const A& allocator, const simt::DeviceId& device) {
+  std::vector<Region> regions;
+  allocator.walk(HostView(device), [&](const Region& region) { regions.push_back(region); });
+  return regions;
+}
+
 // For create(): checks that the pool exists, is aligned, and is no smaller than the traits say.
 inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
   if (pool.bytes < traits.smallest_pool) {

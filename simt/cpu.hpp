@@ -21,7 +21,8 @@
 namespace heapwood::simt {
 
 // Runs body(index) on `threads` threads and raises control.abort at the time limit, on Ctrl-C, and
-// if a thread throws or cannot be started, whose exception is passed on. Returns milliseconds.
+// if a thread throws or cannot be started. Rethrows that exception when all threads have ended.
+// Returns milliseconds.
 template <class Body>
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
   using Clock = std::chrono::steady_clock;

@@ -10,7 +10,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -122,7 +121,7 @@ struct CudaWait {
   }
 
  private:
-  // Not by an exception: the release of device memory on its way would wait for the kernel.
+  // Does not throw: unwinding would free device memory, which waits for the kernel.
   [[noreturn]] static void end_program(const char* what) {
     std::fflush(nullptr);
     std::fprintf(stderr, "heapwood: error: %s: the kernel ignores the abort flag\n", what);

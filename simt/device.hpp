@@ -2,7 +2,6 @@
 // Devices by name (`cpu`, `cuda:N`, `auto`), their properties, and why a device is unusable.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -8,8 +8,6 @@
 // operation by operation, so results are identical.
 #pragma once
 
-#include <cstring>
-
 namespace heapwood::simt {
 
 template <unsigned width>

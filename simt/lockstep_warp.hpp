@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <condition_variable>

@@ -2,9 +2,7 @@
 // Owned device memory: Memory is bytes, Buffer<T> is an array of trivially copyable T.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -20,14 +20,6 @@
 
 namespace heapwood::workloads {
 
-template <class A>
-std::vector<alloc::Region> regions_of(const A& allocator, const simt::DeviceId& device) {
-  std::vector<alloc::Region> regions;
-  allocator.walk(alloc::HostView(device),
-                 [&](const alloc::Region& region) { regions.push_back(region); });
-  return regions;
-}
-
 namespace exercise_detail {
 
 // The contents of a block, derived from the number of the operation that allocated it. Of a block
@@ -233,7 +225,7 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
   result.create_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const auto allocator = wrap(base);
-  const auto walked = regions_of(base, job.device);
+  const auto walked = alloc::regions_of(base, job.device);
   const auto same = [](const alloc::Region& a, const alloc::Region& b) {
     return a.offset == b.offset && a.bytes == b.bytes && a.state == b.state;
   };
@@ -259,7 +251,7 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
                         job.lanes};
     ExercisePhaseResult& phase = result.phases[p];
     phase.ms = device.launch(kernel, job.warps, {.seconds = job.seconds, .what = A::traits.id});
-    phase.regions = regions_of(base, job.device);
+    phase.regions = alloc::regions_of(base, job.device);
     if (counted != nullptr && A::traits.in_pool) phase.requested = counted->requested();
   }
   const std::vector<OpResult> all = script.results.download(0, script.count);

@@ -111,7 +111,8 @@ class StressDriver {
     for (const alloc::LiveBlock& block : live) state.live_bytes += block.bytes;
     if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
     if (!live.empty()) state.address_bytes = live.back().offset + alloc::padded(live.back().bytes);
-    state.fragmentation = alloc::fragmentation_of_blocks(regions_of(allocator_, job_.device), live);
+    state.fragmentation =
+        alloc::fragmentation_of_blocks(alloc::regions_of(allocator_, job_.device), live);
     return state;
   }
 

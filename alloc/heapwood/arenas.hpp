@@ -77,6 +77,8 @@ class Arenas {
   }
   SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   SIMT_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
+  // Number of superblock words, padded to the width of one look by a search.
+  SIMT_INLINE std::uint32_t padded_superblocks() const { return (superblocks + 31) / 32 * 32; }
   SIMT_INLINE std::uint32_t arenas_in(std::uint32_t s) const {
     return s + 1 < superblocks ? per_superblock : arenas - (superblocks - 1) * per_superblock;
   }

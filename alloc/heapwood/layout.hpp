@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "alloc/heapwood/arena_walk.hpp"
 #include "alloc/heapwood/shared_arenas.hpp"
@@ -91,7 +90,7 @@ class Layout {
       const std::size_t slots_at = head_bytes + hints * line;
       const std::size_t superblocks_at = slots_at + (shared.slot_mask + 1) * line;
       const std::size_t counts_at =
-          superblocks_at + round_up(padded_superblocks(a) * sizeof(std::uint32_t), line);
+          superblocks_at + round_up(a.padded_superblocks() * sizeof(std::uint32_t), line);
       const std::size_t memory_at = round_up(counts_at + a.superblocks * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       // Runs are placed away from the arenas that persistent warps claim first
@@ -135,7 +134,7 @@ class Layout {
     const std::uint32_t used = shared.slot_mask + 1;
     simt::device_upload(device.id(), a.high_water, &used, sizeof(used));
     device.for_each(std::size_t{a.superblocks} * Arenas::per_superblock,
-                    InitialWords{shared, padded_superblocks(a)});
+                    InitialWords{shared, a.padded_superblocks()});
   }
 
   // Visits the regions of the pool in order of offset.
@@ -187,10 +186,6 @@ class Layout {
 
   static std::uint32_t* word(Pool pool, std::size_t at) {
     return reinterpret_cast<std::uint32_t*>(pool.base + at);
-  }
-  // Number of superblock words, padded to the width of one look by a search.
-  static std::uint32_t padded_superblocks(const Arenas& a) {
-    return (a.superblocks + 31) / 32 * 32;
   }
 };
 

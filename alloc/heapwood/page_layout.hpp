@@ -8,7 +8,7 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "alloc/heapwood/arena_walk.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
@@ -101,7 +101,7 @@ class PageLayout {
       const std::size_t superblocks_at =
           round_up(previous_at + a.arenas * sizeof(std::uint32_t), line);
       const std::size_t counts_at =
-          superblocks_at + round_up(padded_superblocks(a) * sizeof(std::uint32_t), line);
+          superblocks_at + round_up(a.padded_superblocks() * sizeof(std::uint32_t), line);
       const std::size_t marks_at = counts_at + a.superblocks * line;
       const std::size_t mark_bytes =
           (std::size_t{a.superblocks} * Arenas::per_superblock << pages.word_shift) *
@@ -136,8 +136,8 @@ class PageLayout {
     simt::device_upload(device.id(), a.high_water, &opened, sizeof(opened));
     const std::size_t slot_words = std::size_t{shared.classes} << shared.slot_shift;
     device.for_each(
-        std::max(slot_words, std::size_t{padded_superblocks(a)} * Arenas::per_superblock),
-        InitialPages{shared, padded_superblocks(a), opened});
+        std::max(slot_words, std::size_t{a.padded_superblocks()} * Arenas::per_superblock),
+        InitialPages{shared, a.padded_superblocks(), opened});
   }
 
   // Visits the regions of the pool in order of offset. Each free block is a region of its own,
@@ -153,25 +153,22 @@ class PageLayout {
     const auto superblocks = host.read(a.superblock_words, a.superblocks);
     const auto slots =
         host.read(shared.slots, 2 * (std::size_t{shared.classes} << shared.slot_shift));
-    const auto mark = [&](std::uint32_t arena, std::uint32_t g) {
+    // The word and the bit of the block at granule g of a page.
+    const auto mark_of = [&](std::uint32_t arena, std::uint32_t g) {
       arena += g >> pages.arena_shift;
       g &= (1u << pages.arena_shift) - 1;
-      marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))] |=
-          1u << (g >> pages.word_shift);
-    };
-    const auto is_marked = [&](std::uint32_t arena, std::uint32_t g) {
-      arena += g >> pages.arena_shift;
-      g &= (1u << pages.arena_shift) - 1;
-      return (marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))] >>
-                  (g >> pages.word_shift) &
-              1) != 0;
+      return std::pair<std::uint32_t&, std::uint32_t>(
+          marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))],
+          1u << (g >> pages.word_shift));
     };
     for (std::size_t i = 0; i < slots.size() / 2; ++i) {
       const OpenPage page(slots[2 * i]);
       const std::uint32_t g =
           BlockClass(static_cast<std::uint32_t>(i >> shared.slot_shift)).granules();
-      for (std::uint64_t at = page.position(); at + g <= shared.limit(page); at += g)
-        mark(page.arena(), static_cast<std::uint32_t>(at));
+      for (std::uint64_t at = page.position(); at + g <= shared.limit(page); at += g) {
+        const auto [word, bit] = mark_of(page.arena(), static_cast<std::uint32_t>(at));
+        word |= bit;
+      }
       const OwnedBlocks spare(slots[2 * i + 1]);
       if (spare.marks() != 0)
         marks[(std::size_t{spare.arena()} << pages.word_shift) + spare.word()] |= spare.marks();
@@ -197,7 +194,8 @@ class PageLayout {
       const std::uint32_t n = 1u << page.run(), g = page.block_class().granules();
       std::size_t used = 0, left = std::size_t{n} << a.shift;
       for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
-        if (!is_marked(i, b * g)) {
+        const auto [word, bit] = mark_of(i, b * g);
+        if ((word & bit) == 0) {
           used += g * granule;
           continue;
         }
@@ -219,10 +217,6 @@ class PageLayout {
 
   static std::uint32_t* word(Pool pool, std::size_t at) {
     return reinterpret_cast<std::uint32_t*>(pool.base + at);
-  }
-  // Number of superblock words, padded to the width of one look by a search.
-  static std::uint32_t padded_superblocks(const Arenas& a) {
-    return (a.superblocks + 31) / 32 * 32;
   }
   // Pages that are in slots from the start: none in pools where they would be more than 1/32.
   static std::uint32_t opened_pages(const SharedPages& shared, unsigned multiprocessors) {

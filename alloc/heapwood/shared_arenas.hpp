@@ -260,16 +260,12 @@ struct SharedArenas {
     return thread.worker() * 32 + thread.lane() + other;
   }
   // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
-  // has been used. relaxed: a hint.
+  // has been used: a hint.
   SIMT_INLINE bool sees_free_arena(std::uint32_t seed) const {
     const std::uint32_t all = arenas.arenas;
     const std::uint32_t at =
         Arenas::scaled(Arenas::hashed(seed + all), all) & ~(SingleLane::mask_width - 1);
-    const bool in_span =
-        is_span(arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed));
-    return SingleLane().mask([&](std::uint32_t k) {
-      return static_cast<bool>((arenas.count(at + k).load(simt::relaxed) == 0) & !in_span);
-    }) != 0;
+    return arenas.free_mask(SingleLane(), at) != 0;
   }
 
   template <class Thread>

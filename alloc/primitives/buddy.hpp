@@ -19,7 +19,6 @@
 // Overhead: 4.2 bytes per page.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -29,6 +29,19 @@ enum class RefKind : std::uint8_t {
 inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefKind::boxes};
 const char* name(RefKind kind);
 std::size_t ref_bytes(RefKind kind);
+// Calls f.template operator()<kind>().
+template <class F>
+auto with_ref_kind(RefKind kind, F f) {
+  switch (kind) {
+    case RefKind::ids:
+      return f.template operator()<RefKind::ids>();
+    case RefKind::boxes:
+      return f.template operator()<RefKind::boxes>();
+    case RefKind::clipped:
+      break;
+  }
+  return f.template operator()<RefKind::clipped>();
+}
 
 // An allocator that keeps its pool from build to build, with the fragmentation that each build
 // leaves, instead of resetting it. The pool must keep its address. Device malloc, whose heap is
@@ -133,12 +146,13 @@ class Workspace {
   // Takes the sizes of one family of allocators (pages, chunks, queues) from `options`.
   void set_allocator_sizes(const alloc::AllocatorOptions& options);
   // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
-  // never do; and the paper's "N times the root node's size" (4 bytes per triangle).
+  // never do.
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
-  // Of `bytes` that an allocator can use beyond that, as much as makes the pool 15 to 16 times as
-  // large as what is in use at once on most scenes: more hardly makes builds faster.
-  static std::size_t useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes);
+  // The paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
+  // Of `bytes` that an allocator can use beyond suggested_pool(), as much as makes the pool 15 to
+  // 16 times as large as what is in use at once on most scenes: more hardly makes builds faster.
+  static std::size_t useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes);
   void resize_pool(std::size_t bytes);
   // Bytes of device memory besides the pool.
   std::size_t overhead_bytes() const;

@@ -27,6 +27,16 @@ double timed(F f) {
       .count();
 }
 
+// The error of a kernel that stopped with count_mismatch. `operand`: as of fail_partition().
+inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
+  const auto text = [](SidePair sides) {
+    return std::to_string(sides.left) + " and " + std::to_string(sides.right);
+  };
+  return "internal error: partitioning " + std::to_string(operand[0]) + " refs moved " +
+         text(SidePair::of(operand[2])) + " to the children, but the split was chosen for " +
+         text(SidePair::of(operand[1])) + "; please report the scene";
+}
+
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
 // fewer warps: as many as the allocator prefers, but at least two fifths. Both limits are measured
 // (docs/allocator-experiments.md, Warps over memory).
@@ -96,11 +106,7 @@ BuildRun build_with(
       return run;
     } catch (const simt::KernelFailure& failure) {
       if (failure.code == count_mismatch) {
-        throw Error(
-            Exit::failed,
-            std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
-                " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
-                ", " + std::to_string(failure.operand[2]) + "); please report the scene");
+        throw Error(Exit::failed, count_mismatch_message(failure.operand));
       }
       if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
       deadline.check();
@@ -109,29 +115,8 @@ BuildRun build_with(
   }
 }
 
-// Calls f.template operator()<kind>() for the workspace's kind of refs.
-template <class F>
-auto with_ref_kind(RefKind kind, F f) {
-  switch (kind) {
-    case RefKind::ids:
-      return f.template operator()<RefKind::ids>();
-    case RefKind::boxes:
-      return f.template operator()<RefKind::boxes>();
-    case RefKind::clipped:
-      break;
-  }
-  return f.template operator()<RefKind::clipped>();
-}
-
-template <class Allocator>
-std::vector<alloc::Region> regions_of(const Allocator& allocator, const simt::DeviceId& device) {
-  std::vector<alloc::Region> regions;
-  allocator.walk(alloc::HostView(device),
-                 [&](const alloc::Region& region) { regions.push_back(region); });
-  return regions;
-}
-
-// Whether a pool of this allocator can be kept: release() gives back what its blocks are made of.
+// Whether a pool of this allocator can be kept between builds. Not if it has release(), which runs
+// after every build and gives the memory of its blocks back.
 template <class Allocator>
 inline constexpr bool keeps_pool = !requires(alloc::Pool pool, const simt::DeviceId& device) {
   Allocator::release(pool, device);
@@ -154,7 +139,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   });
   if (!kept) return run;
   kept->handle = used;
-  kept->regions = [used, id = workspace.device()] { return regions_of(used, id); };
+  kept->regions = [used, id = workspace.device()] { return alloc::regions_of(used, id); };
   return run;
 }
 
@@ -183,7 +168,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
     });
   });
   result.instrumented.requests = counted.result();
-  result.regions = regions_of(base, workspace.device());
+  result.regions = alloc::regions_of(base, workspace.device());
   result.instrumented.at_end =
       alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
   result.events_in_all = recorded.total();

@@ -39,8 +39,8 @@ struct PartitionArrays {
   Box box;  // of the node
   std::byte *left, *right;
   SidePair counts;  // sizes of the children's arrays
-  // The refs' bounds as gather_all() has stored them, or nullptr: refs that do not store bounds are
-  // then not clipped again.
+  // The refs' bounds as gather_all() has stored them, so that refs that do not store bounds need
+  // not be clipped again; or nullptr.
   const Interval* intervals = nullptr;
 };
 
@@ -159,7 +159,8 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
   return true;
 }
 
-// Aborts the kernel: the counts of the choice and of the partition differ.
+// Aborts the kernel: the counts of the choice and of the partition differ
+// (count_mismatch_message()).
 template <class Warp>
 SIMT_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& counts,
                                 const SidePair& moved) {

@@ -2,9 +2,6 @@
 // Runs builds with a probe: a template over the allocator and the device.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-
 #include "kdtree/build/driver.hpp"
 #include "kdtree/build/profile.hpp"
 

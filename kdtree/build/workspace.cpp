@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/build/workspace.hpp"
 
-#include <limits>
-#include <string>
+#include <algorithm>
+#include <bit>
 
 namespace heapwood::kdtree {
 

@@ -2,7 +2,6 @@
 #include "kdtree/check/validate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <sstream>
 #include <utility>

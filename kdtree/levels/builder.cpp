@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/levels/builder.hpp"
 
-#include <string>
-
 #include "kdtree/levels/driver.hpp"
 #include "simt/has_cuda.hpp"
 

@@ -3,7 +3,6 @@
 // instantiate it.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -202,15 +201,8 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
 
 template <class Device>
 LevelRun build_levels(const Device& device, const LevelJob& job, LevelTree& tree) {
-  switch (job.refs) {
-    case RefKind::ids:
-      return build_levels_of<RefKind::ids>(device, job, tree);
-    case RefKind::boxes:
-      return build_levels_of<RefKind::boxes>(device, job, tree);
-    case RefKind::clipped:
-      break;
-  }
-  return build_levels_of<RefKind::clipped>(device, job, tree);
+  return with_ref_kind(job.refs,
+                       [&]<RefKind kind>() { return build_levels_of<kind>(device, job, tree); });
 }
 
 }  // namespace heapwood::kdtree

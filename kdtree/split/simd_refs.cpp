@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/split/simd_refs.hpp"
 
-#include <bit>
 #include <cstring>
 #include <limits>
 

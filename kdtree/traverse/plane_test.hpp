@@ -7,8 +7,6 @@
 // between triangles that share an edge. The overlap is at most a 32nd of the triangle.
 #pragma once
 
-#include <cmath>
-
 #include "kdtree/traverse/ray.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
 #include "simt/arithmetic.hpp"

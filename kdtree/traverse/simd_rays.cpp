@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "kdtree/traverse/ray_order.hpp"
 #include "simt/lanes.hpp"

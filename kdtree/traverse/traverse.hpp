@@ -17,7 +17,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include "kdtree/traverse/intersect.hpp"
 #include "kdtree/tree.hpp"

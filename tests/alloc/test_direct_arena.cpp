@@ -227,7 +227,7 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
     }
   }
   device.launch(Drain{heap, pool.base, slots.data(), slot_count}, 1);
-  const auto regions = workloads::regions_of(heap, {});
+  const auto regions = regions_of(heap, {});
   EXPECT_EQ(test::bytes_in(regions, Region::State::used), 0u);
 }
 
@@ -329,7 +329,7 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   }
   slots.upload(words);
   device.launch(Drain{heap, pool.base, slots.data(), static_cast<std::uint32_t>(words.size())}, 1);
-  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 // One thread alone: a request is refused only if the memory is not there.
 struct Alone {
@@ -375,7 +375,7 @@ void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorO
   const Pool pool{memory.data(), pool_bytes};
   const simt::Cpu device({.threads = 1});
   const Heapwood heap = Heapwood::create(pool, options, device);
-  const std::vector<Region> regions = workloads::regions_of(heap, {});
+  const std::vector<Region> regions = regions_of(heap, {});
   const std::size_t largest = test::largest_free(regions);
   const std::size_t most = test::bytes_in(regions, Region::State::free) / bytes;
   simt::Buffer<void*> blocks({}, most + 1);
@@ -387,7 +387,7 @@ void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorO
     EXPECT_EQ(counts.download()[0], only_large ? 0 : most) << pool_bytes;
     EXPECT_EQ(counts.download()[1], only_large ? 0 : most) << pool_bytes;
     EXPECT_EQ(counts.download()[2], 1u) << pool_bytes;
-    EXPECT_EQ(test::bytes_in(workloads::regions_of(fresh, {}), Region::State::used), 0u);
+    EXPECT_EQ(test::bytes_in(regions_of(fresh, {}), Region::State::used), 0u);
   }
 }
 TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {

@@ -41,7 +41,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
       return block >= pool.base && block < pool.base + bytes;
     };
     std::size_t at = 0;
-    for (const Region& region : workloads::regions_of(a, this->id)) {
+    for (const Region& region : regions_of(a, this->id)) {
       EXPECT_EQ(region.offset, at);
       at += region.bytes;
     }
@@ -60,7 +60,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     }
     EXPECT_EQ(a.allocate(this->thread, ~std::size_t{0}), nullptr);
     a.deallocate(this->thread, small);
-    for (const Region& region : workloads::regions_of(a, this->id))
+    for (const Region& region : regions_of(a, this->id))
       EXPECT_NE(region.state, Region::State::used);
   }
 }

@@ -319,7 +319,7 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   // Four or two warps request; they may run one after another.
   EXPECT_GT(counters.download()[1], requests / 4);
   alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
-  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 
 TEST(ArenaRefusalsOfACrowd, AtOneSlotOnThreads) { crowd(simt::Cpu({.threads = 4}), 4, 30'000); }

@@ -47,7 +47,7 @@ TEST(Runs, PairsWithAnEmptySideAreFreed) {
   std::uint32_t refused = 0;
   device.launch(Sides{heap, &refused}, 1);
   EXPECT_EQ(refused, 0u);
-  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
+  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 
 // A pool filled with blocks of an arena each, for tests that use a range of them again.
@@ -66,8 +66,8 @@ class FilledPool {
       : memory_({}, pool_bytes),
         heap(Heapwood::create({memory_.data(), pool_bytes}, {.has_persistent_warps = true},
                               device)) {
-    first = static_cast<std::byte*>(memory_.data()) +
-            workloads::regions_of(heap, {}).front().bytes + std::size_t{640} * arena_bytes;
+    first = static_cast<std::byte*>(memory_.data()) + regions_of(heap, {}).front().bytes +
+            std::size_t{640} * arena_bytes;
     blocks_.resize(pool_bytes / arena_bytes);
     std::uint32_t count = 0;
     device.launch(Fill{heap, blocks_.data(), &count}, 1);
@@ -86,7 +86,7 @@ class FilledPool {
     EXPECT_EQ(used_bytes(), 0u);
   }
   std::size_t used_bytes() const {
-    return test::bytes_in(workloads::regions_of(heap, {}), Region::State::used);
+    return test::bytes_in(regions_of(heap, {}), Region::State::used);
   }
 
  private:
@@ -170,11 +170,12 @@ TEST(RunCollector, LargeBlocksGetArenasThatBecomeFreeOneByOne) {
 struct Crowd {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  static constexpr std::uint32_t range = 128, each = 24, large = 40, requests = 100,
+  static constexpr std::uint32_t range = 128, each = 24, large = 40,
                                  granules = FilledPool::arena_granules;
   Heapwood heap;
   std::byte* first;
-  std::byte** held;  // `each` per warp
+  std::byte** held;        // `each` per warp
+  std::uint32_t requests;  // for large blocks
   std::uint64_t *wrong, *begun, *ended;
 
   template <class Warp>
@@ -250,18 +251,18 @@ struct Crowd {
   }
 };
 template <class Device>
-void crowds(const Device& device) {
+void crowds(const Device& device, std::uint32_t requests) {
   constexpr unsigned warps = 4;
   FilledPool pool(device);
   std::vector<std::byte*> held(std::size_t{warps} * Crowd::each);
   std::uint64_t wrong = 0, begun = 0, ended = 0;
-  device.launch(Crowd{pool.heap, pool.first, held.data(), &wrong, &begun, &ended}, warps);
+  device.launch(Crowd{pool.heap, pool.first, held.data(), requests, &wrong, &begun, &ended}, warps);
   EXPECT_EQ(wrong, 0u);
   pool.free_all_but_range(device, Crowd::range);
 }
 TEST(RunCollector, ManyWarpsDoNotDisturbIt) {
-  crowds(simt::Cpu({.threads = 4}));
-  crowds(simt::Lockstep<4>(4));
+  crowds(simt::Cpu({.threads = 4}), 100);
+  crowds(simt::Lockstep<4>(4), 20);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ const simt::DeviceId four_threads{.kind = simt::DeviceKind::cpu, .index = 0, .th
 
 template <class A>
 std::vector<Region> walked(const A& a) {
-  return workloads::regions_of(a, four_threads);
+  return regions_of(a, four_threads);
 }
 
 template <class A>

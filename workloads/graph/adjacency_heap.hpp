@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "alloc/allocator.hpp"
@@ -19,7 +18,7 @@ namespace heapwood::workloads::graph {
 // rarely contend for one.
 struct UpdateTotals {
   static constexpr std::uint32_t copies = 64;
-  std::uint64_t changed, moved, refused, unused;
+  std::uint64_t changed, moved, refused, padding;  // to 32 bytes
 };
 
 // Adds to the copy of a warp.

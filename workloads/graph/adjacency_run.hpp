@@ -55,7 +55,7 @@ class AdjacencyRun final : public AdjacencyHeap {
 
   std::vector<alloc::Region> regions() const override {
     if (!A::traits.in_pool) return {};
-    return regions_of(allocator_, job_.device);
+    return alloc::regions_of(allocator_, job_.device);
   }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/graph/store_base.hpp"

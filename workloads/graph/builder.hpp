@@ -44,9 +44,9 @@ namespace detail {
 // Passes edges on in groups, whose cache misses overlap: `prefetch` is called for all edges of a
 // group, then `store`. Three times as fast as edge by edge where edges are random.
 template <class Prefetch, class Store>
-class EdgeGroups {
+class PrefetchedEdges {
  public:
-  EdgeGroups(Prefetch prefetch, Store store) : prefetch_(prefetch), store_(store) {}
+  PrefetchedEdges(Prefetch prefetch, Store store) : prefetch_(prefetch), store_(store) {}
   void add(Edge edge) {
     group_[count_++] = edge;
     if (count_ == group_.size()) flush();
@@ -103,7 +103,7 @@ GraphInput build_graph(std::uint64_t vertices, bool undirected, ForEachEdge&& fo
     __builtin_prefetch(&offsets[edge.source]);
     if (undirected) __builtin_prefetch(&offsets[edge.destination]);
   };
-  detail::EdgeGroups counter(fetch_cursors, [&](Edge edge) {
+  detail::PrefetchedEdges counter(fetch_cursors, [&](Edge edge) {
     ++offsets[edge.source];
     if (undirected) ++offsets[edge.destination];
   });
@@ -126,7 +126,7 @@ GraphInput build_graph(std::uint64_t vertices, bool undirected, ForEachEdge&& fo
     __builtin_prefetch(&destinations[offsets[edge.source]], 1);
     if (undirected) __builtin_prefetch(&destinations[offsets[edge.destination]], 1);
   };
-  detail::EdgeGroups rows(fetch_rows, [&](Edge edge) {
+  detail::PrefetchedEdges rows(fetch_rows, [&](Edge edge) {
     destinations[offsets[edge.source]++] = edge.destination;
     if (undirected) destinations[offsets[edge.destination]++] = edge.source;
   });

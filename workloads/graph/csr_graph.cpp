@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/graph/csr_graph.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace heapwood::workloads::graph {

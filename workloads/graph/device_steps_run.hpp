@@ -2,7 +2,6 @@
 // DeviceSteps on a Device; `Sorter` sorts on it. Included once per device.
 #pragma once
 
-#include <memory>
 #include <variant>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <vector>
 
 #include "workloads/graph/builder.hpp"

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <new>
 
 #include "simt/error.hpp"
 #include "workloads/graph/interruption.hpp"

@@ -57,7 +57,9 @@ struct GraphMemory {
   std::uint64_t free_bytes = 0, largest_free_bytes = 0;
   double external = 0;         // 1 - largest free region, neighbours merged / all free bytes
   std::uint64_t overlaps = 0;  // blocks that begin before another one ends
-  bool measured = false;       // the pool could be walked: else the five figures are meaningless
+  // The pool could be walked. If not, the bytes held, free and of metadata, the largest free region
+  // and `external` have no meaning.
+  bool measured = false;
 };
 
 struct PageRankResult {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "alloc/allocator.hpp"
 #include "workloads/program_trace/replay_data.hpp"

@@ -15,7 +15,7 @@ namespace heapwood::workloads {
 template <class A>
 struct ReplayKernel {
   struct Scratch {};
-  // Four blocks, 32 warps: as many as most programs have, at 64 registers per thread.
+  // 32 warps per multiprocessor, as many as most programs have. It leaves 64 registers per thread.
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 
   A allocator;

@@ -36,7 +36,7 @@ class ReplayRun {
       if (inspector) {
         const std::vector<std::uint64_t> blocks = data_.blocks.download();
         inspector->observe(plan_.launches[i].end_event, blocks,
-                           regions_of(allocator_, job_.device));
+                           alloc::regions_of(allocator_, job_.device));
       }
     }
     if (inspector) result_.inspection = inspector->take();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The number of warps that a build launches.
+// The host's part of a build: the number of warps, and the message of a build with a bug.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/atomic.hpp"
@@ -31,6 +31,13 @@ TEST(WarpsFor, AtLeastTwoFifths) {
 // Each warp has work most of the time there.
 TEST(WarpsFor, AllThatAreResidentInALargeScene) {
   EXPECT_EQ(warps_for(Prefers{1500}, large, resident), resident);
+}
+
+TEST(Driver, NamesTheCountsOfBothSides) {
+  const SidePair chosen{5, 7}, moved{6, 1};
+  EXPECT_EQ(count_mismatch_message({10, chosen.word(), moved.word()}),
+            "internal error: partitioning 10 refs moved 6 and 1 to the children, but the split was "
+            "chosen for 5 and 7; please report the scene");
 }
 
 }  // namespace
