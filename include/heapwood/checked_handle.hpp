@@ -85,9 +85,9 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
 
  public:
   basic_checked_handle() = default;
-  basic_checked_handle(const basic_heap_handle<A>& heap, const detail::CheckTables& tables,
+  basic_checked_handle(const basic_heap_handle<A>& base, const detail::CheckTables& tables,
                        std::uint32_t kernel)
-      : heap_(heap), tables_(tables), kernel_(kernel) {}
+      : heap_(base), tables_(tables), kernel_(kernel) {}
 
   SIMT_INLINE void* malloc(std::size_t bytes) const { return allocate(bytes, alloc::granule, 0); }
   SIMT_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
@@ -122,8 +122,10 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   }
 
   SIMT_INLINE bool owns(const void* address) const { return heap_.owns(address); }
+  // Less than that of an ordinary heap of the same size by what a block costs.
   SIMT_INLINE std::size_t max_request() const {
-    return heap_.max_request() > overhead ? heap_.max_request() - overhead : 0;
+    const std::size_t max = heap_.max_request();
+    return max > overhead ? (max - overhead) / alloc::granule * alloc::granule : 0;
   }
   SIMT_INLINE std::size_t usable_size(const void* block) const { return head_of(block)->bytes; }
 
@@ -159,7 +161,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   SIMT_INLINE const detail::CheckTables& tables() const { return tables_; }
 
  private:
-  static constexpr std::size_t overhead = sizeof(Head) + 2 * alloc::granule;
+  static constexpr std::size_t overhead = sizeof(Head) + alloc::granule;
 
   static SIMT_INLINE Head* head_of(void* block) { return static_cast<Head*>(block) - 1; }
   static SIMT_INLINE const Head* head_of(const void* block) {
@@ -190,14 +192,15 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
 
   SIMT_FN void* allocate(std::size_t bytes, std::size_t alignment, std::uint32_t is_aligned) const {
     if constexpr (simt::this_thread_runs) {
-      const std::size_t all = alloc::padded(bytes) + sizeof(Head) + alignment + alloc::granule;
-      if (bytes > ~std::size_t{0} / 2 || all > heap_.max_request()) {
-        heap_.count_refusal(~std::size_t{0});
-        return nullptr;
-      }
+      const std::size_t max = heap_.max_request();
+      // The allocator's blocks are aligned to the granule.
+      const std::size_t slack = alignment > alloc::granule ? alignment : 0;
+      // Larger ones are refused before a sum of them could wrap.
+      const bool may_fit = bytes <= max && slack <= max;
+      const std::size_t all = may_fit ? alloc::padded(bytes) + overhead + slack : 0;
       std::byte* origin = nullptr;
       SIMT_ROLLED
-      for (unsigned turn = 0; origin == nullptr && turn < 2; ++turn) {
+      for (unsigned turn = 0; may_fit && all <= max && origin == nullptr && turn < 2; ++turn) {
         if (turn == 1) empty_ring();
         origin = static_cast<std::byte*>(heap_.try_malloc(all));
       }
