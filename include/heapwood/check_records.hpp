@@ -2,10 +2,12 @@
 // What a checked heap writes in device memory, and its text on the host.
 #pragma once
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "heapwood/call_site.hpp"
@@ -21,7 +23,8 @@ enum class check_kind : std::uint32_t {
   no_block,          // the address is in the heap, but no block starts there
   write_after_free,  // a byte of a freed block was written
   wrong_free,        // free of a block of aligned_alloc, or the reverse
-  wrong_size         // realloc with a size that the block does not have
+  wrong_size,        // realloc with a size that the block does not have
+  overwritten_head   // the bytes that describe a block were overwritten; it cannot be freed
 };
 
 namespace detail {
@@ -45,6 +48,13 @@ struct CheckRecord {
   std::uint64_t given = 0;  // wrong_size: the old size that was passed
 };
 
+// The block in front of one whose head was overwritten.
+struct Neighbour {
+  std::uint64_t address = 0;  // 0: none is known
+  std::uint64_t bytes = 0;
+  Caller allocated;
+};
+
 }  // namespace detail
 
 // An error, or a block that was not freed.
@@ -56,30 +66,45 @@ struct check_report {
 
 namespace detail {
 
-inline std::string text_of(const Caller& caller, const char* const* kernels) {
+// Names that handle() was given.
+using KernelNames = std::span<const std::string>;
+
+// The text in an array that need not have a 0.
+template <std::size_t size>
+std::string bounded_text(const char (&text)[size]) {
+  return {text, std::find(text, text + size, '\0')};
+}
+
+inline std::string text_of(const Caller& caller, KernelNames kernels) {
   if (caller.kernel == found_by_check) return "by check()";
-  char text[256];
   std::string all;
   if (caller.where.line != 0) {
-    std::snprintf(text, sizeof(text), "at %s:%" PRIu32 ", ", caller.where.file, caller.where.line);
-    all += text;
+    all = "at " + bounded_text(caller.where.file) + ':' + std::to_string(caller.where.line) + ", ";
   }
-  const char* const kernel =
-      caller.kernel != 0 ? kernels[caller.kernel - 1] : caller.where.function;
-  if (kernel[0] != 0) all += std::string("kernel ") + kernel + ", ";
+  std::string kernel = bounded_text(caller.where.function);
+  if (caller.kernel != 0)
+    kernel = caller.kernel <= kernels.size() ? kernels[caller.kernel - 1] : "unknown";
+  if (!kernel.empty()) all += "kernel " + kernel + ", ";
+  char text[128];
   std::snprintf(text, sizeof(text), "block (%u,%u,%u), thread (%u,%u,%u)", caller.block.x,
                 caller.block.y, caller.block.z, caller.thread.x, caller.thread.y, caller.thread.z);
   return all + text;
 }
 
-inline std::string text_of(const CheckRecord& record, const char* const* kernels) {
+inline std::string block_text(std::uint64_t bytes, std::uint64_t address) {
+  char text[80];
+  std::snprintf(text, sizeof(text), "block of %" PRIu64 " bytes at 0x%" PRIx64, bytes, address);
+  return text;
+}
+
+inline std::string text_of(const CheckRecord& record, KernelNames kernels,
+                           const Neighbour& in_front = {}) {
   char text[256];
   const auto print = [&](const char* format, auto... values) {
     std::snprintf(text, sizeof(text), format, values...);
     return std::string(text);
   };
-  const std::string block =
-      print("block of %" PRIu64 " bytes at 0x%" PRIx64, record.bytes, record.address);
+  const std::string block = block_text(record.bytes, record.address);
   std::string what;
   switch (record.kind) {
     case check_kind::overrun:
@@ -101,11 +126,21 @@ inline std::string text_of(const CheckRecord& record, const char* const* kernels
       what = print("write at offset %" PRId64 " of a freed ", record.offset) + block;
       break;
     case check_kind::wrong_free:
-      what = "free by the wrong function (free or aligned_free) of a " + block;
+      what = "wrong function (free or aligned_free) called for a " + block;
       break;
     case check_kind::wrong_size:
-      what = print("realloc with an old size of %" PRIu64 " bytes of a ", record.given) + block;
+      what = print("realloc with an old size of %" PRIu64 " bytes for a ", record.given) + block;
       break;
+    case check_kind::overwritten_head:
+      what = print("the head of the block at 0x%" PRIx64
+                   " (the 128 bytes in front of it) was overwritten",
+                   record.address);
+      if (in_front.address != 0) {
+        what += "; the block before it in memory is a " +
+                block_text(in_front.bytes, in_front.address) + ", allocated " +
+                text_of(in_front.allocated, kernels);
+      }
+      return what + "; found " + text_of(record.caller, kernels);
   }
   return what + ", allocated " + text_of(record.allocated, kernels) + "; found " +
          text_of(record.caller, kernels);

@@ -7,74 +7,21 @@
 // bitmaps, with one bit per 16 bytes of the pool, say where blocks in use and freed blocks start.
 // A freed block is filled with poison and stays in a ring, which is checked when the block leaves
 // it. The ring is emptied when the heap is full.
+//
+// A head is used only if its 32-bit checksum is right. The memory of a block whose head was
+// overwritten is not used again until reset(). Writes anywhere in the blocks of the pool therefore
+// do not crash a check, a free or a list of leaks. Not protected: what the allocator itself keeps
+// in the pool (with Heapwood, tables in front of the first block), and the bitmaps, the ring and
+// the records, which are in memory of their own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "heapwood/check_records.hpp"
+#include "heapwood/check_head.hpp"
 #include "heapwood/heap_handle.hpp"
 
 namespace heapwood {
-
-namespace detail {
-
-struct alignas(alloc::granule) CheckHead {
-  std::uint64_t bytes;
-  std::uint64_t distance;  // bytes from the start of the allocator's block to the user's
-  Caller allocated;
-  std::uint32_t is_aligned;
-  std::uint32_t unused;
-  alignas(alloc::granule) std::uint64_t canary[2];
-};
-
-// In device memory.
-struct CheckTables {
-  static constexpr std::uint32_t max_records = 64;
-
-  std::byte* pool = nullptr;
-  std::size_t pool_bytes = 0;
-  std::uint32_t* in_use = nullptr;  // bitmaps: one bit per granule of the pool
-  std::uint32_t* freed = nullptr;
-  std::uint64_t* ring = nullptr;  // addresses of freed blocks; 0 = none
-  std::uint32_t ring_mask = 0;
-  std::uint64_t* ring_next = nullptr;
-  std::uint32_t* record_count = nullptr;
-  std::uint64_t* bytes_in_use = nullptr;  // written by CountInUse
-  CheckRecord* records = nullptr;
-
-  // Of a bitmap. A pool is a multiple of 256 bytes, so the last word may be half used.
-  SIMT_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
-  // The bit of the granule at `address`, which is in the pool.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
-                                                   std::uint64_t address) const {
-    return simt::atomic_ref<std::uint32_t>(map[granule_of(address) / 32]);
-  }
-  static SIMT_INLINE std::uint32_t bit_of(std::size_t granule) { return 1u << (granule % 32); }
-  SIMT_INLINE std::size_t granule_of(std::uint64_t address) const {
-    return (address - reinterpret_cast<std::uint64_t>(pool)) / alloc::granule;
-  }
-  SIMT_INLINE std::uint64_t address_of(std::size_t granule) const {
-    return reinterpret_cast<std::uint64_t>(pool) + granule * alloc::granule;
-  }
-};
-
-inline constexpr unsigned char guard_byte = 0xa5, poison_byte = 0xdb;
-inline constexpr std::uint64_t canary_word = 0xa5a5a5a5a5a5a5a5u;
-// Of a large block only the beginning and the end are poisoned.
-inline constexpr std::size_t max_poison = 1024;
-
-// Index of the first of the bytes that is not `value`; `bytes` if there is none.
-SIMT_INLINE std::size_t first_other(const unsigned char* at, std::size_t bytes,
-                                    unsigned char value) {
-  SIMT_ROLLED
-  for (std::size_t i = 0; i < bytes; ++i) {
-    if (at[i] != value) return i;
-  }
-  return bytes;
-}
-
-}  // namespace detail
 
 inline namespace SIMT_TARGET {
 
@@ -82,13 +29,16 @@ template <class A>
 class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   using Base = handle_operations<basic_checked_handle<A>>;
   using Head = detail::CheckHead;
+  using Sizes = detail::BlockSizes;
 
  public:
+  // A handle of no heap, to be assigned to.
   basic_checked_handle() = default;
   basic_checked_handle(const basic_heap_handle<A>& base, const detail::CheckTables& tables,
                        std::uint32_t kernel)
       : heap_(base), tables_(tables), kernel_(kernel) {}
 
+  // As those of basic_heap_handle.
   SIMT_INLINE void* malloc(std::size_t bytes) const { return allocate(bytes, alloc::granule, 0); }
   SIMT_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
     return at(where).malloc(bytes);
@@ -109,16 +59,21 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   SIMT_INLINE void aligned_free(void* block) const { deallocate(block, 1); }
 
   SIMT_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
-    if (block != nullptr && is_in_use(block) && head_of(block)->bytes != old_bytes) {
-      record(check_kind::wrong_size, block, head_of(block), 0, old_bytes);
-      old_bytes = head_of(block)->bytes;
+    Sizes sizes;
+    if (!is_in_use(block) || !read_head(block, sizes)) {
+      // An error that free() records.
+      return Base::realloc(block, readable_bytes(block, old_bytes), new_bytes);
     }
-    return Base::realloc(block, old_bytes, new_bytes);
+    if (sizes.bytes != old_bytes)
+      record(check_kind::wrong_size, block, head_of(block), 0, old_bytes);
+    return Base::realloc(block, sizes.bytes, new_bytes);
   }
   // The size given to realloc may be left out: a checked block has a header.
   SIMT_INLINE void* realloc(void* block, std::size_t new_bytes) const {
-    const bool is_block = block != nullptr && is_in_use(block);
-    return Base::realloc(block, is_block ? head_of(block)->bytes : 0, new_bytes);
+    Sizes sizes;
+    if (is_in_use(block) && !read_head(block, sizes))
+      sizes.bytes = readable_bytes(block, new_bytes);
+    return Base::realloc(block, sizes.bytes, new_bytes);
   }
 
   SIMT_INLINE bool owns(const void* address) const { return heap_.owns(address); }
@@ -127,35 +82,21 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     const std::size_t max = heap_.max_request();
     return max > overhead ? (max - overhead) / alloc::granule * alloc::granule : 0;
   }
-  SIMT_INLINE std::size_t usable_size(const void* block) const { return head_of(block)->bytes; }
-
-  // Checks the guards of a block in use. `block` is where a block starts.
-  SIMT_FN void check_guards(void* block) const {
-    const Head* const head = head_of(block);
-    const auto* const user = static_cast<const unsigned char*>(block);
-    const std::size_t before =
-        detail::first_other(user - alloc::granule, alloc::granule, detail::guard_byte);
-    if (before < alloc::granule) {
-      record(check_kind::underrun, block, head,
-             static_cast<std::int64_t>(before) - static_cast<std::int64_t>(alloc::granule));
-    }
-    const std::size_t guard = guard_bytes(head->bytes),
-                      after = detail::first_other(user + head->bytes, guard, detail::guard_byte);
-    if (after < guard)
-      record(check_kind::overrun, block, head, static_cast<std::int64_t>(head->bytes + after));
+  // What malloc was asked for; 0 if no block in use starts there or its head was overwritten.
+  SIMT_INLINE std::size_t usable_size(const void* block) const {
+    Sizes sizes;
+    return is_in_use(block) && read_head(block, sizes) ? sizes.bytes : 0;
   }
-  // Checks the poison of a freed block.
-  SIMT_FN void check_poison(void* block) const {
-    const Head* const head = head_of(block);
-    const auto* const user = static_cast<const unsigned char*>(block);
-    const std::size_t part = poison_part(head->bytes);
-    std::size_t at = detail::first_other(user, part, detail::poison_byte);
-    if (at == part) {
-      const std::size_t last = head->bytes - part;
-      at = last + detail::first_other(user + last, part, detail::poison_byte);
-    }
-    if (at < head->bytes)
-      record(check_kind::write_after_free, block, head, static_cast<std::int64_t>(at));
+
+  // Checks a block in use. `block` is where it starts.
+  SIMT_FN void check_in_use(void* block) const {
+    Sizes sizes;
+    if (read_head_or_record(block, sizes)) check_guards(block, sizes.bytes);
+  }
+  // Checks a block in the ring.
+  SIMT_FN void check_freed(void* block) const {
+    Sizes sizes;
+    if (read_head_or_record(block, sizes)) check_poison(block, sizes.bytes);
   }
 
   SIMT_INLINE const detail::CheckTables& tables() const { return tables_; }
@@ -166,12 +107,6 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   static SIMT_INLINE Head* head_of(void* block) { return static_cast<Head*>(block) - 1; }
   static SIMT_INLINE const Head* head_of(const void* block) {
     return static_cast<const Head*>(block) - 1;
-  }
-  static SIMT_INLINE std::size_t guard_bytes(std::size_t bytes) {
-    return alloc::padded(bytes) - bytes + alloc::granule;
-  }
-  static SIMT_INLINE std::size_t poison_part(std::size_t bytes) {
-    return bytes < detail::max_poison ? bytes : detail::max_poison;
   }
   static SIMT_INLINE std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uint64_t>(address);
@@ -188,6 +123,21 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
            // relaxed: the caller has the address from the thread that allocated the block
            (tables_.word(tables_.in_use, number(block)).load(simt::relaxed) &
             detail::CheckTables::bit_of(tables_.granule_of(number(block)))) != 0;
+  }
+
+  SIMT_INLINE bool read_head(const void* block, Sizes& sizes) const {
+    return tables_.read_head(*head_of(block), number(block), sizes);
+  }
+  SIMT_INLINE bool read_head_or_record(const void* block, Sizes& sizes) const {
+    const bool is_intact = read_head(block, sizes);
+    if (!is_intact) record(check_kind::overwritten_head, block, nullptr);
+    return is_intact;
+  }
+  // At most `bytes`; fewer if they would end behind the pool.
+  SIMT_INLINE std::size_t readable_bytes(const void* block, std::size_t bytes) const {
+    if (!owns(block)) return bytes;
+    const std::size_t rest = tables_.pool_bytes - tables_.offset_of(number(block));
+    return bytes < rest ? bytes : rest;
   }
 
   SIMT_FN void* allocate(std::size_t bytes, std::size_t alignment, std::uint32_t is_aligned) const {
@@ -216,9 +166,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       head->distance = at - number(origin);
       head->allocated = caller();
       head->is_aligned = is_aligned;
-      head->canary[0] = head->canary[1] = detail::canary_word;
-      SIMT_ROLLED
-      for (std::size_t i = 0; i < guard_bytes(bytes); ++i) user[bytes + i] = detail::guard_byte;
+      head->checksum = head->sum(at);
+      detail::write_guards(user, bytes);
       const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(at));
       // relaxed: the bit of a block that is not in use yet.
       tables_.word(tables_.freed, at).fetch_and(~bit, simt::relaxed);
@@ -240,8 +189,10 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       const auto in_use = tables_.word(tables_.in_use, number(block));
       const auto freed = tables_.word(tables_.freed, number(block));
       Head* const head = head_of(block);
+      Sizes sizes;
       if (is_in_use(block)) {
-        if (head->is_aligned != is_aligned) return record(check_kind::wrong_free, block, head);
+        if (head->is_aligned != is_aligned && read_head(block, sizes))
+          return record(check_kind::wrong_free, block, head);
         // relaxed: the next operation publishes it. Before that one, so that of two threads that
         // free a block at the same time the later one finds this bit set.
         freed.fetch_or(bit, simt::relaxed);
@@ -251,9 +202,13 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
         const bool twice = (freed.load(simt::relaxed) & bit) != 0;
         return record(twice ? check_kind::double_free : check_kind::no_block, block, nullptr);
       }
-      check_guards(block);
-      fill_poison(block);
-      if (!is_kept(head->bytes)) return give_back(block);
+      if (!read_head_or_record(block, sizes)) return;
+      check_guards(block, sizes.bytes);
+      // Guards too: what damages them from here on was written after the free.
+      auto* const user = static_cast<unsigned char*>(block);
+      detail::write_guards(user, sizes.bytes);
+      detail::fill_poison(user, sizes.bytes);
+      if (!is_kept(sizes.bytes)) return give_back(block, sizes);
       using Word = simt::atomic_ref<std::uint64_t>;
       // relaxed: a place in the ring.
       const std::uint64_t place = Word(*tables_.ring_next).fetch_add(1, simt::relaxed);
@@ -266,18 +221,28 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     }
   }
 
-  SIMT_FN void fill_poison(void* block) const {
-    auto* const user = static_cast<unsigned char*>(block);
-    const std::size_t bytes = head_of(block)->bytes, part = poison_part(bytes);
-    SIMT_ROLLED
-    for (std::size_t i = 0; i < part; ++i) user[i] = user[bytes - part + i] = detail::poison_byte;
+  SIMT_FN void check_guards(void* block, std::size_t bytes) const {
+    const auto* const user = static_cast<const unsigned char*>(block);
+    const std::int64_t before = detail::damage_before(user);
+    if (before != 0) record(check_kind::underrun, block, head_of(block), before);
+    const std::size_t behind = detail::damage_behind(user, bytes);
+    if (behind != bytes + detail::guard_bytes(bytes))
+      record(check_kind::overrun, block, head_of(block), static_cast<std::int64_t>(behind));
+  }
+  SIMT_FN void check_poison(void* block, std::size_t bytes) const {
+    const std::int64_t at =
+        detail::damage_after_free(static_cast<const unsigned char*>(block), bytes);
+    if (at != static_cast<std::int64_t>(bytes + detail::guard_bytes(bytes)))
+      record(check_kind::write_after_free, block, head_of(block), at);
   }
   SIMT_FN void leave_ring(void* block) const {
-    check_poison(block);
-    give_back(block);
+    Sizes sizes;
+    if (!read_head_or_record(block, sizes)) return;
+    check_poison(block, sizes.bytes);
+    give_back(block, sizes);
   }
-  SIMT_FN void give_back(void* block) const {
-    heap_.free(static_cast<std::byte*>(block) - head_of(block)->distance);
+  SIMT_FN void give_back(void* block, const Sizes& sizes) const {
+    heap_.free(static_cast<std::byte*>(block) - sizes.distance);
   }
   SIMT_FN void empty_ring() const {
     SIMT_ROLLED
@@ -293,8 +258,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   SIMT_FN void record(check_kind kind, const void* block, const Head* head, std::int64_t offset = 0,
                       std::uint64_t given = 0) const {
     // relaxed: a place; the host reads the records when no kernel runs.
-    const std::uint32_t place =
-        simt::atomic_ref<std::uint32_t>(*tables_.record_count).fetch_add(1, simt::relaxed);
+    const std::uint64_t place =
+        simt::atomic_ref<std::uint64_t>(*tables_.record_count).fetch_add(1, simt::relaxed);
     if (place >= detail::CheckTables::max_records) return;
     detail::CheckRecord& to = tables_.records[place];
     to.kind = kind;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A checked heap refuses what it cannot serve, and counts refusals, as heapwood::heap does.
+// A checked heap on the host: it counts refusals as heapwood::heap does, and keeps the errors of
+// kernels however often it is asked for a report.
 #include <gtest/gtest.h>
 
-#include <cstdint>
+#include <algorithm>
+#include <cstdio>
 #include <heapwood/checked_heap.hpp>
+#include <string>
 #include <vector>
 
 namespace heapwood {
@@ -11,6 +14,61 @@ namespace {
 
 constexpr std::size_t mib = 1 << 20;
 using Byte = unsigned char;
+
+std::string text_of_report(const checked_heap& heap, std::size_t& errors) {
+  std::FILE* const file = std::tmpfile();
+  errors = heap.report(file);
+  std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+  std::rewind(file);
+  EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+  std::fclose(file);
+  return text;
+}
+
+TEST(CheckedHeapReport, RepeatedReportsFindADamagedBlockOnce) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  auto* const block = static_cast<Byte*>(h.malloc(10));
+  block[10] = 1;
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(heap.report(nullptr), 1u) << i;
+  // A later error of a kernel is kept.
+  void* const freed = h.malloc(5);
+  h.free(freed);
+  h.free(freed);
+  std::vector<check_report> errors = heap.check();
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].kind, check_kind::double_free);
+  EXPECT_EQ(errors[1].kind, check_kind::overrun);
+  // The free of the damaged block finds the error in place of check().
+  h.free(block, HEAPWOOD_HERE);
+  errors = heap.check();
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1].kind, check_kind::overrun);
+  EXPECT_NE(errors[1].text.find("found at test_checked_heap_host.cpp:"), std::string::npos);
+  heap.reset();
+  EXPECT_EQ(heap.report(nullptr), 0u);
+}
+
+TEST(CheckedHeapReport, SaysHowManyErrorsWereNotKept) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  for (int i = 0; i < 64; ++i) h.free(&heap);
+  std::size_t errors = 0;
+  std::string text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 64u);
+  EXPECT_EQ(text.find("not kept"), std::string::npos);
+  for (int i = 0; i < 36; ++i) h.free(&heap);
+  text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 100u);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 65) << text;
+  EXPECT_NE(text.find("heapwood: 36 more errors were not kept\n"), std::string::npos) << text;
+  // Those of check() are counted by themselves.
+  for (int i = 0; i < 70; ++i) static_cast<Byte*>(h.malloc(10))[12] = 1;
+  text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 170u);
+  EXPECT_NE(text.find("heapwood: 42 more errors were not kept\n"), std::string::npos) << text;
+  EXPECT_EQ(heap.check().size(), 128u);
+}
 
 TEST(CheckedHeapRefusals, TheFirstSizeIsWhatWasAskedFor) {
   for (const std::size_t bytes : {4 * mib, mib - 100, ~std::size_t{0}, ~std::size_t{0} / 2}) {

@@ -74,6 +74,10 @@ __global__ void planted(Handle h, int which, void* foreign, void** late) {
       h.free(&which, HEAPWOOD_HERE);
       h.free(p);
       break;
+    case 13:
+      for (int i = -100; i < -50; ++i) p[i] = 0x41;
+      h.free(p, HEAPWOOD_HERE);
+      break;
   }
 }
 __global__ void free_again(Handle h, void** late) { h.free(late[0], HEAPWOOD_HERE); }
@@ -85,15 +89,15 @@ struct AllocateOne {
 };
 void planted_errors() {
   constexpr check_kind expected[] = {
-      check_kind::overrun,          check_kind::overrun,     check_kind::underrun,
-      check_kind::overrun,          check_kind::double_free, check_kind::double_free,
-      check_kind::foreign_pointer,  check_kind::no_block,    check_kind::no_block,
-      check_kind::write_after_free, check_kind::wrong_free,  check_kind::wrong_size,
-      check_kind::foreign_pointer};
+      check_kind::overrun,          check_kind::overrun,         check_kind::underrun,
+      check_kind::overrun,          check_kind::double_free,     check_kind::double_free,
+      check_kind::foreign_pointer,  check_kind::no_block,        check_kind::no_block,
+      check_kind::write_after_free, check_kind::wrong_free,      check_kind::wrong_size,
+      check_kind::foreign_pointer,  check_kind::overwritten_head};
   checked_heap other(1 << 20);
   heapwood::shared_array<void*> foreign(1), late(1);
   heapwood::for_each_thread(1, AllocateOne{other.handle(), foreign.data()});
-  for (int which = 0; which < 13; ++which) {
+  for (int which = 0; which < 14; ++which) {
     checked_heap heap(16 << 20);
     planted<<<dim3(4), dim3(64)>>>(heap.handle("planted"), which, foreign[0], late.data());
     if (which == 5) free_again<<<1, 1>>>(heap.handle("again"), late.data());
