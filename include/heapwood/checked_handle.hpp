@@ -32,6 +32,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   using Sizes = detail::BlockSizes;
 
  public:
+  using allocator_type = A;
+
   // A handle of no heap, to be assigned to.
   basic_checked_handle() = default;
   basic_checked_handle(const basic_heap_handle<A>& base, const detail::CheckTables& tables,

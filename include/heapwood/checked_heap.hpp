@@ -46,23 +46,42 @@ class basic_checked_heap {
                 "a checked heap needs an allocator that frees");
 
  public:
+  using allocator_type = A;
   using handle_type = basic_checked_handle<A>;
 
+  // Allocates `bytes` bytes of the current device and its own tables. Waits for the stream.
   explicit basic_checked_heap(std::size_t bytes, stream_handle stream = {},
                               heap_options options = {})
       : basic_checked_heap(basic_heap<A>(bytes, stream, options), stream) {}
-  basic_checked_heap(const basic_checked_heap&) = delete;
-  basic_checked_heap& operator=(const basic_checked_heap&) = delete;
-  ~basic_checked_heap() { device_.free(memory_, table_bytes_); }
+  // Uses memory of the current device that outlives the heap; the tables are allocated.
+  explicit basic_checked_heap(std::span<std::byte> memory, stream_handle stream = {},
+                              heap_options options = {})
+      : basic_checked_heap(basic_heap<A>(memory, stream, options), stream) {}
+  basic_checked_heap(basic_checked_heap&& other) noexcept
+      : heap_(std::move(other.heap_)),
+        device_(other.device_),
+        table_bytes_(other.table_bytes_),
+        memory_(std::exchange(other.memory_, nullptr)),
+        tables_(other.tables_),
+        scan_tables_(other.scan_tables_),
+        kernels_(std::move(other.kernels_)) {}
+  basic_checked_heap& operator=(basic_checked_heap&& other) noexcept {
+    basic_checked_heap(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~basic_checked_heap() {
+    if (memory_ != nullptr) device_.free(memory_, table_bytes_);
+  }
 
+  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
+  // after reset().
+  handle_type handle() const { return {heap_.handle(), tables_, 0}; }
   // `kernel` appears in messages about calls through this handle.
-  handle_type handle(const std::string& kernel = {}) {
-    std::uint32_t number = 0;
-    if (!kernel.empty()) {
-      while (number < kernels_.size() && kernels_[number] != kernel) ++number;
-      if (number == kernels_.size()) kernels_.push_back(kernel);
-      ++number;
-    }
+  handle_type handle(const std::string& kernel) {
+    if (kernel.empty()) return std::as_const(*this).handle();
+    const auto at = std::find(kernels_.begin(), kernels_.end(), kernel);
+    const auto number = static_cast<std::uint32_t>(at - kernels_.begin()) + 1;
+    if (at == kernels_.end()) kernels_.push_back(kernel);
     return {heap_.handle(), tables_, number};
   }
 
@@ -100,8 +119,13 @@ class basic_checked_heap {
     heap_.reset(stream);
     clear(simt::StreamDevice(device_.index, stream));
   }
-  heap_stats stats() const { return heap_.stats(); }  // with the heads and guards of blocks
+  // As those of basic_heap. stats() counts the head and guard of a block as bytes of it, and freed
+  // blocks in the ring as used.
+  heap_stats stats() const { return heap_.stats(); }
   std::size_t bytes() const { return heap_.bytes(); }
+  std::size_t max_request() const { return handle().max_request(); }
+  std::span<std::byte> memory() const { return heap_.memory(); }
+  const A& allocator() const { return heap_.allocator(); }
 
  private:
   static constexpr std::uint32_t ring_size = 1024;
@@ -145,6 +169,16 @@ class basic_checked_heap {
       device_.free(memory_, table_bytes_);
       throw;
     }
+  }
+
+  void swap(basic_checked_heap& other) noexcept {
+    std::swap(heap_, other.heap_);
+    std::swap(device_, other.device_);
+    std::swap(table_bytes_, other.table_bytes_);
+    std::swap(memory_, other.memory_);
+    std::swap(tables_, other.tables_);
+    std::swap(scan_tables_, other.scan_tables_);
+    std::swap(kernels_, other.kernels_);
   }
 
   void clear(const simt::StreamDevice& device) { device.fill(memory_, 0, table_bytes_); }

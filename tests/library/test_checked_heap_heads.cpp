@@ -253,7 +253,7 @@ class RandomWrites {
     Byte* first = blocks_[0].start;
     for (const Block& b : blocks_) first = std::min(first, b.start);
     first -= head_bytes;
-    Byte* const end = reinterpret_cast<Byte*>(h_.tables().pool + heap_.bytes());
+    Byte* const end = reinterpret_cast<Byte*>(heap_.memory().data() + heap_.bytes());
     const Block& b = blocks_[up_to(blocks_.size() - 1)];
     Byte* const at = std::max(first, b.start - 200 + up_to(b.bytes + 300));
     const std::size_t bytes = std::min<std::size_t>(1 + up_to(up_to(1) == 0 ? 399 : 7), end - at);
