@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include "heapwood/bytes.hpp"
 #include "heapwood/host_call.hpp"
@@ -19,8 +20,7 @@ class handle_operations {
  public:
   // count * size bytes, set to 0 by the calling thread.
   SIMT_INLINE void* calloc(std::size_t count, std::size_t size) const {
-    const bool overflows = size != 0 && count > ~std::size_t{0} / size;
-    const std::size_t bytes = overflows ? ~std::size_t{0} : count * size;
+    const std::size_t bytes = detail::multiply_sizes(count, size);
     void* const block = self().malloc(bytes);
     if (block != nullptr) detail::clear_block(block, bytes);
     return block;
@@ -46,7 +46,8 @@ class handle_operations {
     self().free(detail::AlignedRequest::origin(block));
   }
 
-  // Allocates and constructs a T; nullptr if there is no space.
+  // Allocates and constructs a T; nullptr if there is no space. If the constructor throws, which it
+  // can on CPU threads, the block is freed.
   template <class T, class... Args>
   SIMT_INLINE T* make(Args&&... args) const {
     void* block = nullptr;
@@ -55,7 +56,17 @@ class handle_operations {
     } else {
       block = self().aligned_alloc(alignof(T), sizeof(T));
     }
-    return block == nullptr ? nullptr : ::new (block) T(static_cast<Args&&>(args)...);
+    if (block == nullptr) return nullptr;
+#if !defined(__CUDACC__) && defined(__cpp_exceptions)
+    try {
+      return ::new (block) T(static_cast<Args&&>(args)...);
+    } catch (...) {
+      free_object<T>(block);
+      throw;
+    }
+#else
+    return ::new (block) T(static_cast<Args&&>(args)...);
+#endif
   }
   // Destroys and frees an object of make<T>; nullptr is a no-op. Not through a pointer to a base
   // class.
@@ -63,11 +74,7 @@ class handle_operations {
   SIMT_INLINE void destroy(T* object) const {
     if (object == nullptr) return;
     object->~T();
-    if constexpr (alignof(T) <= alloc::granule) {
-      self().free(object);
-    } else {
-      self().aligned_free(object);
-    }
+    free_object<T>(const_cast<std::remove_cv_t<T>*>(object));
   }
 
   // One block for all 32 threads of the warp, which must call together with the same size; all
@@ -96,6 +103,14 @@ class handle_operations {
   }
 
  private:
+  template <class T>
+  SIMT_INLINE void free_object(void* object) const {
+    if constexpr (alignof(T) <= alloc::granule) {
+      self().free(object);
+    } else {
+      self().aligned_free(object);
+    }
+  }
   SIMT_INLINE const Handle& self() const { return static_cast<const Handle&>(*this); }
 };
 

@@ -11,6 +11,7 @@
 #include <heapwood/heap.hpp>
 #include <heapwood/parallel.hpp>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -206,6 +207,26 @@ TEST(Heap, MakesAndDestroysObjects) {
   EXPECT_EQ(address(aligned) % 128, 0u);
   EXPECT_EQ(aligned->value, 7);
   h.destroy(aligned);
+  const int* const constant = h.make<const int>(3);
+  ASSERT_NE(constant, nullptr);
+  EXPECT_EQ(*constant, 3);
+  h.destroy(constant);
+  h.destroy(h.make<const Aligned>());
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+}
+
+struct Throws {
+  Throws() { throw std::runtime_error("constructor"); }
+};
+struct alignas(128) ThrowsAligned : Throws {};
+
+TEST(Heap, FreesTheBlockIfTheConstructorThrows) {
+  heap heap(mib);
+  const heap_handle h = heap.handle();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THROW(h.make<Throws>(), std::runtime_error);
+    EXPECT_THROW(h.make<ThrowsAligned>(), std::runtime_error);
+  }
   EXPECT_EQ(heap.report_leaks(nullptr), 0u);
 }
 
