@@ -23,6 +23,9 @@
 
 namespace heapwood::simt {
 
+// Bytes: what CUDA guarantees for its allocations, and what CPU threads get.
+inline constexpr std::size_t shared_alignment = 256;
+
 #if defined(__CUDACC__)
 
 using StreamHandle = cudaStream_t;
@@ -57,7 +60,7 @@ __global__ void run_loop(std::size_t n, const F f) {
 }
 
 template <class F>
-__global__ void run_threads(unsigned n, const F f) {
+__global__ void call_per_thread(unsigned n, const F f) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) f(i);
 }
@@ -143,7 +146,8 @@ class StreamDevice : public DeviceId {
   void for_each(std::size_t n, F f) const {
     if (n == 0) return;
     const stream_detail::CurrentDevice current(index);
-    const std::size_t blocks = std::min((n + 255) / 256, std::size_t{multiprocessors()} * 16);
+    const std::size_t blocks =
+        std::min(n / 256 + (n % 256 != 0), std::size_t{multiprocessors()} * 16);
     stream_detail::run_loop<F><<<static_cast<unsigned>(blocks), 256, 0, stream_>>>(n, f);
     check_stream(cudaGetLastError(), "launch");
   }
@@ -153,10 +157,11 @@ class StreamDevice : public DeviceId {
   }
   // Calls f(i) for all i < n, each in a thread of its own.
   template <class F>
-  void for_each_in_parallel(unsigned n, const F& f) const {
+  void for_each_thread(unsigned n, const F& f) const {
     if (n == 0) return;
     const stream_detail::CurrentDevice current(index);
-    stream_detail::run_threads<F><<<(n + 127) / 128, 128, 0, stream_>>>(n, f);
+    const unsigned blocks = n / 128 + (n % 128 != 0);  // n + 127 may wrap
+    stream_detail::call_per_thread<F><<<blocks, 128, 0, stream_>>>(n, f);
     check_stream(cudaGetLastError(), "launch");
   }
   // Waits for all work of the device, on all streams.
@@ -173,11 +178,13 @@ class StreamDevice : public DeviceId {
   Stream stream_;
 };
 
-// Memory set to 0 that host and device both access, while no kernel runs.
+// Memory set to 0 that host and device both access, while no kernel runs. Aligned to
+// shared_alignment.
 inline void* allocate_shared(std::size_t bytes) {
+  bytes = std::max(bytes, std::size_t{1});  // cudaMallocManaged refuses 0 bytes
   void* memory = nullptr;
-  check_stream(cudaMallocManaged(&memory, bytes + 1), "cannot allocate managed memory");
-  cudaError_t status = cudaMemset(memory, 0, bytes + 1);
+  check_stream(cudaMallocManaged(&memory, bytes), "cannot allocate managed memory");
+  cudaError_t status = cudaMemset(memory, 0, bytes);
   if (status == cudaSuccess) status = cudaDeviceSynchronize();
   if (status != cudaSuccess) cudaFree(memory);
   check_stream(status, "cannot clear managed memory");
@@ -202,9 +209,10 @@ class StreamDevice : public DeviceId {
 
   std::byte* allocate(std::size_t bytes) const {
     // Large blocks of the C library are untouched pages, which take no memory yet.
-    constexpr std::size_t unit = 256;
-    if (bytes > ~std::size_t{0} - unit) bytes = ~std::size_t{0} - unit;
-    void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+    constexpr std::size_t unit = shared_alignment;
+    void* memory = nullptr;
+    if (bytes <= ~std::size_t{0} - unit)
+      memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
     if (memory == nullptr) {
       throw Error(Exit::failed,
                   "heapwood: cannot allocate " + std::to_string(bytes) + " bytes of memory");
@@ -226,8 +234,8 @@ class StreamDevice : public DeviceId {
 };
 
 inline void* allocate_shared(std::size_t bytes) {
-  void* const memory = std::calloc(bytes + 1, 1);
-  if (memory == nullptr) throw Error(Exit::failed, "heapwood: out of memory");
+  void* const memory = StreamDevice().allocate(std::max(bytes, std::size_t{1}));
+  std::memset(memory, 0, bytes);
   return memory;
 }
 inline void free_shared(void* memory) noexcept { std::free(memory); }

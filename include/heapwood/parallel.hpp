@@ -14,22 +14,37 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
+#include "heapwood/bytes.hpp"
 #include "heapwood/device_scope.hpp"
 #include "simt/stream_device.hpp"
 
 namespace heapwood {
+
+namespace detail {
+
+// Calls f(i) on the host for i = first, first + step, ... < end. The last sum may exceed 32 bits.
+template <class F>
+void for_each_step(unsigned first, unsigned step, unsigned end, const F& f) {
+  for (std::uint64_t i = first; i < end; i += step) f(static_cast<unsigned>(i));
+}
+
+}  // namespace detail
+
 inline namespace SIMT_TARGET {
 
 #if defined(__CUDACC__)
 
-// Calls f(thread) once for each of `threads` threads and waits for them.
+// Calls f(thread) once for each of `threads` threads and waits for them. With a host compiler fewer
+// CPU threads run, each of which calls f for several indices one after the other: a call must not
+// wait for another one.
 template <class F>
 void for_each_thread(unsigned threads, const F& f) {
   const simt::StreamDevice device(simt::StreamDevice::current());
-  device.for_each_in_parallel(threads, f);
+  device.for_each_thread(threads, f);
   device.synchronize();
 }
 
@@ -42,7 +57,7 @@ void for_each_thread(unsigned threads, const F& f) {
   for (unsigned worker = 0; worker < workers; ++worker) {
     pool.emplace_back([=, &f] {
       const device_scope device;
-      for (unsigned thread = worker; thread < threads; thread += workers) f(thread);
+      detail::for_each_step(worker, workers, threads, f);
     });
   }
   for (std::thread& worker : pool) worker.join();
@@ -51,11 +66,15 @@ void for_each_thread(unsigned threads, const F& f) {
 #endif
 
 // An array of trivially destructible T, set to 0, in memory that the host and all threads access.
+// Throws Error if there is no memory.
 template <class T>
 class shared_array {
+  static_assert(alignof(T) <= simt::shared_alignment, "shared_array: T needs a larger alignment");
+
  public:
   explicit shared_array(std::size_t size)
-      : size_(size), data_(static_cast<T*>(simt::allocate_shared(size * sizeof(T)))) {}
+      : size_(size),
+        data_(static_cast<T*>(simt::allocate_shared(detail::multiply_sizes(size, sizeof(T))))) {}
   shared_array(const shared_array&) = delete;
   shared_array& operator=(const shared_array&) = delete;
   ~shared_array() { simt::free_shared(data_); }
