@@ -13,20 +13,23 @@
 // process. basic_heap<A> is a heap with another allocator of heapwood/alloc/allocators/. Needs
 // C++20 and libcu++ (part of CUDA).
 //
-// Limits: a block is aligned to 16 bytes. The host's functions throw heapwood::Error, those of the
-// device never: they return nullptr.
+// Limits: a block is aligned to 16 bytes. Host functions throw heapwood::Error. Device functions do
+// not throw; they return nullptr.
 #pragma once
 
 #include "heapwood/cxx20.hpp"  // first
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/concepts.hpp"
+#include "heapwood/bytes.hpp"
 #include "heapwood/heap_handle.hpp"
 #include "heapwood/heap_stats.hpp"
 #include "simt/stream_device.hpp"
@@ -57,7 +60,7 @@ class basic_heap {
   explicit basic_heap(std::size_t bytes, stream_handle stream = {}, heap_options options = {})
       : device_(simt::StreamDevice::current()),
         options_(options),
-        allocated_bytes_(state_bytes + round_down(bytes)),
+        allocated_bytes_(detail::add_sizes(round_down(bytes), state_bytes)),
         memory_(device_.allocate(allocated_bytes_)),
         pool_{memory_ + state_bytes, round_down(bytes)} {
     initialize(stream);
@@ -77,6 +80,8 @@ class basic_heap {
     pool_ = {memory.data() + lost, round_down(memory.size() - lost)};
     initialize(stream);
   }
+  // A heap that was moved from has no memory: its sizes and stats() are 0, its handle() throws. It
+  // can be assigned to.
   basic_heap(basic_heap&& other) noexcept { swap(other); }
   basic_heap& operator=(basic_heap&& other) noexcept {
     basic_heap(std::move(other)).swap(*this);
@@ -96,11 +101,16 @@ class basic_heap {
 
   // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
   // after reset().
-  handle_type handle() const { return {allocator_, pool_, state(), max_request_}; }
+  handle_type handle() const {
+    if (pool_.base == nullptr)
+      throw Error(Exit::usage, "heapwood: handle() of a heap that was moved from");
+    return {allocator_, pool_, state(), max_request_};
+  }
 
   // Frees everything at once, in the order of the stream; may be captured into a CUDA graph. No
   // kernel may use the heap at the same time.
   void reset(stream_handle stream = {}) {
+    if (pool_.base == nullptr) return;
     if (options_.report_exhaustion && !has_reported_) {
       device_.synchronize_device();
       report_exhaustion_once(read_state());
@@ -112,22 +122,24 @@ class basic_heap {
 
   // Waits for the device and reads the state of the pool.
   heap_stats stats() const {
+    heap_stats stats;
+    stats.has_regions = A::traits.in_pool;
+    if (pool_.base == nullptr) return stats;
     device_.synchronize_device();
     const detail::HeapState state = read_state();
     report_exhaustion_once(state);
-    heap_stats stats;
     stats.bytes = pool_.bytes;
     stats.max_request = max_request_;
     stats.full = state.full;
     stats.too_large = state.too_large;
     stats.first_refused_bytes = state.first_refused;
-    stats.has_regions = A::traits.in_pool;
     allocator_.walk(alloc::HostView(device_), [&](const alloc::Region& r) { stats.add(r); });
     return stats;
   }
 
   // Waits for the device and prints one line if memory is still in use. Returns the bytes in use,
-  // padding included. A checked heap lists the blocks.
+  // padding included; 0 if the allocator's blocks lie outside the pool (CudaMalloc). A checked heap
+  // lists the blocks.
   std::size_t report_leaks(std::FILE* to = stderr) const {
     const heap_stats now = stats();
     if (now.used > 0 && to != nullptr) {
@@ -138,7 +150,8 @@ class basic_heap {
   }
 
   std::size_t bytes() const { return pool_.bytes; }
-  // Requests of more bytes are never served, even by an empty heap.
+  // Requests of more bytes are never served, even by an empty heap. If blocks lie outside the pool
+  // (CudaMalloc), it is the pool's size, of which the allocator serves a little less.
   std::size_t max_request() const { return max_request_; }
   std::span<std::byte> memory() const { return {pool_.base, pool_.bytes}; }
   const A& allocator() const { return allocator_; }

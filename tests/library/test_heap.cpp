@@ -74,6 +74,29 @@ TEST(Heap, ManagesMemoryOfTheUser) {
   EXPECT_THROW(heapwood::heap(std::size_t{100}), Error);
 }
 
+TEST(Heap, SizesThatWrapThrow) {
+  for (const std::size_t less : {0, 1, 255, 256, 257, 511, 512, 513}) {
+    EXPECT_THROW(heapwood::heap(~std::size_t{0} - less), Error) << less;
+    EXPECT_THROW(basic_heap<alloc::Atomic>(~std::size_t{0} - less), Error) << less;
+  }
+}
+
+TEST(Heap, MovedFromHeapIsEmpty) {
+  heap heap(mib, {}, {.report_exhaustion = true});
+  const heapwood::heap owner(std::move(heap));
+  EXPECT_EQ(heap.bytes(), 0u);
+  EXPECT_EQ(heap.max_request(), 0u);
+  EXPECT_TRUE(heap.memory().empty());
+  EXPECT_EQ(heap.stats().bytes, 0u);
+  EXPECT_EQ(heap.stats().used, 0u);
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+  heap.reset();
+  EXPECT_THROW(heap.handle(), Error);
+  heap = heapwood::heap(2 * mib);
+  EXPECT_NE(heap.handle().malloc(mib), nullptr);
+  EXPECT_EQ(owner.bytes(), mib);
+}
+
 TEST(Heap, ResetFreesEverythingAndForgetsRefusals) {
   heap heap(mib);
   const heap_handle h = heap.handle();
