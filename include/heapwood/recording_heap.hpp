@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A heap that records what a program asks of it, in the place of heapwood::heap. `heapwood replay`
-// runs the trace with every allocator and says which two suit the program.
+// A heap that records what a program asks of it, with the functions of heapwood::heap. `heapwood
+// replay` runs the trace with every allocator and says which two suit the program.
 //
 //   heapwood::recording_heap heap(1ull << 30);
 //   kernel<<<blocks, threads>>>(heap.handle());    // takes a heapwood::recording_heap_handle
@@ -8,14 +8,19 @@
 //   heap.write_trace("program.trace");
 //
 // Cost: 16 bytes of device memory per event, a request or a free; all threads add to one counter,
-// so times mean nothing. Events that do not fit are counted, and the trace has their number. A warp
-// number in the trace names a place for a resident warp of the GPU, not an index in a launch.
+// so times mean nothing. Events beyond max_events, the last argument of the constructors, are
+// counted, and the trace has their number. A warp number in the trace names a place for a resident
+// warp of the GPU, not an index in a launch.
 #pragma once
 
 #include "heapwood/cxx20.hpp"  // first
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +28,7 @@
 #include "alloc/recording/event_writer.hpp"
 #include "alloc/recording/program_trace.hpp"
 #include "alloc/recording/trace_file.hpp"
+#include "heapwood/bytes.hpp"
 #include "heapwood/heap.hpp"
 
 namespace heapwood {
@@ -68,6 +74,13 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     return base_.owns(address);
   }
   SIMT_INLINE std::size_t max_request() const { return base_.max_request(); }
+  SIMT_INLINE std::size_t usable_size(const void* block) const requires
+      requires(const basic_heap_handle<A>& h) {
+    h.usable_size(block);
+  }
+  { return base_.usable_size(block); }
+  SIMT_INLINE const A& allocator() const { return base_.allocator(); }
+  SIMT_INLINE alloc::Pool pool() const { return base_.pool(); }
 
  private:
   SIMT_INLINE void write(alloc::RecordedEvent::Kind kind, const void* block,
@@ -83,24 +96,25 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
 template <class A>
 class basic_recording_heap {
  public:
+  using allocator_type = A;
   using handle_type = basic_recording_handle<A>;
 
-  explicit basic_recording_heap(std::size_t bytes, std::size_t max_events = std::size_t{1} << 22,
-                                stream_handle stream = {}, heap_options options = {})
-      : heap_(bytes, stream, options),
-        device_(simt::StreamDevice::current()),
-        max_events_(max_events),
-        memory_(device_.allocate(memory_bytes())) {
-    clear(stream);
-  }
-  basic_recording_heap(const basic_recording_heap&) = delete;
-  basic_recording_heap& operator=(const basic_recording_heap&) = delete;
-  ~basic_recording_heap() { device_.free(memory_, memory_bytes()); }
+  static constexpr std::size_t default_max_events = std::size_t{1} << 22;
+
+  // As those of basic_heap. Events are recorded in memory of their own.
+  explicit basic_recording_heap(std::size_t bytes, stream_handle stream = {},
+                                heap_options options = {},
+                                std::size_t max_events = default_max_events)
+      : basic_recording_heap(basic_heap<A>(bytes, stream, options), stream, max_events) {}
+  explicit basic_recording_heap(std::span<std::byte> memory, stream_handle stream = {},
+                                heap_options options = {},
+                                std::size_t max_events = default_max_events)
+      : basic_recording_heap(basic_heap<A>(memory, stream, options), stream, max_events) {}
 
   handle_type handle() const {
     return {heap_.handle(),
             {heap_.memory().data(), counts(),
-             reinterpret_cast<alloc::RecordedEvent*>(memory_ + head_bytes), max_events_}};
+             reinterpret_cast<alloc::RecordedEvent*>(memory_.get() + head_bytes), max_events_}};
   }
 
   // Waits for the device. The events since the previous call belong to one kernel; a replay
@@ -117,7 +131,7 @@ class basic_recording_heap {
     std::vector<alloc::RecordedEvent> events(
         static_cast<std::size_t>(std::min<std::uint64_t>(counts.events, max_events_)));
     if (!events.empty()) {
-      device_.download(events.data(), memory_ + head_bytes,
+      device_.download(events.data(), memory_.get() + head_bytes,
                        events.size() * sizeof(alloc::RecordedEvent));
     }
     alloc::ProgramTrace trace =
@@ -149,30 +163,50 @@ class basic_recording_heap {
   heap_stats stats() const { return heap_.stats(); }
   std::size_t report_leaks(std::FILE* to = stderr) const { return heap_.report_leaks(to); }
   std::size_t bytes() const { return heap_.bytes(); }
+  std::size_t max_request() const { return heap_.max_request(); }
+  std::span<std::byte> memory() const { return heap_.memory(); }
+  const A& allocator() const { return heap_.allocator(); }
 
  private:
   static constexpr std::size_t head_bytes = 256;
   static_assert(sizeof(alloc::EventCounts) <= head_bytes);
 
-  std::size_t memory_bytes() const {
-    return head_bytes + max_events_ * sizeof(alloc::RecordedEvent);
+  struct FreeMemory {
+    simt::StreamDevice device;
+    std::size_t bytes;
+    void operator()(std::byte* memory) const { device.free(memory, bytes); }
+  };
+
+  basic_recording_heap(basic_heap<A> base, stream_handle stream, std::size_t max_events)
+      : heap_(std::move(base)), device_(simt::StreamDevice::current()), max_events_(max_events) {
+    if (max_events == 0)
+      throw Error(Exit::usage, "heapwood: a recording heap of 0 events: give at least 1");
+    const std::size_t bytes = detail::add_sizes(
+        head_bytes, detail::multiply_sizes(max_events, sizeof(alloc::RecordedEvent)));
+    memory_ = {device_.allocate(bytes), FreeMemory{device_, bytes}};
+    clear(stream);
   }
-  alloc::EventCounts* counts() const { return reinterpret_cast<alloc::EventCounts*>(memory_); }
+  alloc::EventCounts* counts() const {
+    return reinterpret_cast<alloc::EventCounts*>(memory_.get());
+  }
   alloc::EventCounts read_counts() const {
+    if (memory_ == nullptr)
+      throw Error(Exit::usage, "heapwood: events of a recording heap that was moved from");
     alloc::EventCounts copy;
     device_.download(&copy, counts(), sizeof(copy));
     return copy;
   }
   void clear(stream_handle stream) {
-    const simt::StreamDevice device(device_.index, stream);
-    device.fill(memory_, 0, memory_bytes());
     kernel_ends_.clear();
+    if (memory_ == nullptr) return;  // moved from
+    const simt::StreamDevice device(device_.index, stream);
+    device.fill(memory_.get(), 0, memory_.get_deleter().bytes);
   }
 
   basic_heap<A> heap_;
   simt::StreamDevice device_;
   std::size_t max_events_;
-  std::byte* memory_ = nullptr;
+  std::unique_ptr<std::byte, FreeMemory> memory_{nullptr, FreeMemory{simt::StreamDevice(0), 0}};
   std::vector<std::uint64_t> kernel_ends_;
 };
 
