@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Replaces `new` and `delete` in device code, except placement new, by a heap that the host
+// Replaces `new` and `delete` in device code, except placement new, with a heap that the host
 // selects:
 //
 //   heapwood::heap heap(1ull << 28);
@@ -10,22 +10,30 @@
 // this header must define HEAPWOOD_OPERATOR_NEW_ELSEWHERE before, and gets those of the first. When
 // the heap is full, `new (heapwood::or_null) T` returns nullptr. Plain `new T` does not check for
 // that and would construct the object at address 0, so use it only with a heap that is large
-// enough. On the host, `new` stays as it is; this header's definitions are weak, so a program's own
-// take precedence.
+// enough. On the host, `new` uses the C library's memory and calls the new handler, as elsewhere.
+//
+// For a heap of another type, include its header and define HEAPWOOD_HEAP_OF_NEW before this one,
+// in the same way in every file: #define HEAPWOOD_HEAP_OF_NEW heapwood::recording_heap.
 //
 // With a host compiler, code inside for_each_thread (parallel.hpp) or a device_scope counts as
 // device code. `delete` recognizes blocks of the heap by their address, everywhere, so the heap
-// must outlive them.
+// must outlive them. The definitions are weak: a program's own take precedence, and so do those of
+// clang's sanitizers. use_for_new throws then.
 #pragma once
 
 #include "heapwood/cxx20.hpp"  // first
 
+#include <concepts>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 
 #include "heapwood/device_scope.hpp"
 #include "heapwood/heap.hpp"
+
+#if !defined(HEAPWOOD_HEAP_OF_NEW)
+#define HEAPWOOD_HEAP_OF_NEW heapwood::heap
+#endif
 
 namespace heapwood {
 
@@ -37,13 +45,17 @@ inline namespace SIMT_TARGET {
 
 namespace operator_new {
 
+using heap_type = HEAPWOOD_HEAP_OF_NEW;
+using handle_type = heap_type::handle_type;
+
 #if defined(__CUDACC_RDC__)
-inline __device__ heap_handle heap_of_new;
+inline __device__ handle_type heap_of_new;
 #elif defined(__CUDACC__)
 // Each source has device code of its own, and so a variable of its own.
-static __device__ heap_handle heap_of_new;
+static __device__ handle_type heap_of_new;
 #else
-inline heap_handle heap_of_new;
+inline handle_type heap_of_new;
+inline bool has_heap() { return heap_of_new.max_request() != 0; }
 #endif
 
 // Whether this call is one of the device.
@@ -53,7 +65,7 @@ SIMT_INLINE bool is_device_call() {
 #elif defined(__CUDACC__)
   return false;
 #else
-  return device_scope::is_active() && heap_of_new.pool().base != nullptr;
+  return device_scope::is_active() && has_heap();
 #endif
 }
 SIMT_INLINE bool is_device_block([[maybe_unused]] const void* block) {
@@ -62,35 +74,60 @@ SIMT_INLINE bool is_device_block([[maybe_unused]] const void* block) {
 #elif defined(__CUDACC__)
   return false;
 #else
-  return heap_of_new.pool().base != nullptr && heap_of_new.owns(block);
+  return has_heap() && heap_of_new.owns(block);
 #endif
 }
 
-inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) noexcept {
+inline void* allocate_on_host(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
   if (bytes > ~std::size_t{0} - alignment) return nullptr;  // rounded up it would wrap
   return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
 }
+// Calls the new handler until there is memory. Throws what the handler throws; bad_alloc if there is
+// no handler.
+inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
+  for (;;) {
+    void* const block = allocate_on_host(bytes, alignment);
+    if (block != nullptr) return block;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+inline void* new_block_on_host_or_null(std::size_t bytes, std::size_t alignment) noexcept {
+  try {
+    return new_block_on_host(bytes, alignment);
+  } catch (...) {
+    return nullptr;
+  }
+}
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+SIMT_FN inline void* new_block_on_device(std::size_t bytes, std::size_t alignment) {
+  return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
+                                     : heap_of_new.aligned_alloc(alignment, bytes);
+}
+#endif
+// nullptr if there is no memory.
 SIMT_FN inline void* new_block(std::size_t bytes, std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-  if (is_device_call()) {
-    return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
-                                       : heap_of_new.aligned_alloc(alignment, bytes);
-  }
+  if (is_device_call()) return new_block_on_device(bytes, alignment);
 #endif
 #if !defined(__CUDA_ARCH__)
-  return new_block_on_host(bytes, alignment);
+  return new_block_on_host_or_null(bytes, alignment);
 #else
   return nullptr;
 #endif
 }
 // Plain new: on the host it throws if there is no memory.
 SIMT_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* const block = new_block(bytes, alignment);
-#if !defined(__CUDA_ARCH__)
-  if (block == nullptr && !is_device_call()) throw std::bad_alloc();
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+  if (is_device_call()) return new_block_on_device(bytes, alignment);
 #endif
-  return block;
+#if !defined(__CUDA_ARCH__)
+  return new_block_on_host(bytes, alignment);
+#else
+  return nullptr;
+#endif
 }
 SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
@@ -102,11 +139,25 @@ SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t align
 #endif
 }
 
+#if !defined(__CUDACC__)
+// Whether `new` in device code calls the operators of this header.
+inline bool is_replaced() {
+  const device_scope device;
+  // volatile: null if the heap is full, which compilers do not expect of this operator.
+  void* volatile const block = ::operator new(1);
+  void* const result = block;
+  const bool is_of_heap = result == nullptr || heap_of_new.owns(result);
+  ::operator delete(result);
+  return is_of_heap;
+}
+#endif
+
 }  // namespace operator_new
 
 // Selects the heap for later kernels, in the order of the stream. The heap must outlive the blocks.
-// A handle of no heap, {}, selects none.
-[[maybe_unused]] static void use_for_new(const heap_handle& handle,
+// A handle of no heap, {}, selects none. On CPU threads, throws Error if `new` is not that of this
+// header.
+[[maybe_unused]] static void use_for_new(const operator_new::handle_type& handle,
                                          [[maybe_unused]] stream_handle stream = {}) {
 #if defined(__CUDACC__)
   simt::check_stream(cudaMemcpyToSymbolAsync(operator_new::heap_of_new, &handle, sizeof(handle), 0,
@@ -114,10 +165,17 @@ SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t align
                      "use_for_new");
 #else
   operator_new::heap_of_new = handle;
+  if (!operator_new::has_heap() || operator_new::is_replaced()) return;
+  operator_new::heap_of_new = {};
+  throw Error(Exit::usage,
+              "heapwood: use_for_new: the program or its sanitizer replaces `new` itself; use the "
+              "handle's make and destroy, or g++ instead of clang++ for sanitizers");
 #endif
 }
-[[maybe_unused]] static void use_for_new(const heap& heap, stream_handle stream = {}) {
-  use_for_new(heap.handle(), stream);
+template <class Heap>
+requires std::derived_from<Heap, operator_new::heap_type>
+[[maybe_unused]] static void use_for_new(Heap& selected, stream_handle stream = {}) {
+  use_for_new(selected.handle(), stream);
 }
 
 }  // namespace SIMT_TARGET
@@ -162,6 +220,39 @@ HEAPWOOD_REPLACED void operator delete(void* block, std::size_t, std::align_val_
   heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
 }
 HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_val_t a) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+#undef HEAPWOOD_REPLACED
+
+// Host only: device code cannot name std::nothrow.
+#define HEAPWOOD_REPLACED __attribute__((weak))
+
+HEAPWOOD_REPLACED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
+  return heapwood::operator_new::new_block(n, 1);
+}
+HEAPWOOD_REPLACED void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
+  return heapwood::operator_new::new_block(n, 1);
+}
+HEAPWOOD_REPLACED void* operator new(std::size_t n, std::align_val_t a,
+                                     const std::nothrow_t&) noexcept {
+  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void* operator new[](std::size_t n, std::align_val_t a,
+                                       const std::nothrow_t&) noexcept {
+  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete(void* block, const std::nothrow_t&) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete(void* block, std::align_val_t a,
+                                       const std::nothrow_t&) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a,
+                                         const std::nothrow_t&) noexcept {
   heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
 }
 #undef HEAPWOOD_REPLACED
