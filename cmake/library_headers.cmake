@@ -4,7 +4,8 @@
 # In this tree an include starts at the root ("alloc/allocator.hpp"), which would collide with a
 # user's own folders. In OUTPUT it is relative to the including file, which every compiler looks at
 # first, so FOLDER is the only search path that a user needs. The macros of simt/config.hpp get the
-# library's prefix: SIMT_FN becomes HEAPWOOD_FN.
+# library's prefix: SIMT_FN becomes HEAPWOOD_FN. All of them name an older language mode first
+# (cxx20.hpp).
 cmake_policy(VERSION 3.25)
 
 # file(GLOB) takes a path as a pattern: a folder may be named [x].
@@ -37,6 +38,11 @@ while(pending)
     set(from "${SOURCE}/include/${header}")
   endif()
   file(READ "${from}" text)
+  if(NOT header MATCHES "^heapwood/")
+    # A program may include an allocator's header before any of include/heapwood/.
+    string(REPLACE "#pragma once\n" "#pragma once\n\n#include \"heapwood/cxx20.hpp\"  // first\n"
+           text "${text}")
+  endif()
   get_filename_component(folder "${OUTPUT}/${place}" DIRECTORY)
   string(REGEX MATCHALL "#include \"[^\"\n]+\"" includes "${text}")
   foreach(include IN LISTS includes)
