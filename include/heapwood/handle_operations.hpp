@@ -57,16 +57,10 @@ class handle_operations {
       block = self().aligned_alloc(alignof(T), sizeof(T));
     }
     if (block == nullptr) return nullptr;
-#if !defined(__CUDACC__) && defined(__cpp_exceptions)
-    try {
-      return ::new (block) T(static_cast<Args&&>(args)...);
-    } catch (...) {
-      free_object<T>(block);
-      throw;
-    }
-#else
-    return ::new (block) T(static_cast<Args&&>(args)...);
-#endif
+    FreeUnlessMade<T> guard{*this, block};
+    T* const object = ::new (block) T(static_cast<Args&&>(args)...);
+    guard.block = nullptr;
+    return object;
   }
   // Destroys and frees an object of make<T>; nullptr is a no-op. Not through a pointer to a base
   // class.
@@ -111,6 +105,16 @@ class handle_operations {
       self().aligned_free(object);
     }
   }
+  // Frees the block if the constructor throws.
+  template <class T>
+  struct FreeUnlessMade {
+    const handle_operations& operations;
+    void* block;
+
+    SIMT_INLINE ~FreeUnlessMade() {
+      if (block != nullptr) operations.template free_object<T>(block);
+    }
+  };
   SIMT_INLINE const Handle& self() const { return static_cast<const Handle&>(*this); }
 };
 

@@ -83,8 +83,8 @@ inline void* allocate_on_host(std::size_t bytes, std::size_t alignment) noexcept
   if (bytes > ~std::size_t{0} - alignment) return nullptr;  // rounded up it would wrap
   return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
 }
-// Calls the new handler until there is memory. Throws what the handler throws; bad_alloc if there is
-// no handler.
+// Calls the new handler until there is memory. Throws what the handler throws, or bad_alloc if
+// there is no handler.
 inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
   for (;;) {
     void* const block = allocate_on_host(bytes, alignment);

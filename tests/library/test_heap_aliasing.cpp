@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// calloc and realloc write blocks that the program reads as any type. The tests are compiled at -O1,
-// without strict aliasing; g++ moves accesses across types from -O2.
+// calloc and realloc write blocks that the program reads as any type. Compiled at -O2, at which g++
+// moves accesses across those of other types; the other tests are compiled at -O1.
 #include <gtest/gtest.h>
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program with operators of its own, as clang's sanitizers have: use_for_new says that `new` would
-// not use the heap.
+// A program with operators of its own, as clang's sanitizers have: use_for_new reports that `new`
+// would not use the heap.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// HEAPWOOD_HEAP_OF_NEW: `new` in device code from a heap of another type.
+// `new` in device code from a heap of another type: compiled with
+// -DHEAPWOOD_HEAP_OF_NEW=heapwood::recording_heap.
 #include <gtest/gtest.h>
 
 #include <heapwood/recording_heap.hpp>
-#define HEAPWOOD_HEAP_OF_NEW heapwood::recording_heap
+// After the type of its heap.
 #include <heapwood/operator_new.hpp>
 
 namespace heapwood {
