@@ -211,7 +211,8 @@ class StreamDevice : public DeviceId {
     // Large blocks of the C library are untouched pages, which take no memory yet.
     constexpr std::size_t unit = shared_alignment;
     void* memory = nullptr;
-    if (bytes <= ~std::size_t{0} - unit)
+    // The C library refuses larger sizes, at which sanitizers end the program.
+    if (bytes <= ~std::size_t{0} / 2)
       memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
     if (memory == nullptr) {
       throw Error(Exit::failed,
