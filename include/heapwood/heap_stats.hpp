@@ -16,8 +16,8 @@ struct heap_stats {
   std::size_t bytes = 0;        // of the pool: used + free + held + metadata
   std::size_t max_request = 0;  // larger requests are never served, even by an empty heap
 
-  // Refused requests since the heap was created or reset, and the size of the first of them. That of
-  // aligned_alloc includes the alignment + 16 bytes.
+  // Refused requests since the heap was created or reset, and the size of the first of them, which
+  // for aligned_alloc includes the alignment + 16 bytes.
   std::uint64_t full = 0;       // there was no free region of that size
   std::uint64_t too_large = 0;  // larger than max_request
   std::size_t first_refused_bytes = 0;

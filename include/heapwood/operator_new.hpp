@@ -94,30 +94,12 @@ inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
     handler();
   }
 }
-inline void* new_block_on_host_or_null(std::size_t bytes, std::size_t alignment) noexcept {
-  try {
-    return new_block_on_host(bytes, alignment);
-  } catch (...) {
-    return nullptr;
-  }
-}
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 SIMT_FN inline void* new_block_on_device(std::size_t bytes, std::size_t alignment) {
   return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
                                      : heap_of_new.aligned_alloc(alignment, bytes);
 }
 #endif
-// nullptr if there is no memory.
-SIMT_FN inline void* new_block(std::size_t bytes, std::size_t alignment) {
-#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-  if (is_device_call()) return new_block_on_device(bytes, alignment);
-#endif
-#if !defined(__CUDA_ARCH__)
-  return new_block_on_host_or_null(bytes, alignment);
-#else
-  return nullptr;
-#endif
-}
 // Plain new: on the host it throws if there is no memory.
 SIMT_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
@@ -136,6 +118,46 @@ SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t align
 #endif
 #if !defined(__CUDA_ARCH__)
   std::free(block);
+#endif
+}
+
+// The forms for nothrow and or_null. On the host they call the plain form, which may be the
+// program's own.
+inline void* plain_new_on_host(std::size_t bytes, std::size_t alignment, bool is_array) {
+  if (alignment == 1) return is_array ? ::operator new[](bytes) : ::operator new(bytes);
+  const std::align_val_t a{alignment};
+  return is_array ? ::operator new[](bytes, a) : ::operator new(bytes, a);
+}
+inline void* plain_new_on_host_or_null(std::size_t bytes, std::size_t alignment,
+                                       bool is_array) noexcept {
+  try {
+    return plain_new_on_host(bytes, alignment, is_array);
+  } catch (...) {
+    return nullptr;
+  }
+}
+inline void plain_delete_on_host(void* block, std::size_t alignment, bool is_array) {
+  if (alignment == 1) return is_array ? ::operator delete[](block) : ::operator delete(block);
+  const std::align_val_t a{alignment};
+  return is_array ? ::operator delete[](block, a) : ::operator delete(block, a);
+}
+SIMT_FN inline void* new_block_or_null(std::size_t bytes, std::size_t alignment,
+                                       [[maybe_unused]] bool is_array) {
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+  if (is_device_call()) return new_block_on_device(bytes, alignment);
+#endif
+#if !defined(__CUDA_ARCH__)
+  return plain_new_on_host_or_null(bytes, alignment, is_array);
+#else
+  return nullptr;
+#endif
+}
+SIMT_FN inline void delete_block_or_null(void* block, std::size_t alignment,
+                                         [[maybe_unused]] bool is_array) {
+#if defined(__CUDA_ARCH__)
+  delete_block(block, alignment);
+#else
+  plain_delete_on_host(block, alignment, is_array);
 #endif
 }
 
@@ -228,32 +250,32 @@ HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_va
 #define HEAPWOOD_REPLACED __attribute__((weak))
 
 HEAPWOOD_REPLACED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block(n, 1);
+  return heapwood::operator_new::new_block_or_null(n, 1, false);
 }
 HEAPWOOD_REPLACED void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block(n, 1);
+  return heapwood::operator_new::new_block_or_null(n, 1, true);
 }
 HEAPWOOD_REPLACED void* operator new(std::size_t n, std::align_val_t a,
                                      const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false);
 }
 HEAPWOOD_REPLACED void* operator new[](std::size_t n, std::align_val_t a,
                                        const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);
 }
 HEAPWOOD_REPLACED void operator delete(void* block, const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
+  heapwood::operator_new::delete_block_or_null(block, 1, false);
 }
 HEAPWOOD_REPLACED void operator delete[](void* block, const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
+  heapwood::operator_new::delete_block_or_null(block, 1, true);
 }
 HEAPWOOD_REPLACED void operator delete(void* block, std::align_val_t a,
                                        const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false);
 }
 HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a,
                                          const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);
 }
 #undef HEAPWOOD_REPLACED
 
@@ -261,29 +283,29 @@ HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a,
 
 // new (heapwood::or_null) T: nullptr if there is no memory.
 SIMT_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block(n, 1);
+  return heapwood::operator_new::new_block_or_null(n, 1, false);
 }
 SIMT_FN inline void* operator new[](std::size_t n, heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block(n, 1);
+  return heapwood::operator_new::new_block_or_null(n, 1, true);
 }
 SIMT_FN inline void* operator new(std::size_t n, std::align_val_t a, heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false);
 }
 SIMT_FN inline void* operator new[](std::size_t n, std::align_val_t a,
                                     heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);
 }
 // Called if the constructor throws, which it cannot on a GPU.
 SIMT_FN inline void operator delete(void* block, heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
+  heapwood::operator_new::delete_block_or_null(block, 1, false);
 }
 SIMT_FN inline void operator delete[](void* block, heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
+  heapwood::operator_new::delete_block_or_null(block, 1, true);
 }
 SIMT_FN inline void operator delete(void* block, std::align_val_t a, heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false);
 }
 SIMT_FN inline void operator delete[](void* block, std::align_val_t a,
                                       heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);
 }

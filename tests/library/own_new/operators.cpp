@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: MIT
-// The operators of the program in test_own_new.cpp, in a source without the library's.
+// The operators of the program in test_own_new.cpp, in a source without the library's. Their blocks
+// cannot be freed by the C library.
 #include <cstdlib>
 #include <new>
 
-void* operator new(std::size_t bytes) {
-  void* const block = std::malloc(bytes == 0 ? 1 : bytes);
+#include "tests/library/own_new/operators.hpp"
+
+namespace {
+
+constexpr std::size_t offset = 64;
+
+void* allocate(std::size_t bytes) {
+  auto* const block = static_cast<char*>(std::malloc(bytes + offset));
   if (block == nullptr) throw std::bad_alloc();
-  return block;
+  ++own_new::blocks;
+  return block + offset;
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void deallocate(void* block) {
+  if (block == nullptr) return;
+  --own_new::blocks;
+  std::free(static_cast<char*>(block) - offset);
+}
+
+}  // namespace
+
+std::atomic<int> own_new::blocks{0};
+
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* block) noexcept { deallocate(block); }
+void operator delete[](void* block) noexcept { deallocate(block); }
+void operator delete(void* block, std::size_t) noexcept { deallocate(block); }
+void operator delete[](void* block, std::size_t) noexcept { deallocate(block); }

@@ -8,6 +8,8 @@
 #include <new>
 #include <string>
 
+#include "tests/library/own_new/operators.hpp"
+
 namespace heapwood {
 namespace {
 
@@ -27,6 +29,31 @@ TEST(OwnNew, UseForNewThrows) {
   }
   EXPECT_EQ(heap.report_leaks(), 0u);
   use_for_new(heap_handle{});
+}
+
+struct alignas(64) Line {
+  int values[16];
+};
+struct Throws {
+  Throws() { throw std::bad_alloc(); }
+};
+
+TEST(OwnNew, NothrowAndOrNullUseTheProgramsOperators) {
+  const int before = own_new::blocks;
+  int *const first = new (std::nothrow) int(1), *const second = new (or_null) int(2);
+  int *const third = new (std::nothrow) int[10], *const fourth = new (or_null) int[10];
+  EXPECT_EQ(own_new::blocks, before + 4);
+  delete first;
+  delete second;
+  delete[] third;
+  delete[] fourth;
+  EXPECT_EQ(own_new::blocks, before);
+  EXPECT_THROW(new (std::nothrow) Throws, std::bad_alloc);
+  EXPECT_THROW(new (or_null) Throws, std::bad_alloc);
+  EXPECT_THROW(new (or_null) Throws[3], std::bad_alloc);
+  EXPECT_EQ(own_new::blocks, before);
+  delete new (or_null) Line;
+  delete[] new (std::nothrow) Line[3];
 }
 
 }  // namespace
