@@ -62,7 +62,7 @@ struct Bulk {
   void walk(const HostView& host, Visitor visit) const {
     const auto* base = reinterpret_cast<const std::byte*>(small_.self());
     const TBuddy pages = host.read(&small_.pages());
-    const std::size_t head = pages.base() - base;
+    const auto head = static_cast<std::size_t>(pages.base() - base);
     visit(Region{0, head, Region::State::metadata});
     pages.walk(host, base, [&](const Region& region, std::uint32_t first, bool marked) {
       if (!marked) return visit(region);

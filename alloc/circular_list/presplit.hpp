@@ -51,7 +51,7 @@ struct PresplitShape {
     const std::uint32_t max_levels = simt::highest_bit(max_pieces / s.heaps + 1) > 0
                                          ? simt::highest_bit(max_pieces / s.heaps + 1)
                                          : 1;
-    const auto total = [&](std::uint64_t levels) { return levels * (min_chunk << (levels - 1)); };
+    const auto total = [&](std::uint64_t n) { return n * (min_chunk << (n - 1)); };
     while (s.levels < (requested_min_chunk == 0 ? max_levels : 28) && total(s.levels + 1) <= share)
       ++s.levels;
     if (requested_min_chunk == 0 || total(1) > share)

@@ -28,9 +28,7 @@ struct Shape {
     Shape s{
         .units = units, .heaps = offsets, .levels = 0, .smallest = smallest, .offsets = offsets};
     const std::uint64_t share = units / offsets;
-    const auto total = [&](std::uint32_t levels) {
-      return levels * (std::uint64_t{smallest} << (levels - 1));
-    };
+    const auto total = [&](std::uint32_t n) { return n * (std::uint64_t{smallest} << (n - 1)); };
     while (s.levels < 28 && total(s.levels + 1) <= share) ++s.levels;
     return s;
   }

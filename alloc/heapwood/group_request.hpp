@@ -95,8 +95,8 @@ struct PackedPlace {
     // Lanes without a place, and the sum of those requests below this lane that were not taken out
     // of turn.
     std::uint32_t left = group.lanes(), below = request.below, arenas = 0, rest = request.total;
-    const auto from_first = [&](std::uint32_t value, std::uint32_t lanes) {
-      return thread.shfl(group.lanes(), value, simt::lowest_bit(lanes));
+    const auto from_first = [&](std::uint32_t value, std::uint32_t mask) {
+      return thread.shfl(group.lanes(), value, simt::lowest_bit(mask));
     };
     const std::uint32_t me = 1u << thread.lane();
     SIMT_ROLLED

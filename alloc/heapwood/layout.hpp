@@ -65,7 +65,8 @@ class Layout {
     SharedArenas shared;
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), min_shift, small_pool_shift);
-    for (const std::size_t mebibytes : {has_persistent_warps ? 24 : 48, 96})
+    for (const std::size_t mebibytes :
+         {std::size_t{has_persistent_warps ? 24u : 48u}, std::size_t{96}})
       a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (has_persistent_warps) {
       const unsigned spare_shift = simt::highest_bit(spare_bytes_for_warps / min_spare_arenas | 1);

@@ -76,7 +76,8 @@ class PageLayout {
     Pages& pages = shared.pages;
     Arenas& a = pages.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), 8u, 12u);
-    for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
+    for (const std::size_t mebibytes : {std::size_t{48}, std::size_t{96}})
+      a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     // OwnedBlocks has 24 bits for an arena and 7 for a word of its marks. Pools above 1 TiB have an
     // unused remainder.
     while (a.shift < max_shift && pool.bytes >> a.shift >= OwnedBlocks::no_arena) ++a.shift;

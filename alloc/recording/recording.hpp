@@ -34,7 +34,7 @@ struct RecordedEvent {
     event.word = written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
                  std::uint64_t{detail & 63u} << 2 | static_cast<std::uint64_t>(kind);
     event.bytes = bytes & max_bytes;
-    event.high_warp = warp >> 16 & 0xffffu;
+    event.high_warp = static_cast<std::uint16_t>(warp >> 16);
     return event;
   }
   Kind kind() const { return static_cast<Kind>(word & 3u); }
