@@ -9,6 +9,8 @@
 #include <limits>
 #include <memory>
 
+#include "geometry/picture_data.hpp"
+
 namespace {
 
 // stb_image expands compressed data before it compares its size with the picture's: a budget stops
@@ -53,7 +55,7 @@ class Budget {
   ~Budget() { stb_budget = std::numeric_limits<std::size_t>::max(); }
 };
 
-// Reads the picture's size from its header.
+// Reads the picture's size from its header, and checks that its pixels follow.
 bool plausible(std::span<const std::byte> file, std::string& reason) {
   const auto* const bytes = reinterpret_cast<const stbi_uc*>(file.data());
   int width = 0, height = 0, channels = 0;
@@ -72,7 +74,8 @@ bool plausible(std::span<const std::byte> file, std::string& reason) {
     reason = "it claims " + std::to_string(width) + "x" + std::to_string(height) + " pixels";
     return false;
   }
-  return true;
+  reason = find_damage(file, static_cast<std::size_t>(width), static_cast<std::size_t>(height));
+  return reason.empty();
 }
 
 template <class T>
