@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scenes/file.hpp"
+#include "scenes/json_nesting.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes::gltf {
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int max_nesting = 64;
+constexpr std::size_t max_nesting = 64;
 constexpr double max_integer = 9007199254740992.0;  // 2^53
 
 // Extensions that a file may require: read, or without effect on geometry and base colour.
@@ -160,8 +161,8 @@ class Object {
   }
   double finite(const Json& value, const char* key) const {
     const double x = value.is_number() ? value.get<double>() : std::nan("");
-    if (!std::isfinite(x) || std::abs(x) > 1e30)
-      fail(std::string("`") + key + "` is not a finite number");
+    if (!std::isfinite(x)) fail(std::string("`") + key + "` is not a finite number");
+    if (std::abs(x) > 1e30) fail(std::string("`") + key + "` is larger than 1e30");
     return x;
   }
   std::size_t whole(const Json& value, const char* key) const {
@@ -478,13 +479,12 @@ class Parser {
 }  // namespace
 
 Document parse_document(std::string_view json, const std::string& source) {
-  const auto limit_nesting = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > max_nesting) throw Error(Exit::scene, source + ": its JSON is nested too deeply");
-    return true;
-  };
+  json = without_byte_order_mark(json);
+  if (json_nesting(json) > max_nesting)
+    throw Error(Exit::scene, source + ": its JSON is nested too deeply");
   Json root;
   try {
-    root = Json::parse(without_byte_order_mark(json), limit_nesting);
+    root = Json::parse(json);
   } catch (const Json::parse_error& error) {
     throw Error(Exit::scene,
                 source + ": byte " + std::to_string(error.byte) + ": it is not valid JSON");

@@ -7,27 +7,25 @@
 
 #include "bench/program/input_file.hpp"
 #include "bench/program/out_of_memory.hpp"
+#include "scenes/json_nesting.hpp"
 
 namespace heapwood::bench {
 
 namespace {
 // Writing JSON is recursive.
-constexpr int max_depth = 100;
+constexpr std::size_t max_depth = 100;
 }  // namespace
 
 std::optional<Json> read_json(const std::string& path) {
   const LackOfMemoryEnds end;
   const std::optional<std::string> text = read_text(path, Exit::failed);
   if (!text) return std::nullopt;
-  const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > max_depth)
-      throw Error(Exit::failed, fmt::format("{}: nested more than {} levels deep; choose another "
-                                            "file",
-                                            path, max_depth));
-    return true;
-  };
+  if (scenes::json_nesting(*text) > max_depth)
+    throw Error(
+        Exit::failed,
+        fmt::format("{}: nested more than {} levels deep; choose another file", path, max_depth));
   try {
-    return Json::parse(*text, check_depth);
+    return Json::parse(*text);
   } catch (const Json::parse_error& error) {
     const auto end =
         text->begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text->size()));

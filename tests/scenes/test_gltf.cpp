@@ -5,9 +5,12 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "scenes/gltf_accessors.hpp"
+#include "scenes/gltf_document.hpp"
+#include "scenes/json_nesting.hpp"
 #include "scenes/scene.hpp"
 #include "tests/scenes/gltf_files.hpp"
 
@@ -284,6 +287,7 @@ TEST(Gltf, DamagedFiles) {
         mesh + "\"nodes\":[{\"mesh\":0}],\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]");
   fails({"translation", "3 numbers"}, mesh + "\"nodes\":[{\"translation\":[1]}]");
   fails({"nodes[0]", "object is expected"}, mesh + "\"nodes\":[1]");
+  fails({"`scale` is larger than 1e30"}, mesh + "\"nodes\":[{\"scale\":[1e38,1,1]}]");
   fails({"out of range"},
         mesh +
             "\"nodes\":[{\"mesh\":0,\"scale\":[1e30,1e30,1e30],\"translation\":[9e29,0,0],"
@@ -301,6 +305,24 @@ TEST(Gltf, DamagedFiles) {
   expect_error(Exit::scene, {"claims"}, [&] { parse(file.substr(0, file.size() - 4)); });
   file[4] = 1;
   expect_error(Exit::scene, {"version 1"}, [&] { parse(file); });
+}
+
+TEST(Gltf, NestingIsCountedOutsideOfStrings) {
+  EXPECT_EQ(json_nesting(""), 0u);
+  EXPECT_EQ(json_nesting("[{}, {\"a\": [1]}, []]"), 3u);
+  EXPECT_EQ(json_nesting(R"({"[[[": "]]]\"[[[", "b\\": [1]})"), 2u);
+  EXPECT_EQ(json_nesting("]]}[[ not JSON \"[[["), 2u);
+}
+
+// Quadratic time would be minutes.
+TEST(Gltf, ManyNodesAreReadInLinearTime) {
+  std::string nodes = "{}";
+  for (unsigned i = 0; i < 400'000; ++i) nodes += ",{}";
+  const auto start = std::chrono::steady_clock::now();
+  const gltf::Document document =
+      gltf::parse_document("{\"asset\":{\"version\":\"2.0\"},\"nodes\":[" + nodes + "]}", "a.gltf");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_EQ(document.nodes.size(), 400'001u);
 }
 
 // Counts that no file of this size can hold are rejected before memory is allocated for them.
