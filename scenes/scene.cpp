@@ -30,11 +30,6 @@ std::string known_names() {
 
 constexpr const char* extensions = ".obj, .ply, .gltf, .glb or .hwmesh";
 
-bool is_readable(const std::string& extension) {
-  return extension == ".ply" || extension == ".obj" || is_gltf(extension) ||
-         extension == cache_extension;
-}
-
 Mesh load_file(const std::string& path, const std::string& extension, Content content) {
   const FileBytes file = read_file(path);
   if (extension == ".ply") return parse_ply(file.bytes(), path, content);
@@ -44,6 +39,11 @@ Mesh load_file(const std::string& path, const std::string& extension, Content co
 }
 
 }  // namespace
+
+bool is_readable(const std::string& extension) {
+  return extension == ".ply" || extension == ".obj" || is_gltf(extension) ||
+         extension == cache_extension;
+}
 
 Mesh load(const std::string& name_or_path, Content content) {
   const std::string shown = printable(name_or_path, name_or_path.size());

@@ -25,12 +25,16 @@ struct SceneName {
   std::uint64_t triangles = 0;
   std::uint64_t seed = 1;
 };
-// nullopt if the part before the first colon is not a procedural scene. Throws Error{Exit::usage}
-// if it is one but the rest is not a count or seed, or the count is out of the scene's range.
+// nullopt if the part before the first colon is not a procedural scene, or if the name ends like that
+// of a scene file. Throws Error{Exit::usage} if the rest is not a count or seed, or the count is out
+// of the scene's range.
 std::optional<SceneName> parse_scene_name(const std::string& text);
 
 // threads = 0: one per hardware thread. The mesh does not depend on it.
 Mesh generate(const SceneName& name, unsigned threads = 0, Content content = Content::geometry);
+
+// Whether load() reads files with this extension, in lower case.
+bool is_readable(const std::string& extension);
 
 // Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file that cannot be
 // read: one line with file, line or byte, and the reason. The result has passed check() and may

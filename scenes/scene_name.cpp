@@ -34,6 +34,7 @@ bool parse_count(std::string_view text, std::uint64_t& count) {
 
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table,
                                     std::span<const CountLimits> limits) {
+  if (is_readable(extension_of(text))) return std::nullopt;  // a file may be named `statue:2k.obj`
   const std::string lowered = lower(text);
   std::string_view rest = lowered;
   const auto next_part = [&] {
@@ -57,10 +58,11 @@ std::optional<SceneName> parse_name(const std::string& text, std::span<const Pro
   }
   const CountLimits range = limits[static_cast<std::size_t>(result.scene - table.data())];
   if (result.triangles < range.min || result.triangles > range.max) {
-    wrong(text, range.min == range.max ? "it always has " + std::to_string(range.min) +
-                                             " triangles: leave the count out"
-                                       : "it can have " + std::to_string(range.min) + " to " +
-                                             std::to_string(range.max) + " triangles");
+    wrong(text, range.min == range.max
+                    ? "it always has " + std::to_string(range.min) +
+                          (range.min == 1 ? " triangle" : " triangles") + ": leave the count out"
+                    : "it can have " + std::to_string(range.min) + " to " +
+                          std::to_string(range.max) + " triangles");
   }
   if (only_count) return result;
   const char* const end = rest.data() + rest.size();

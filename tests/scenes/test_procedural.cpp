@@ -194,8 +194,8 @@ TEST(SceneName, ReadsCountsAndSeeds) {
   EXPECT_EQ(parse_scene_name("pipes:12m:77").value().seed, 77u);
   EXPECT_EQ(parse_scene_name("pipes:12m").value().seed, 1u);
   EXPECT_EQ(std::string(parse_scene_name("pipes:12m").value().scene->name), "pipes");
-  for (const char* other :
-       {"", ":", "atrium.ply", "./atrium", "atriums:1k", ":1k", "dir/atrium:1k"}) {
+  for (const char* other : {"", ":", "atrium.ply", "atrium:2k.obj", "pipes:1m:2.GLB", "./atrium",
+                            "atriums:1k", ":1k", "dir/atrium:1k"}) {
     EXPECT_FALSE(parse_scene_name(other).has_value()) << other;
   }
 }
@@ -216,7 +216,7 @@ TEST(SceneName, RefusesWhatItCannotMake) {
                [] { parse_scene_name("statue:999"); });
   expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"},
                [] { parse_scene_name("statue:101m"); });
-  expect_error(Exit::usage, {"it always has 1 triangles"}, [] { parse_scene_name("single:2"); });
+  expect_error(Exit::usage, {"it always has 1 triangle:"}, [] { parse_scene_name("single:2"); });
 }
 
 TEST(Patches, CloseAroundAnAxisAndMeetAtPoles) {
