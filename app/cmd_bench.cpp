@@ -155,7 +155,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   const auto report_of = [&](const bench::BenchResult& so_far) {
     bench::Json report = bench::bench_report(argv, job.device, so_far.results);
     bench::add_shard(report, shard);
-    // For merge, if the process is killed before the next scene is measured.
+    // For merge, if the process is interrupted or killed before the last scene is measured.
     if (remaining > 0) report["remaining_scenes"] = remaining;
     better = bench::add_earlier(report, earlier.results);
     return report;
@@ -169,7 +169,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       progress.update(done, total, what);
     };
     events.scene_done = [&](const bench::BenchResult& so_far) {
-      --remaining;
+      if (!so_far.interrupted) --remaining;
       if (file) write_error = write_report(file.get(), report_of(so_far));
     };
     result = bench::run_bench(job, events);

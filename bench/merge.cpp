@@ -65,14 +65,17 @@ std::size_t shard_count(const std::vector<ResultsFile>& files) {
   return count;
 }
 
-// In the file of a `bench` that was killed before its last scene: how many it has not measured.
+// In the file of a `bench` that ended before its last scene: how many it has not measured.
 constexpr const char* remaining_scenes = "remaining_scenes";
+// In the file of any command that ended after Ctrl-C: true.
+constexpr const char* interrupted = "interrupted";
 
 // The record of a file in the merged one.
 Json shard_record(const ResultsFile& file) {
   Json record;
   add_shard(record, shard_in(file));
-  for (const char* key : {"argv", "version", "git", "device", "device_record", remaining_scenes}) {
+  for (const char* key :
+       {"argv", "version", "git", "device", "device_record", remaining_scenes, interrupted}) {
     if (file.json.contains(key)) record[key] = file.json[key];
   }
   return record;
@@ -156,7 +159,8 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     if (record.contains("shard"))
       return sorted_text(Json{record["shard"], record.value("device", Json())});
     Json without = record;
-    for (const char* changing : {"device_record", remaining_scenes}) without.erase(changing);
+    for (const char* changing : {"device_record", remaining_scenes, interrupted})
+      without.erase(changing);
     without["argv"] = command_of(record);
     return sorted_text(without);
   };
@@ -164,8 +168,9 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     const auto [place, is_new] = known.emplace(key(record), records.size());
     if (is_new) {
       records.push_back(record);
-    } else if (!record.contains(remaining_scenes)) {
-      records[place->second].erase(remaining_scenes);  // one of them has all scenes
+    } else if (!record.contains(remaining_scenes) && !record.contains(interrupted)) {
+      for (const char* key : {remaining_scenes, interrupted})  // one of them has all cases
+        records[place->second].erase(key);
     }
   };
   const auto add_all = [&](const ResultsFile& file) {
@@ -188,11 +193,27 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
   return records;
 }
 
+// What the file of this record lacks: "2 scenes of shard 1 of 4"; empty if nothing.
+std::string unfinished_text(const Json& record) {
+  std::string whose = "an interrupted run";
+  if (record.contains("shard")) {
+    const Shard shard = shard_of_json(record["shard"]);
+    whose = fmt::format("shard {} of {}", shard.number, shard.count);
+  }
+  const auto remaining = record.find(remaining_scenes);
+  if (remaining != record.end() && remaining->is_number_integer()) {
+    const auto scenes = remaining->get<std::int64_t>();
+    return fmt::format("{} scene{}{}", scenes, scenes == 1 ? "" : "s",
+                       record.contains("shard") ? " of " + whose : "");
+  }
+  return record.contains(interrupted) ? "the rest of " + whose : "";
+}
+
 Merged merge_lists(const std::optional<ResultsFile>& earlier,
                    const std::vector<ResultsFile>& shards, std::size_t count, bool mixed) {
   Merged merged;
   merged.json = shards.front().json;
-  for (const char* key : {"shard", "shards", "device_record", remaining_scenes})
+  for (const char* key : {"shard", "shards", "device_record", remaining_scenes, interrupted})
     merged.json.erase(key);
   merged.json.erase("choice");  // of replay: among the allocators of one file
   merged.json["argv"] = Json::array({"heapwood"});
@@ -208,15 +229,8 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
       merged.missing.push_back(fmt::format("shard {} of {}", number, count));
   }
   for (const Json& record : records) {
-    const auto remaining = record.find(remaining_scenes);
-    if (remaining == record.end() || !remaining->is_number_integer()) continue;
-    const auto scenes = remaining->get<std::int64_t>();
-    std::string text = fmt::format("{} scene{}", scenes, scenes == 1 ? "" : "s");
-    if (record.contains("shard")) {
-      const Shard shard = shard_of_json(record["shard"]);
-      text += fmt::format(" of shard {} of {}", shard.number, shard.count);
-    }
-    merged.missing.push_back(std::move(text));
+    if (std::string text = unfinished_text(record); !text.empty())
+      merged.missing.push_back(std::move(text));
   }
   merged.json["shards"] = records;
   ResultMerger results(mixed);

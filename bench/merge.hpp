@@ -15,7 +15,8 @@ struct Merged {
   Json json;
   std::size_t results = 0;  // of a reproduction: cases
   std::size_t failed = 0;   // results that are not `ok`
-  // What is not in the file: "shard 3 of 4", "2 scenes of shard 1 of 4", "12 of 80 cases".
+  // What is not in the file: "shard 3 of 4", "2 scenes of shard 1 of 4", "12 of 80 cases",
+  // "the rest of an interrupted run".
   std::vector<std::string> missing;
 };
 

@@ -7,6 +7,7 @@
 #include "bench/program/version.hpp"
 #include "bench/results/device_record.hpp"
 #include "scenes/file.hpp"
+#include "simt/device.hpp"
 
 namespace heapwood::bench {
 
@@ -201,6 +202,7 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
     json["git"]["dirty"] = nullptr;
   json["device"] = to_json(device);
   if (Json record = device_record(device); !record.is_null()) json["device_record"] = record;
+  if (simt::interrupted()) json["interrupted"] = true;
   json["results"] = Json::array();
   return json;
 }

@@ -43,7 +43,7 @@ Result result_from_json(const Json& json);
 Status status_from_json(const Json& result);
 alloc::Frees frees_from_json(const Json& result);
 
-// {"schema", "argv", "version", "git", "device", "results": []}
+// {"schema", "argv", "version", "git", "device", "results": []}, and "interrupted" after Ctrl-C
 Json report_head(const char* schema, const std::vector<std::string>& argv,
                  const simt::DeviceInfo& device);
 // As report_head(), with results.

@@ -357,7 +357,11 @@ TEST_F(Commands, CtrlCKeepsResults) {
   EXPECT_TRUE(has(outcome.err, "interrupted")) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "AtomicMalloc *")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "nan"));
-  const json results = json::parse(read_file(report)).at("results");
+  const json file = json::parse(read_file(report));
+  EXPECT_EQ(file.at("interrupted"), true);
+  EXPECT_EQ(file.at("remaining_scenes"), 1);
+  expect_error({"merge", "--strict", folder_ / "all.json", report}, 1, {"missing: 1 scene;"});
+  const json results = file.at("results");
   ASSERT_EQ(results.size(), 4u);
   EXPECT_EQ(results[0].at("status"), "ok");
   EXPECT_EQ(results[0].at("runs_ms").size(), 300u);

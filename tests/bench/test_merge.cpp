@@ -142,6 +142,25 @@ TEST(MergeResults, KilledShards) {
   EXPECT_EQ(merge_results({}, {one}, false).missing, std::vector<std::string>{"2 scenes"});
 }
 
+// Every command says in its file that it ended after Ctrl-C.
+TEST(MergeResults, InterruptedRuns) {
+  ResultsFile one = shard(1, {"a"});
+  one.json["interrupted"] = true;
+  const ResultsFile two = shard(2, {"b"}), three = shard(3, {"c"});
+  const Merged part = merge_results({}, {one, two, three}, false);
+  EXPECT_EQ(part.missing, std::vector<std::string>{"the rest of shard 1 of 3"});
+  EXPECT_FALSE(part.json.contains("interrupted"));
+  EXPECT_EQ(merge_results(as_earlier(part), {two}, false).missing, part.missing);
+  const Merged all = merge_results(as_earlier(part), {shard(1, {"a", "d"})}, false);
+  EXPECT_TRUE(all.missing.empty());
+  EXPECT_TRUE(merge_results(as_earlier(all), {one}, false).missing.empty());
+  one.json.erase("shard");
+  EXPECT_EQ(merge_results({}, {one}, false).missing,
+            std::vector<std::string>{"the rest of an interrupted run"});
+  one.json["remaining_scenes"] = 2;
+  EXPECT_EQ(merge_results({}, {one}, false).missing, std::vector<std::string>{"2 scenes"});
+}
+
 TEST(MergeResults, OtherSweepsAreRefused) {
   const ResultsFile one = shard(1, {"a"});
   const auto refuses = [&](const char* text, auto change) {
