@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "bench/merge.hpp"
 #include "bench/program/output_file.hpp"
+#include "bench/reproduce/results.hpp"
 #include "bench/results/format.hpp"
 #include "scenes/file.hpp"
 
@@ -35,7 +36,17 @@ Exit merge(const MergeCommand& command) {
   bench::OutputFile file(command.out);
   std::optional<bench::ResultsFile> earlier;
   std::error_code ignored;
-  if (std::filesystem::exists(command.out, ignored)) earlier = bench::read_results(command.out);
+  if (std::filesystem::exists(command.out, ignored)) {
+    earlier = bench::read_results(command.out);
+    // Else a shard's file would be replaced if OUT was forgotten. Parts of a reproduction look the
+    // same before and after.
+    if (!earlier->json.contains("shards") && earlier->schema != bench::reproduce_schema) {
+      throw Error(Exit::usage,
+                  fmt::format("{}: not written by merge; name the output file first: heapwood "
+                              "merge OUT SHARD...",
+                              command.out));
+    }
+  }
   std::vector<bench::ResultsFile> shards;
   for (const std::string& path : command.shards) shards.push_back(bench::read_results(path));
   const bench::Merged merged =

@@ -74,6 +74,16 @@ TEST_F(Sweeps, ShardsAreMergedAndCompared) {
   expect_error(stress("1", {"--shard", "3/2"}), 2, {"--shard", "3/2"});
 }
 
+// With the output file forgotten, the first shard's file would be the output.
+TEST_F(Sweeps, MergeReplacesNoFileOfAnotherCommand) {
+  for (const char* number : {"1", "2"})
+    ASSERT_EQ(run(stress(number, {"--shard", std::string(number) + "/2"})).exit, 0);
+  const std::string first = read_file(path("1"));
+  expect_error({"merge", path("1"), path("2")}, 2,
+               {path("1") + ": not written by merge", "output file first"});
+  EXPECT_EQ(read_file(path("1")), first);
+}
+
 TEST_F(Sweeps, TheTaskOfASlurmArray) {
   for (const auto& [name, value] : {std::pair("ID", "7"), std::pair("MIN", "6"),
                                     std::pair("MAX", "7"), std::pair("COUNT", "2")})
