@@ -177,6 +177,11 @@ void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
   if (!needs_sizing_) return;
   needs_sizing_ = false;  // for the builds below
   try {
+  measure_live_bytes(entry);
+  set_live_bytes(*live_bytes_);
+}
+
+void PreparedScene::measure_live_bytes(const registry::RegisteredAllocator& entry) {
     kdtree::InstrumentedRun run = build_instrumented(entry);
     while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
     if (run.run.incomplete)
@@ -184,13 +189,14 @@ void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
                   fmt::format("{}: --pool {}: the bytes in use are not known: no build completes "
                               "with {}; use a size (512M, 2G)",
                               name_, settings_.pool.text, entry.traits->id));
-    set_live_bytes(run.requests.high_water_bytes);
+    live_bytes_ = run.requests.high_water_bytes;
   } catch (...) {
     needs_sizing_ = true;
     throw;
   }
 }
 
+  needs_sizing_ = true;
 void PreparedScene::set_live_bytes(std::uint64_t bytes) {
   live_bytes_ = bytes;
   if (settings_.pool.kind != PoolSize::Kind::live_multiple) return;

@@ -65,9 +65,12 @@ class PreparedScene {
   // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
   void size_live_pool(const registry::RegisteredAllocator& entry);
+  // Determines live_bytes() for such a pool in builds that enlarge it; it has no size of its own
+  // then. Throws Error{Exit::failed} if no build completes.
+  void measure_live_bytes(const registry::RegisteredAllocator& entry);
   // Whether the pool has the size that the settings ask for.
   bool has_sized_pool() const { return !needs_sizing_; }
-  // The max bytes in use at once, if size_live_pool() or set_live_bytes() has determined them.
+  // The max bytes in use at once, once they are known.
   std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
   void set_live_bytes(std::uint64_t bytes);
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is

@@ -90,7 +90,9 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
   if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
     if (scene_.live_bytes()) return;
     const registry::RegisteredAllocator* probe = live_probe();
-    if (probe) runner_.guarded([&] { scene_.size_live_pool(*probe); }, ignore_failure);
+    if (probe) runner_.guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
+    // Outside: a pool that cannot be allocated fails for every allocator.
+    if (scene_.live_bytes()) scene_.set_live_bytes(*scene_.live_bytes());
     return;
   }
   if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;

@@ -60,6 +60,15 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   EXPECT_TRUE(pool_table(run_bench(job, {}).results).columns.empty());
 }
 
+// As with 1e9x, the pool's size is the reason, not what the allocators make of no pool.
+TEST(Pools, ALivePoolLargerThanTheMachineIsAnError) {
+  const BenchResult bench = run_bench(job_of("atomic,cfmmalloc", "live:1e9"), {});
+  ASSERT_TRUE(bench.scene_error);
+  EXPECT_NE(std::string(bench.scene_error->what()).find("cannot allocate"), std::string::npos)
+      << bench.scene_error->what();
+  for (const Result& result : bench.results) EXPECT_EQ(result.status, Status::failed);
+}
+
 TEST(Pools, ABuildInALivePoolSizesItFirst) {
   BuildSettings settings;
   settings.pool = parse_pool("live:6");
