@@ -179,8 +179,11 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   note_better(options.json, better);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
-  std::size_t failed = 0;
-  for (const bench::Result& one : result.results) failed += one.status == bench::Status::failed;
+  std::size_t failed = 0, measured = 0;
+  for (const bench::Result& one : result.results) {
+    failed += one.status == bench::Status::failed;
+    measured += one.tree || !one.runs_ms.empty();
+  }
   if (failed)
     throw Error(Exit::failed,
                 fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
@@ -196,6 +199,8 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   }
   return Exit::done;
 }
+  if (measured == 0)
+    throw Error(Exit::failed, "bench: nothing was measured; the reasons are below the table");
 
 // Builds of all allocators with and without the probe, instead of the benchmark.
 Exit profile(BenchOptions options, const std::vector<std::string>& argv) {

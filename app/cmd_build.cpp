@@ -19,6 +19,7 @@
 #include "bench/program/progress.hpp"
 #include "bench/record_trace.hpp"
 #include "bench/results/exhaustion.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
 #include "kdtree/check/validate.hpp"
 
@@ -97,6 +98,11 @@ Exit record(const BuildCommand& command) {
                                bench::pool_needs({&entry}));
     trace = bench::record_build(scene, entry, device, command.settings, announce);
   }
+  if (trace.requests == 0)
+    throw Error(Exit::failed,
+                fmt::format("build: --record-trace: no request succeeded, {} refused in a pool of "
+                            "{}; use --pool auto",
+                            bench::count_text(trace.refused), bench::bytes_text(trace.pool_bytes)));
   file.write(alloc::program_trace_file(trace));
   fmt::print("{}\n", bench::recorded_text(command.trace, trace));
   return Exit::done;

@@ -81,9 +81,9 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace_name = fmt::format("{} to {}", bench::size_text(generated.smallest),
                                    bench::size_text(generated.largest));
   } else {
-    const std::optional<std::string> trace = bench::read_text(command.trace, Exit::failed);
+    const std::optional<std::string> trace = bench::read_text(command.trace, Exit::scene);
     if (!trace)
-      throw Error(Exit::failed,
+      throw Error(Exit::scene,
                   command.trace + ": no such file; --save-trace and --host-trace write traces");
     bench.trace = host_alloc::parse_host_trace(*trace, command.trace);
     bench.trace_name = command.trace;

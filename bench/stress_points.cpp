@@ -204,7 +204,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     return parse_count("--requests", text, 1 << 24);
   };
   const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
-  const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
+  const auto pages = values(&StressLists::page_bytes, parse_page_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
     if ((test == StressTest::mixed || workloads::has_lifetimes(test)) &&
         (payload < alloc::granule || payload > 1 << 30))

@@ -61,7 +61,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(Exit::failed, name_ + ":" + std::to_string(number_) + ": " + what);
+    throw Error(Exit::scene, name_ + ":" + std::to_string(number_) + ": " + what);
   }
 
   void allocate(std::uint64_t id, std::size_t bytes) {
@@ -102,7 +102,7 @@ HostTrace parse_host_trace(std::string_view text, const std::string& name) {
   }
   HostTrace trace = parser.take();
   if (trace.ops.empty())
-    throw Error(Exit::failed, name + ": no requests in it; expected lines allocate,ID,BYTES");
+    throw Error(Exit::scene, name + ": no requests in it; expected lines allocate,ID,BYTES");
   return trace;
 }
 

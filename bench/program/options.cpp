@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -95,6 +96,13 @@ std::size_t parse_bytes(const std::string& text) {
   if (bytes < 1) throw_unexpected("size", text, "at least one byte");
   if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
   return static_cast<std::size_t>(bytes);
+}
+
+std::size_t parse_page_bytes(const std::string& text) {
+  const std::size_t bytes = parse_bytes(text);
+  if (!std::has_single_bit(bytes) || bytes < 256 || bytes > std::size_t{64} << 20)
+    throw_unexpected("--page-bytes", text, "a power of two from 256 to 64M");
+  return bytes;
 }
 
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max) {
@@ -277,7 +285,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
       ->type_name(pools ? "LIST" : "SIZE");
   app.add_option_function<std::string>(
          "--page-bytes",
-         [&settings](const std::string& text) { settings.page_bytes = parse_bytes(text); },
+         [&settings](const std::string& text) { settings.page_bytes = parse_page_bytes(text); },
          "page size of ScatterAlloc: 4K, 8K, ...; default:\nchosen by it")
       ->type_name("SIZE");
   add_allocator_sizes(app, settings.sizes);

@@ -70,7 +70,8 @@ struct ImageSize {
 // Throws Error{Exit::usage}: the option or kind of value, its text, and what was expected.
 [[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
                                    const std::string& expected);
-std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
+std::size_t parse_bytes(const std::string& text);       // "4096", "512M", "1.5G", "64KiB"
+std::size_t parse_page_bytes(const std::string& text);  // of ScatterAlloc: a power of two
 // "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
 // "fast", "auto", bytes, "200x", "live:4"

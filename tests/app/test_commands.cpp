@@ -181,6 +181,19 @@ TEST_F(Commands, BenchPrintsTheTable) {
   EXPECT_FALSE(has(outcome.out, "nan"));
 }
 
+TEST_F(Commands, NothingMeasuredIsAFailure) {
+  const std::string trace = folder_ / "x.trace";
+  const Outcome outcome = run(bench({"--allocators", "fdg"}));
+  EXPECT_EQ(outcome.exit, 1) << outcome.out;
+  EXPECT_TRUE(has(outcome.err, "nothing was measured")) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "skipped")) << outcome.out;
+  expect_error({"build", scene_, "--device", "cpu", "--pool", "live:1e6"}, 1, {"cannot allocate"});
+  write_file(scene_, obj_text(5000));
+  expect_error({"build", scene_, "--device", "cpu", "--pool", "64K", "--record-trace", trace}, 1,
+               {"no request succeeded", "--pool auto"});
+  EXPECT_FALSE(std::filesystem::exists(trace));
+}
+
 TEST_F(Commands, AllocatorsOfAnotherTableAreIncluded) {
   const json all = json::parse(run({"list", "allocators", "--json"}).out);
   const std::string id = all.at("allocators").back().at("id"),

@@ -89,7 +89,32 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
                 .exit,
             0);
   expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
-  expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "not a regular file"});
+  expect_error({"host-bench", "--trace", "/dev/zero"}, 3, {"/dev/zero", "not a regular file"});
+}
+
+TEST_F(Surroundings, NoOutputReplacesWhatTheSceneNames) {
+  const std::string mesh = folder_ / "m.obj", materials = folder_ / "m.mtl",
+                    texture = folder_ / "t.png";
+  ASSERT_EQ(
+      run({"render", scene_, "-o", texture, "--size", "8x8", "--spp", "1", "--device", "cpu"}).exit,
+      0);
+  const std::string before = read_file(texture);
+  write_file(materials, "newmtl a\nmap_Kd t.png\n");
+  write_file(mesh, "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl a\nf 1/1 2/1 3/1\n");
+  expect_error({"render", mesh, "-o", texture, "--device", "cpu"}, 2,
+               {"t.png: already used", "choose another file"});
+  EXPECT_EQ(read_file(texture), before);
+  expect_error({"build", mesh, "--json", materials, "--device", "cpu"}, 2, {"m.mtl: is a file of"});
+}
+
+TEST_F(Surroundings, PicturesHaveNamesOfPictures) {
+  expect_error({"render", scene_, "-o", folder_ / "new.obj"}, 2, {"name a .png or .exr file"});
+  for (const char* name : {"r.jpg", "r"}) {
+    const std::string path = folder_ / name;
+    write_file(path, "kept");
+    expect_error({"render", scene_, "-o", path}, 2, {path, "name a .png or .exr file"});
+    EXPECT_EQ(read_file(path), "kept");
+  }
 }
 
 // Reading a pipe without a writer would block, and reading a device would never end.
@@ -109,7 +134,7 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
     ends("bench " + input, 3, "not a regular file");
     ends("trace " + input, 3, "not a regular file");
     ends("bench $S --resume --json " + input, 1, "not a regular file");
-    ends("host-bench --trace " + input, 1, "not a regular file");
+    ends("host-bench --trace " + input, 3, "not a regular file");
   }
   ends("build /dev/stdin </dev/zero", 3, "/dev/stdin");
   ASSERT_EQ(mkfifo((folder_ / "scene.camera").c_str(), 0600), 0);
@@ -200,6 +225,10 @@ TEST_F(Surroundings, InvalidNumbers) {
                              "--duplicate-cost", "--timeout"})
     for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
       expect_error({"build", scene_, option, number}, 2, {option});
+  for (const char* command : {"build", "stress"}) {
+    for (const char* size : {"3K", "128", "128M"})
+      expect_error({command, "ad", "--page-bytes", size}, 2, {"--page-bytes", "power of two"});
+  }
   expect_error({"stress", "ad", "--seconds", "nan"}, 2, {"--seconds", "nan"});
   expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
 }

@@ -143,7 +143,7 @@ TEST_F(HostBenchCommand, ReplaysTheRequestsOfTheApplication) {
   EXPECT_NE(replayed.out.find("\ntlsf,TLSF,ok,,1,"), std::string::npos) << replayed.out;
 
   tests::write_file(trace, "allocate,1,x\n");
-  expect_error({"host-bench", "--trace", trace, "--device", "cpu"}, 1,
+  expect_error({"host-bench", "--trace", trace, "--device", "cpu"}, 3,
                {"t.csv:1: bytes 'x': expected a number"});
   expect_error({"host-bench", "--device", "cpu", "--allocators", "best"}, 2,
                {"'best'", "segfit tlsf"});

@@ -46,6 +46,17 @@ TEST(HostTrace, SaysWhatIsWrong) {
   }
 }
 
+TEST(HostTrace, DamagedTracesHaveTheExitCodeOfDamagedFiles) {
+  for (const char* text : {"", "free,1,"}) {
+    try {
+      parse_host_trace(text, "t.csv");
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::scene);
+    }
+  }
+}
+
 TEST(HostTrace, SurvivesMutations) {
   std::mt19937_64 random(2022);
   const std::string words[] = {
