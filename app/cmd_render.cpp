@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "bench/animate_video.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/file_identity.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
@@ -55,6 +57,15 @@ struct RenderCommand {
   bench::DeviceOptions device;
 };
 
+// Pipes and devices have any name.
+void check_picture_name(const std::string& path) {
+  const std::string extension = scenes::extension_of(path);
+  std::error_code ignored;
+  const bool is_stream = std::filesystem::exists(path, ignored) && !bench::identity_of(path);
+  if (extension != ".png" && extension != ".exr" && !is_stream)
+    throw Error(Exit::usage, fmt::format("-o '{}': name a .png or .exr file", path));
+}
+
 void check_usage(const RenderCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
@@ -65,7 +76,9 @@ void check_usage(const RenderCommand& command) {
     throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   if (command.path.empty() && !command.video.empty())
     throw Error(Exit::usage, "--video: a still picture has no frames: add --path FILE");
-  if (!command.path.empty()) {
+  if (command.path.empty()) {
+    check_picture_name(command.output);
+  } else {
     if (!command.output.empty()) bench::picture_path(command.output, 0);
     if (!command.camera.camera.empty())
       throw Error(Exit::usage, "--camera and --path: use one of the two");
@@ -83,6 +96,14 @@ void check_usage(const RenderCommand& command) {
     throw Error(Exit::usage,
                 "material '" + bench::one_line(command.material) + "': expected scene or clay");
   }
+}
+
+// What the scene names besides its own file is known when it is loaded.
+void refuse_input_as_output(const RenderCommand& command, const scenes::Mesh& mesh) {
+  bench::CommandFiles files;
+  for (const std::string& path : mesh.files) files.reads(path);
+  for (const std::string& path : {command.output, command.video}) files.writes(path);
+  files.check();
 }
 
 std::string read_input(const std::string& path) {
@@ -171,6 +192,7 @@ Exit render_picture(const RenderCommand& command) {
   const bool clay = command.material == "clay";
   bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}),
                              clay ? scenes::Content::geometry : scenes::Content::materials);
+  refuse_input_as_output(command, scene.mesh());
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
@@ -234,8 +256,8 @@ Exit render_picture(const RenderCommand& command) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   bench::clear_progress_line();
 
-  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), bench::count_text(scene.triangles()),
-             bench::device_text(device));
+  fmt::print("{}: {} triangle{}\n{}\n\n", scene.name(), bench::count_text(scene.triangles()),
+             scene.triangles() == 1 ? "" : "s", bench::device_text(device));
   fmt::print("  build    {:>10} ms   {}, {} refs{}\n", bench::figure_text(build.ms),
              per_level ? "per level, " + bench::host_label(command.settings.host_allocator)
                        : std::string(entry.traits->label),
@@ -302,7 +324,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   command->add_option("--fps", options->frames_per_second, "frames per second of a path")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 1000.0))
+      ->transform(bench::between(0.1, 1000.0))
       ->type_name("N");
   command->add_option("--seed", options->seed, "seed of the samples")
       ->transform(bench::decimal())

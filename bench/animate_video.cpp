@@ -50,11 +50,16 @@ std::string checked(const std::string& path) {
 }  // namespace
 
 std::string picture_path(const std::string& pattern, unsigned number) {
+  if (scenes::extension_of(pattern) != ".png") {
+    throw Error(Exit::usage,
+                fmt::format("-o '{}': the pictures of frames are .png files: name them as in "
+                            "frame_###.png",
+                            pattern));
+  }
   const std::size_t start = pattern.rfind('/') == std::string::npos ? 0 : pattern.rfind('/') + 1;
   const std::size_t first = pattern.find('#', start);
   const std::size_t last = std::min(pattern.find_first_not_of('#', first), pattern.size());
-  if (first == std::string::npos || pattern.find('#', last) != std::string::npos ||
-      scenes::extension_of(pattern) != ".png") {
+  if (first == std::string::npos || pattern.find('#', last) != std::string::npos) {
     throw Error(Exit::usage,
                 fmt::format("-o '{}': expected a name with one run of #, which stands for the "
                             "number of the frame, as in frame_###.png",

@@ -32,6 +32,7 @@ struct Mesh {
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
   std::optional<CameraHint> camera;  // none: chosen from the bounds
   std::vector<std::string> notes;    // one line each, for the user: deviations from the file
+  std::vector<std::string> files;    // that were read besides the scene's own, by path
   Appearance appearance;             // empty: none, or not requested
 };
 

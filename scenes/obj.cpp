@@ -97,7 +97,9 @@ class Look {
     for (const std::string& name : names) {
       if (!read_.insert(name).second) continue;
       try {
-        parse_mtl(read_file(files.find_anywhere(name)).text(), textures, mesh_.appearance, names_);
+        const std::string path = files.find_anywhere(name);
+        mesh_.files.push_back(path);
+        parse_mtl(read_file(path).text(), textures, mesh_.appearance, names_);
       } catch (const Error& error) {
         mesh_.notes.push_back(shown_ + ": material library " + error.what());
       }

@@ -29,7 +29,9 @@ std::uint32_t TextureFiles::read(const std::string& name) {
   if (const auto found = known_.find(name); found != known_.end()) return found->second;
   std::uint32_t index = no_texture;
   try {
-    index = decode(name, read_file(files_.find_anywhere(name)).bytes());
+    const std::string path = files_.find_anywhere(name);
+    index = decode(name, read_file(path).bytes());
+    read_.push_back(path);
   } catch (const Error& error) {
     const std::string text = error.what();  // "NAME: reason" or "PATH: cannot be read: reason"
     const std::size_t colon = text.rfind(": ");
@@ -101,6 +103,7 @@ std::uint32_t TextureFiles::add(Texture texture) {
 }
 
 void TextureFiles::report(Mesh& mesh, const std::string& source) const {
+  mesh.files.insert(mesh.files.end(), read_.begin(), read_.end());
   if (missing_ == 0) return;
   mesh.notes.push_back(source + ": " + std::to_string(missing_) +
                        (missing_ == 1 ? " texture is missing: " : " textures are missing, first ") +

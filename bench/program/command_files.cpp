@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <set>
 
 #include "bench/program/file_identity.hpp"
+#include "scenes/file.hpp"
+#include "scenes/scene.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
@@ -34,8 +37,16 @@ void CommandFiles::check() const {
     if (const auto file = identity_of(path)) inputs.insert(*file);
   }
   for (const std::string& path : written_) {
+    if (path == "-")
+      throw Error(Exit::usage, "'-' is not a file; for standard output use /dev/stdout");
     const auto file = identity_of(path);
     if (file && (inputs.contains(*file) || !outputs.insert(*file).second)) refuse(path);
+    // Materials are not read by every command.
+    const std::string extension = scenes::extension_of(path);
+    std::error_code ignored;
+    if ((scenes::is_readable(extension) || extension == ".mtl") &&
+        std::filesystem::is_regular_file(path, ignored))
+      throw Error(Exit::usage, fmt::format("{}: is a file of a scene; choose another file", path));
   }
   // What the shell redirected to an input overwrites it, too.
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {

@@ -14,7 +14,8 @@ class CommandFiles {
   void writes(const std::string& path);
 
   // Throws Error{Exit::usage} if a file would be overwritten that the command also reads or writes
-  // by another option, or that receives its output, whatever the paths to it.
+  // by another option, or that receives its output, whatever the paths to it; or an existing scene
+  // or material file.
   void check() const;
 
  private:
