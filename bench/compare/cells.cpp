@@ -319,6 +319,15 @@ std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells
     }
     labels.push_back(std::move(label));
   }
+  // Files of one name in several folders.
+  std::map<std::string, std::set<std::string>> digests;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    digests[labels[i]].insert(text_at(cells[i]->identity, "digest"));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string digest = text_at(cells[i]->identity, "digest");
+    if (digests.at(labels[i]).size() > 1 && !digest.empty())
+      labels[i] += fmt::format(" ({})", scenes::printable(digest.substr(0, 8)));
+  }
   return labels;
 }
 

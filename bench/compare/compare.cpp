@@ -74,6 +74,24 @@ std::string needed_text(std::size_t runs) {
   return runs > 1000 ? "> 1,000" : std::to_string(runs);
 }
 
+// One line; each label once, whatever its kinds of time.
+std::string not_measured_text(const Comparison& comparison) {
+  constexpr std::size_t max_listed = 8;
+  std::vector<std::string> labels;
+  for (const ComparedCell& cell : comparison.cells) {
+    if (cell.verdict.verdict == Verdict::not_measured &&
+        std::find(labels.begin(), labels.end(), cell.label) == labels.end())
+      labels.push_back(cell.label);
+  }
+  if (labels.empty()) return "";
+  const std::size_t listed = std::min(labels.size(), max_listed);
+  std::string text = fmt::format(
+      "NOT MEASURED, in either file: {}",
+      fmt::join(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
+  if (labels.size() > listed) text += fmt::format("; and {} more", labels.size() - listed);
+  return text;
+}
+
 bool was_tested(const ComparedCell& cell) { return !cell.older.empty() && !cell.newer.empty(); }
 
 }  // namespace
@@ -119,7 +137,8 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
     }
     ++common;
     const ResultCell& now = *other->second;
-    ComparedCell& added = add(cell, Verdict::undecided);
+    ComparedCell& added =
+        add(cell, cell.ms.empty() && now.ms.empty() ? Verdict::not_measured : Verdict::undecided);
     added.older = cell.ms;
     added.newer = now.ms;
     for (const auto& [which, one] : {std::pair("old", &cell), std::pair("new", &now)}) {
@@ -151,7 +170,7 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
 std::string summary_text(const Comparison& comparison) {
   std::string text;
   for (const Verdict verdict : {Verdict::slower, Verdict::faster, Verdict::same, Verdict::undecided,
-                                Verdict::only_old, Verdict::only_new}) {
+                                Verdict::only_old, Verdict::only_new, Verdict::not_measured}) {
     if (const std::size_t count = comparison.count(verdict))
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(verdict));
   }
@@ -166,13 +185,15 @@ Table compare_table(const Comparison& comparison) {
                    {"old ms"},     {"new ms"},     {"runs"},          {"runs needed"}};
   for (const ComparedCell& cell : comparison.cells) {
     const Verdict verdict = cell.verdict.verdict;
-    if (verdict == Verdict::same) continue;
+    if (verdict == Verdict::same || verdict == Verdict::not_measured) continue;
     table.add({cell.label, cell.metric, name(verdict), change_text(cell.verdict.ratio),
                figure_text(median(cell.older)), figure_text(median(cell.newer)), samples_text(cell),
                needed_text(cell.verdict.runs_needed)});
     if (!cell.reason.empty())
       table.notes.push_back(fmt::format("{}, {}: {}", cell.label, cell.metric, cell.reason));
   }
+  if (std::string text = not_measured_text(comparison); !text.empty())
+    table.notes.push_back(std::move(text));
   const CompareRules& rules = comparison.rules;
   table.notes.insert(table.notes.end(), comparison.notes.begin(), comparison.notes.end());
   table.notes.push_back(fmt::format(
@@ -228,7 +249,7 @@ Json compare_report(const Comparison& comparison, const ResultsFile& older,
                    {"false_same_per_cell", rules.false_same},
                    {"tested_cells", comparison.tested}};
   for (const Verdict verdict : {Verdict::same, Verdict::faster, Verdict::slower, Verdict::undecided,
-                                Verdict::only_old, Verdict::only_new})
+                                Verdict::only_old, Verdict::only_new, Verdict::not_measured})
     json["counts"][name(verdict)] = comparison.count(verdict);
   json["cells"] = Json::array();
   for (const ComparedCell& cell : comparison.cells) {

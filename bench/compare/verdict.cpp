@@ -148,6 +148,8 @@ const char* name(Verdict verdict) {
       return "ONLY OLD";
     case Verdict::only_new:
       return "ONLY NEW";
+    case Verdict::not_measured:
+      return "NOT MEASURED";
     case Verdict::undecided:
       break;
   }

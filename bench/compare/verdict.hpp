@@ -9,7 +9,8 @@
 
 namespace heapwood::bench {
 
-enum class Verdict { same, faster, slower, undecided, only_old, only_new };
+// not_measured: no times in either file.
+enum class Verdict { same, faster, slower, undecided, only_old, only_new, not_measured };
 const char* name(Verdict verdict);  // "SAME", ..., "ONLY OLD"
 
 // What decides a table.

@@ -243,6 +243,32 @@ TEST(CompareFiles, PartialFilesAndCellsOfOneFile) {
   EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
 }
 
+// An allocator that neither file could measure leaves nothing undecided.
+TEST(CompareFiles, CellsThatNeitherFileMeasured) {
+  Json file = bench_file({"a", "b"}, 30, 10);
+  file["results"][1]["status"] = "skipped";
+  file["results"][1]["runs_ms"] = Json::array();
+  const Comparison result = compare_results(as_file("old", file), as_file("new", file), {}, false);
+  EXPECT_EQ(result.count(Verdict::undecided), 0u);
+  EXPECT_EQ(result.count(Verdict::not_measured), 1u);
+  EXPECT_EQ(result.missing(), 0u);
+  EXPECT_EQ(summary_text(result), "1 SAME, 1 NOT MEASURED");
+  const Table table = compare_table(result);
+  EXPECT_TRUE(table.rows.empty());
+  EXPECT_NE(to_text(table).find("NOT MEASURED, in either file: b atomic\n"), std::string::npos)
+      << to_text(table);
+}
+
+TEST(CompareFiles, FilesOfOneNameAreToldApart) {
+  Json file = bench_file({"x/a.obj", "y/a.obj", "c"}, 30, 10);
+  file["results"][0]["digest"] = "0123456789abcdef";
+  file["results"][1]["digest"] = "fedcba9876543210";
+  const Comparison result = compare_results(as_file("old", file), as_file("new", file), {}, false);
+  EXPECT_EQ(result.cells[0].label, "a.obj atomic (01234567)");
+  EXPECT_EQ(result.cells[1].label, "a.obj atomic (fedcba98)");
+  EXPECT_EQ(result.cells[2].label, "c atomic");
+}
+
 TEST(CompareFiles, MismatchesAreRefused) {
   const Json file = bench_file({"a"}, 9, 10);
   const auto expect = [&](const Json& other, Exit exit, bool allow_mixed, const char* text) {
