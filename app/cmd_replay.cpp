@@ -95,6 +95,12 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
                 "atrium.trace'");
   if (command.resume && command.json.empty())
     throw Error(Exit::usage, "replay: --resume needs --json FILE");
+  if (command.dry_run &&
+      (!command.json.empty() || command.format == "json" || command.format == "csv")) {
+    throw Error(Exit::usage,
+                "replay: --dry-run measures nothing to write: leave out --json, and use --format "
+                "table or markdown");
+  }
   bench::ReplayBench bench;
   bench.settings = command.settings;
   bench.settings.pools = bench::parse_replay_pools(command.pools);
