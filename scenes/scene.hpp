@@ -25,9 +25,9 @@ struct SceneName {
   std::uint64_t triangles = 0;
   std::uint64_t seed = 1;
 };
-// nullopt if the part before the first colon is not a procedural scene, or if the name ends like that
-// of a scene file. Throws Error{Exit::usage} if the rest is not a count or seed, or the count is out
-// of the scene's range.
+// nullopt if the part before the first colon is not a procedural scene, or if the name ends like
+// that of a scene file. Throws Error{Exit::usage} if the rest is not a count or seed, or the count
+// is out of the scene's range.
 std::optional<SceneName> parse_scene_name(const std::string& text);
 
 // threads = 0: one per hardware thread. The mesh does not depend on it.
