@@ -87,6 +87,9 @@ def main():
         pathlib.Path(options.output).write_text(
             render(results, against, Results(kept) if kept else None), encoding="utf-8"
         )
+    except ModuleNotFoundError as error:
+        print(f"report: error: needs {error.name}: make report", file=sys.stderr)
+        return 1
     except (ResultsError, OSError) as error:
         print(f"report: error: {error}", file=sys.stderr)
         return 1

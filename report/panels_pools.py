@@ -40,7 +40,7 @@ class PoolRuns:
         return None if not values or None in values else median(values)
 
     def over_live(self, pool):
-        """The median over the scenes of the pool over the most bytes in use at once."""
+        """The median over the scenes of the pool over the peak bytes in use."""
         values = []
         for scene in self.scenes:
             sizes = [
@@ -67,7 +67,7 @@ def pools(results):
     notes, lines, names, curves = Notes(), [], [], []
     lines.append(
         [
-            cell("pool over the most bytes in use", heading=True),
+            cell("pool over the peak bytes in use", heading=True),
             *(number(runs.over_live(pool)) for pool in order),
         ]
     )
@@ -101,13 +101,13 @@ def pools(results):
         )
     said = [
         f"Median over {', '.join(runs.scenes)}; over AtomicMalloc's shortest build of a scene in any of these pools. live:N is"
-        " N times the most bytes in use at once, Nx N times the root node at 4 bytes per triangle. All allocators of a column"
+        " N times the peak bytes in use, Nx N times the root node at 4 bytes per triangle. All allocators of a column"
         " had the same pool on a scene; CudaMalloc has the heap of the device instead. * cannot free single blocks.",
         *(f"{i + 1}: {line}" for i, line in enumerate(notes.lines)),
     ]
     title = "Slowdown over the size of the pool"
     return [
-        plot(title, axis("pool / most bytes in use at once"), axis("slowdown"), curves),
+        plot(title, axis("pool / peak bytes in use"), axis("slowdown"), curves),
         table(title, ["", *order], lines, said, names),
     ]
 

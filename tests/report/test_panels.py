@@ -48,7 +48,7 @@ class Pools(unittest.TestCase):
         self.assertEqual(
             texts(table),
             [
-                ["pool over the most bytes in use", "2", "32"],
+                ["pool over the peak bytes in use", "2", "32"],
                 ["pool, MiB", "4", "64"],
                 ["AtomicMalloc", "incomplete", "1"],
                 ["ScatterAlloc", "2", "1.5"],
