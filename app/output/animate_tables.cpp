@@ -18,7 +18,7 @@ using bench::AnimateRow;
 std::string triangles_text(const AnimateRow& row) {
   if (row.max_triangles == 0) return "";
   return row.min_triangles == row.max_triangles
-             ? fmt::format(", {} triangles", bench::count_text(row.max_triangles))
+             ? fmt::format(", {}", bench::plural_text(row.max_triangles, "triangle"))
              : fmt::format(", {} to {} triangles", bench::count_text(row.min_triangles),
                            bench::count_text(row.max_triangles));
 }

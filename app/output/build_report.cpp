@@ -34,10 +34,6 @@ class Lines {
   std::string text_;
 };
 
-std::string plural(std::uint64_t n, const std::string& what) {
-  return fmt::format("{} {}{}", bench::count_text(n), what, n == 1 ? "" : "s");
-}
-
 void add_time(Lines& lines, const bench::Result& result) {
   lines.heading("Time");
   if (!result.median_ms()) {
@@ -76,10 +72,10 @@ void add_quality(Lines& lines, const bench::Result& result) {
                              ? ""
                              : "; with 1 and 1: " + bench::figure_text(tree.sah_cost_1_1)));
   lines.line("refs per triangle", bench::figure_text(result.refs_per_triangle()),
-             plural(tree.refs, "ref"));
+             bench::plural_text(tree.refs, "ref"));
   lines.line("leaves", bench::count_text(tree.leaves),
              fmt::format("{} empty; the largest has {}", bench::count_text(tree.empty_leaves),
-                         plural(tree.largest_leaf, "ref")));
+                         bench::plural_text(tree.largest_leaf, "ref")));
   lines.line("nodes", bench::count_text(tree.inner + tree.leaves),
              fmt::format("depth {}", tree.depth));
   lines.line("hash", "", fmt::format("{:016x}", tree.hash));
@@ -93,7 +89,7 @@ void add_levels(Lines& lines, const bench::Result& result) {
              fmt::format("{:.1f} per level",
                          static_cast<double>(run.launches) / std::max(run.levels, 1u)));
   lines.heading("Memory");
-  lines.line("max in use at once", bench::bytes_text(run.peak_bytes),
+  lines.line("peak bytes in use", bench::bytes_text(run.peak_bytes),
              "corner copies, two levels, the tree so far");
   lines.line("the tree", bench::bytes_text(run.tree_bytes));
   if (result.levels->mapped_bytes)
@@ -117,7 +113,7 @@ void add_memory(Lines& lines, const bench::Result& result) {
                "--pool " + result.settings.pool.text);
   }
   if (result.requests) {
-    lines.line("max in use at once", bench::bytes_text(result.requests->high_water_bytes),
+    lines.line("peak bytes in use", bench::bytes_text(result.requests->high_water_bytes),
                result.pool_bytes && *result.pool_bytes
                    ? fmt::format("{:.1f}% of the pool",
                                  100.0 * static_cast<double>(result.requests->high_water_bytes) /
@@ -217,7 +213,8 @@ void add_kernel(Lines& lines, const bench::Result& result) {
 std::string build_text(const bench::Result& result, const std::string& device,
                        const bench::TextStyle& style) {
   Lines lines(style.bold);
-  std::string title = fmt::format("{}: {}", result.scene, plural(result.triangles, "triangle"));
+  std::string title =
+      fmt::format("{}: {}", result.scene, bench::plural_text(result.triangles, "triangle"));
   if (result.degenerate)
     title += fmt::format(" ({} of zero area dropped)", bench::count_text(result.degenerate));
   title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with",
@@ -226,7 +223,7 @@ std::string build_text(const bench::Result& result, const std::string& device,
   lines.raw(device + "\n");
   if (result.status == bench::Status::incomplete) {
     lines.raw(fmt::format("\nINCOMPLETE: {} stayed unsplit for lack of memory.\n",
-                          plural(result.refused_splits, "node")));
+                          bench::plural_text(result.refused_splits, "node")));
   }
   add_time(lines, result);
   add_quality(lines, result);

@@ -96,8 +96,10 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
   if (rows.empty()) return table;
   const GraphRow& first = rows.front();
   table.title =
-      fmt::format("{}: time [ms], {} updates, median of {} runs x {} rounds", subject(first),
-                  bench::name(first.settings.updates), first.settings.runs, first.settings.rounds);
+      fmt::format("{}: time [ms], {} updates, median of {} x {}", subject(first),
+                  bench::name(first.settings.updates),
+                  bench::plural_text(static_cast<std::uint64_t>(first.settings.runs), "run"),
+                  bench::plural_text(first.settings.rounds, "round"));
   table.columns.push_back({"allocator or layout", true});
   const auto phases = phases_of(rows);
   std::vector<const GraphRow*> best;

@@ -90,8 +90,7 @@ bench::Table allocator_share_table(const std::vector<bench::ProfiledBuild>& all)
     table.add(std::move(cells));
   }
   table.notes.push_back(
-      "saved: what the build takes less with the no-cost allocator (bump allocation per warp, "
-      "never "
+      "saved: build time that the no-cost allocator would save (bump allocation per warp, never "
       "freed)");
   table.notes.push_back(
       "allocate, free: share of the time that warps work in a build with the probe; wait: share of "

@@ -76,7 +76,7 @@ bench::Table trace_table(const bench::ReplayBench& bench) {
   add("kernels", bench::count_text(summary.kernels));
   add("max warps that allocate or free in a kernel", bench::count_text(summary.warps));
   add("requested in all", bench::bytes_text(summary.requested));
-  add("in use at the peak", bench::bytes_text(summary.peak_bytes));
+  add("peak bytes in use", bench::bytes_text(summary.peak_bytes));
   add("blocks in use at the peak", bench::count_text(summary.peak_blocks));
   add("in use at the end", bench::bytes_text(summary.end_bytes));
   add("pool of the recorded run", bench::bytes_text(bench.trace->pool_bytes));
@@ -88,12 +88,12 @@ bench::Table trace_table(const bench::ReplayBench& bench) {
 
 bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<ReplayRow>& rows) {
   bench::Table table;
-  table.title = fmt::format(
-      "{}: replay of {} requests and {} frees, {} in use at the peak, median "
-      "of {} runs",
-      bench.name, bench::compact_text(bench.summary.requests),
-      bench::compact_text(bench.summary.frees), bench::bytes_text(bench.summary.peak_bytes),
-      bench.settings.runs);
+  table.title =
+      fmt::format("{}: replay of {} request{} and {} free{}, peak bytes in use {}, median of {}",
+                  bench.name, bench::compact_text(bench.summary.requests),
+                  bench.summary.requests == 1 ? "" : "s", bench::compact_text(bench.summary.frees),
+                  bench.summary.frees == 1 ? "" : "s", bench::bytes_text(bench.summary.peak_bytes),
+                  bench::plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
   const std::string time = "time [ms]", peak = "memory at the peak", ever = "until the end [MiB]";
   table.columns = {{"allocator", true},
                    {"median", false, false, time},

@@ -256,12 +256,12 @@ Table fragmentation_table(const std::vector<Result>& all) {
   if (std::none_of(results.begin(), results.end(),
                    [](const Result& r) { return r.at_end.has_value(); }))
     return table;
-  table.title = "Memory: fragmentation of the pool after the build, high-water marks of the build";
+  table.title = "Memory: fragmentation of the pool after the build, peaks of the build";
   table.columns.push_back({"", true});
   for (const std::string& title : grid.titles) {
     if (any_internal) table.columns.push_back({"internal", false, false, title});
     table.columns.push_back({"external", false, false, title});
-    table.columns.push_back({"high-water", false, false, title});
+    table.columns.push_back({"peak bytes in use", false, false, title});
     table.columns.push_back({"address", false, false, title});
     table.columns.push_back({"metadata", false, false, title});
   }
@@ -285,8 +285,7 @@ Table fragmentation_table(const std::vector<Result>& all) {
       (any_internal ? "; internal: mean of (size - requested) / size over regions still in use"
                     : ""));
   table.notes.push_back(
-      "high-water: max bytes in use at once, as requested; address: end of the highest block ever "
-      "handed out. Their "
+      "peak bytes in use: as requested; address: end of the highest block ever handed out. Their "
       "difference is an upper bound of the waste at the peak: no pool can be walked while its "
       "kernel runs");
   return table;

@@ -80,8 +80,8 @@ Table builder_table(const std::vector<Result>& results) {
                        {"levels"},
                        {"launches"},
                        {"host share"},
-                       {"single", false, false, "in use at once"},
-                       {"per level", false, false, "in use at once"},
+                       {"single", false, false, "peak bytes in use"},
+                       {"per level", false, false, "peak bytes in use"},
                        {"single", false, false, "held"},
                        {"per level", false, false, "held"}};
     }
@@ -93,7 +93,7 @@ Table builder_table(const std::vector<Result>& results) {
                   "in that allocator",
                   label));
   table.notes.push_back(
-      "in use at once: max memory besides the mesh, as requested; held: pool and workspace of the "
+      "peak bytes in use: memory besides the mesh, as requested; held: pool and workspace of the "
       "single kernel; "
       "physical memory mapped by the host allocator");
   footnotes.append_to(table.notes);

@@ -21,6 +21,10 @@ std::string count_text(std::uint64_t n) {
   return digits;
 }
 
+std::string plural_text(std::uint64_t n, const std::string& what) {
+  return fmt::format("{} {}{}", count_text(n), what, n == 1 ? "" : "s");
+}
+
 std::string compact_text(std::uint64_t n) {
   const double value = static_cast<double>(n);
   if (n < 10'000) return count_text(n);

@@ -71,7 +71,7 @@ Table pool_table(const std::vector<Result>& all) {
   if (!several) return table;
   table.title = "Slowdown over the size of the pool";
   table.columns.push_back({"--pool", true});
-  std::vector<Cell> sizes{"pool [MiB]"}, over_live{"pool / most bytes in use"};
+  std::vector<Cell> sizes{"pool [MiB]"}, over_live{"pool / peak bytes in use"};
   for (const PoolColumn& column : columns) {
     table.columns.push_back({column.pool, false, false, column.scene});
     sizes.emplace_back(column.pool_bytes ? mib_text(*column.pool_bytes) : missing);

@@ -175,7 +175,7 @@ TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
   const tests::Outcome first = run(command);
   ASSERT_EQ(first.exit, 0) << first.err;
   for (const char* text :
-       {"Slowdown over the size of the pool", "live:4", "pool / most bytes", "--pool fast"})
+       {"Slowdown over the size of the pool", "live:4", "pool / peak bytes", "--pool fast"})
     EXPECT_NE(first.out.find(text), std::string::npos) << text << first.out;
   const nlohmann::json before = nlohmann::json::parse(tests::read_file(file));
   ASSERT_EQ(before.at("results").size(), 4u);
