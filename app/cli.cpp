@@ -75,10 +75,24 @@ std::string command_names(const CLI::App& app) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// CLI11's message, in words of the command line where it is not.
+std::string usage_text(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (const std::size_t end = text.find(": At Most 1 required"); end != std::string::npos)
+    return text.substr(0, end) + " is given more than once";
+  // Text that is no number at all is refused by the option's own check: a whole number is expected.
+  constexpr std::string_view start = "Could not convert: ";
+  const std::size_t equals = text.find(" = ");
+  if (text.starts_with(start) && equals != std::string::npos)
+    return fmt::format("{}: '{}' is not a whole number",
+                       text.substr(start.size(), equals - start.size()), text.substr(equals + 3));
+  return text;
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
-    std::string problem = error.what();  // about the value of an option
+    std::string problem = usage_text(error);  // about the value of an option
     if (dynamic_cast<const CLI::RequiredError*>(&error)) {
       const std::vector<std::string> unknown = app.remaining();
       if (unknown.empty())
@@ -93,7 +107,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string name = chosen.front()->get_name();
   return fail(Exit::usage,
-              fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
+              fmt::format("{}: {}; see 'heapwood {} --help'", name, usage_text(error), name));
 }
 
 // The name of an option with the value "" (in a script, an unset variable), or "".

@@ -230,7 +230,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   note_better(command.json, better);
   if (job.picture_spp > 0 && pictures.count() < job.settings.frames && !write_error)
     bench::note(
-        fmt::format("animate: {} of {} pictures written: the others' frames were not "
+        fmt::format("animate: {} of {} pictures written; the other frames were not "
                     "measured",
                     pictures.count(), job.settings.frames));
   if (write_error) throw *write_error;

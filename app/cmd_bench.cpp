@@ -16,6 +16,7 @@
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -58,13 +59,10 @@ void check_scenes(std::vector<std::string>& scenes) {
   std::vector<std::string> once;
   for (const std::string& scene : scenes) {
     if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
-    const std::string family = scene.substr(0, scene.find(':'));
-    const auto known = scenes::procedural_scenes();
-    const bool procedural = std::any_of(known.begin(), known.end(),
-                                        [&](const auto& one) { return family == one.name; });
     std::error_code ignored;
     // load() throws the appropriate error.
-    if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
+    if (!scenes::parse_scene_name(scene) && !std::filesystem::is_regular_file(scene, ignored))
+      scenes::load(scene);
   }
   scenes = once;
 }
@@ -129,8 +127,12 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   bench::check_shard_file(options.json, shard);
   bench::BenchJob job;
   job.scenes = options.scenes;
-  if (options.settings.builder != bench::Builder::per_level)
-    job.allocators = bench::find_allocators(options.allocators);
+  job.allocators = bench::find_allocators(options.allocators);
+  if (options.settings.builder == bench::Builder::per_level) {
+    job.allocators.clear();
+    if (options.allocators != "all")
+      bench::note("--allocators does not apply to --builder per-level; ignored");
+  }
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
   std::unique_ptr<bench::OutputFile> file;
@@ -197,10 +199,10 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
                   "bench: interrupted; the results so far are in {}; continue with --resume",
                   options.json));
   }
-  return Exit::done;
-}
   if (measured == 0)
     throw Error(Exit::failed, "bench: nothing was measured; the reasons are below the table");
+  return Exit::done;
+}
 
 // Builds of all allocators with and without the probe, instead of the benchmark.
 Exit profile(BenchOptions options, const std::vector<std::string>& argv) {

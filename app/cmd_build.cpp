@@ -113,6 +113,8 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   job.scenes = {command.scene};
   if (command.settings.builder == bench::Builder::single)
     job.allocators = {&bench::find_builder(command.allocator)};
+  else
+    bench::find_allocator(command.allocator);  // not used, but its id is checked
   job.settings = command.settings;
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);

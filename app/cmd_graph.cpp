@@ -96,7 +96,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.settings.batches = bench::parse_batches(command.batches);
   bench.settings.updates = bench::parse_updates(command.updates);
   bench.settings.init = bench::parse_init(command.init);
-  bench.settings.pool = bench::parse_pool(command.pool);
+  bench.settings.pool = bench::parse_pool(command.pool, "the blocks, as in 2x");
   bench::refuse_live_pool(bench.settings.pool, "graph");
   bench.layouts = bench::parse_layouts(command.layouts);
   bench.allocators = bench::find_allocators(command.allocators);
@@ -177,7 +177,8 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->type_name("LIST");
   command
       ->add_option("--phase", options->phases,
-                   "all; init, pagerank, triangles, bfs, insert, delete,\nmixed, vertices")
+                   "all; init, pagerank, triangles, bfs, insert, delete,\nmixed, "
+                   "insert-vertices, delete-vertices, vertices (both)")
       ->capture_default_str()
       ->type_name("LIST");
   command->add_option("--batch", options->batches, "edges per update: 1000, 100K, 1M")

@@ -54,8 +54,8 @@ Exit merge(const MergeCommand& command) {
   file.write(bench::json_text(merged.json));
   std::string missing;
   for (const std::string& one : merged.missing) missing += (missing.empty() ? "" : ", ") + one;
-  std::string text = fmt::format("{}: {} results", scenes::printable(command.out, 400),
-                                 bench::count_text(merged.results));
+  std::string text = fmt::format("{}: {}", scenes::printable(command.out, 400),
+                                 bench::plural_text(merged.results, "result"));
   if (merged.failed > 0) text += fmt::format(", {} not ok", bench::count_text(merged.failed));
   fmt::print("{}; {}\n", text, missing.empty() ? "nothing is missing" : "missing: " + missing);
   if (command.strict && !missing.empty())

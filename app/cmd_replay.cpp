@@ -32,8 +32,8 @@ constexpr const char* replay_examples = R"(Examples:
   heapwood replay atrium.trace                              with every allocator
   heapwood replay atrium.trace --pool 1.25x,2x,auto         with little memory, too
   heapwood replay atrium.trace --allocators halloc,heapwood --over-time
-Sizes of pools are separated by commas; 1.5x is 1.5 times the max number of
-bytes in use at a time.)";
+Sizes of pools are separated by commas; 1.5x is 1.5 times the peak bytes in
+use.)";
 
 struct ReplayCommand {
   std::string trace, allocators = "all", pools = "auto", format = "table", json, shard;
@@ -177,8 +177,8 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--window", settings.window,
-          "events that a warp may be ahead of the others, about;\n0 = chosen by the number "
-          "of warps")
+          "how many events a warp may be ahead of the others\n(approximate); 0 = chosen by the "
+          "number of warps")
       ->capture_default_str()
       ->transform(bench::between(0, 1e9))
       ->type_name("N");

@@ -71,11 +71,13 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
   const bench::FirstRay& first_ray = result.first_ray;
   table.notes = {
       fmt::format("device: {}", bench::device_text(bench.device)),
-      fmt::format("tree: {} triangles, {} nodes, {} refs, SAH cost {}, depth {}; nodes {}, "
-                  "triangle records {}",
-                  bench::count_text(result.triangles), bench::count_text(tree.inner + tree.leaves),
-                  bench::count_text(tree.refs), bench::figure_text(tree.sah_cost_1_1), tree.depth,
-                  bench::bytes_text(result.node_bytes), bench::bytes_text(result.record_bytes)),
+      fmt::format(
+          "tree: {}, {}, {}, SAH cost {} (traversal 1, intersection 1), depth {}; nodes {}, "
+          "triangle records {}",
+          bench::plural_text(result.triangles, "triangle"),
+          bench::plural_text(tree.inner + tree.leaves, "node"),
+          bench::plural_text(tree.refs, "ref"), bench::figure_text(tree.sah_cost_1_1), tree.depth,
+          bench::bytes_text(result.node_bytes), bench::bytes_text(result.record_bytes)),
       fmt::format(
           "first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
           bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
@@ -84,9 +86,9 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
                                            bench::figure_text(*first_ray.order_ms))
                              : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
-      fmt::format(
-          "method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
-          result.watertight ? "watertight" : "fast", bench.settings.runs)};
+      fmt::format("method: {} intersection, median of {} after a warm-up; rays and hits in buffers",
+                  result.watertight ? "watertight" : "fast",
+                  bench::plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"))};
   return table;
 }
 

@@ -143,7 +143,7 @@ std::vector<RunCandidate> Animation::run_candidates() {
     one.run = [this, &candidate] { return measure(candidate); };
     one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
     one.fail = [&candidate](const std::exception& error) {
-      fail(*candidate.row, error_text(error));
+      fail(*candidate.row, reason_text(error));
     };
     all.push_back(std::move(one));
   }

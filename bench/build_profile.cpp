@@ -162,7 +162,7 @@ void set_failed(ProfiledBuild& built, const std::exception& error) {
   const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
   if (stop && stop->reason() == simt::Stopped::Reason::interrupted) throw;
   built.status = Status::failed;
-  built.reason = error_text(error);
+  built.reason = reason_text(error);
 }
 
 void set_incomplete(ProfiledBuild& built) {

@@ -110,7 +110,7 @@ class GraphRunner {
   }
 
   std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return error_text(error);
+    if (!dynamic_cast<const simt::Stopped*>(&error)) return reason_text(error);
     return fmt::format("a kernel did not finish within {} s (--seconds)",
                        figure_text(bench_.settings.seconds));
   }

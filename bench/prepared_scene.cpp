@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "bench/program/messages.hpp"
+#include "bench/results/format.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 
@@ -43,10 +44,7 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
 }
 
 std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
-  const std::string family = source.substr(0, source.find(':'));
-  for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-    if (family == scene.name) return source;
-  }
+  if (scenes::parse_scene_name(source)) return source;
   return scenes::printable(mesh.name.empty() ? source : mesh.name,
                            source.size() + mesh.name.size());
 }
@@ -73,7 +71,11 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   for (const std::string& text : mesh_.notes) warning(text);
   const bool had_triangles = !mesh_.triangles.empty();
   if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
-  if (had_triangles) scenes::require_triangles(mesh_, scenes::printable(source, source.size()));
+  if (had_triangles && mesh_.triangles.empty()) {
+    throw Error(Exit::scene, fmt::format("{}: all {} have zero area; see --keep-degenerate",
+                                         scenes::printable(source, source.size()),
+                                         plural_text(degenerate_, "triangle")));
+  }
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
   needs_sizing_ = settings.pool.kind == PoolSize::Kind::live_multiple;
@@ -175,13 +177,13 @@ kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocato
 
 void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
   if (!needs_sizing_) return;
-  needs_sizing_ = false;  // for the builds below
-  try {
   measure_live_bytes(entry);
   set_live_bytes(*live_bytes_);
 }
 
 void PreparedScene::measure_live_bytes(const registry::RegisteredAllocator& entry) {
+  needs_sizing_ = false;  // for the builds below
+  try {
     kdtree::InstrumentedRun run = build_instrumented(entry);
     while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
     if (run.run.incomplete)
@@ -194,9 +196,9 @@ void PreparedScene::measure_live_bytes(const registry::RegisteredAllocator& entr
     needs_sizing_ = true;
     throw;
   }
+  needs_sizing_ = true;
 }
 
-  needs_sizing_ = true;
 void PreparedScene::set_live_bytes(std::uint64_t bytes) {
   live_bytes_ = bytes;
   if (settings_.pool.kind != PoolSize::Kind::live_multiple) return;

@@ -123,7 +123,7 @@ class ReplayPoolRunner {
     candidate.running = false;
     candidate.row->status = Status::failed;
     candidate.row->reason = dynamic_cast<const simt::Stopped*>(&error) == nullptr
-                                ? error_text(error)
+                                ? reason_text(error)
                                 : fmt::format("the replay did not finish within {} s (--seconds)",
                                               figure_text(bench_.settings.seconds));
   }

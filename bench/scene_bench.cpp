@@ -70,7 +70,7 @@ std::vector<RunCandidate> SceneBench::run_candidates() {
     one.run = [this, &candidate] { return run(candidate); };
     one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
     one.fail = [&candidate](const std::exception& error) {
-      fail(*candidate.result, error_text(error));
+      fail(*candidate.result, reason_text(error));
     };
     one.keep_warm_up = [this, &candidate] { keep_warm_up(candidate); };
     one.last_run_done = [this, &candidate] { compare_with_first(*candidate.result); };

@@ -20,13 +20,16 @@
 namespace heapwood::bench {
 namespace {
 
-// The words of the first nonblank line; '#' starts a comment.
-std::vector<std::string> first_words(const std::string& text) {
+// The words of the only nonblank line; '#' starts a comment. Throws Error{Exit::usage} if there is
+// another one.
+std::vector<std::string> words_of_line(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> words;
-  for (std::string line; words.empty() && std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);) {
     std::istringstream in_line(line.substr(0, line.find('#')));
-    for (std::string word; in_line >> word;) words.push_back(word);
+    const bool is_first = words.empty();
+    for (std::string word; in_line >> word; words.push_back(word))
+      if (!is_first) throw Error(Exit::usage, "it has more than one line");
   }
   return words;
 }
@@ -87,7 +90,7 @@ std::string camera_path(const std::string& source) {
 }
 
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
-  std::vector<std::string> words = first_words(text);
+  std::vector<std::string> words = words_of_line(text);
   if (!words.empty() && (words[0] == "--camera" || words[0] == "camera" || words[0] == "camera:")) {
     words.erase(words.begin());
   }

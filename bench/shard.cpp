@@ -94,8 +94,8 @@ void check_shard_file(const std::string& path, const Shard& shard) {
   Json mine = Json::object();
   add_shard(mine, shard);
   if (!same(mine.value("shard", Json()), (*earlier)["shard"]))
-    throw Error(Exit::usage, fmt::format("{}: has the results of another shard than {}; write one "
-                                         "file per shard",
+    throw Error(Exit::usage, fmt::format("{}: has results of a different shard, not of {}; write "
+                                         "one file per shard",
                                          path, shard_text(shard)));
 }
 

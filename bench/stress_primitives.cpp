@@ -30,8 +30,8 @@ std::optional<double> median_ms(const PrimitiveJob& job, int runs) {
       return std::nullopt;
     }
     if (result.done != result.wanted) {
-      throw Error(Exit::failed,
-                  fmt::format("stress: {} of {} were done", result.done, result.wanted));
+      throw Error(Exit::failed, fmt::format("stress: only {} of {} operations were completed",
+                                            result.done, result.wanted));
     }
     if (run >= 0) samples.push_back(result.ms);
   }

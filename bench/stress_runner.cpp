@@ -137,7 +137,7 @@ class PointBench {
       memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
     } catch (const std::exception& error) {
       for (Candidate& candidate : candidates_) {
-        if (candidate.running) fail(candidate, error_text(error));
+        if (candidate.running) fail(candidate, reason_text(error));
       }
     }
   }
@@ -183,7 +183,7 @@ class PointBench {
   }
 
   std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return error_text(error);
+    if (!dynamic_cast<const simt::Stopped*>(&error)) return reason_text(error);
     return fmt::format("not finished after {} s (--seconds)", figure_text(limit()));
   }
   static void skip(Candidate& candidate, const std::string& reason) {

@@ -9,6 +9,7 @@
 
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
+#include "registry/registry.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -25,6 +26,14 @@ std::string error_text(const std::exception& error) {
   if (system && system->code() == std::errc::resource_unavailable_try_again)
     return "cannot start another thread: the system's limit is reached; use fewer with --threads";
   return error.what();
+}
+
+std::string reason_text(const std::exception& error) {
+  const std::string text = error_text(error);
+  const std::size_t colon = text.find(": ");
+  return colon != std::string::npos && registry::find(text.substr(0, colon))
+             ? text.substr(colon + 2)
+             : text;
 }
 
 void note(const std::string& text) {

@@ -117,7 +117,7 @@ std::uint32_t parse_count(const std::string& option, const std::string& text, st
   return static_cast<std::uint32_t>(value);
 }
 
-PoolSize parse_pool(const std::string& text) {
+PoolSize parse_pool(const std::string& text, const std::string& multiple_of) {
   PoolSize pool;
   pool.text = text;
   pool.for_speed = text == "fast";
@@ -125,7 +125,7 @@ PoolSize parse_pool(const std::string& text) {
   if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
     const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      throw_unexpected("--pool", text, "a multiple of the root node, as in 200x");
+      throw_unexpected("--pool", text, "a multiple of " + multiple_of);
     pool.kind = PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;
@@ -133,7 +133,7 @@ PoolSize parse_pool(const std::string& text) {
   if (text.starts_with("live:")) {
     const std::optional<double> multiple = number(text.substr(5));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      throw_unexpected("--pool", text, "a multiple of the bytes in use at once, as in live:4");
+      throw_unexpected("--pool", text, "a multiple of the peak bytes in use, as in live:4");
     pool.kind = PoolSize::Kind::live_multiple;
     pool.multiple = *multiple;
     return pool;
@@ -279,7 +279,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
          std::string("memory for the allocator: auto (about what a build\nneeds), fast (also what "
                      "allocators cache per warp),\n"
                      "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 "
-                     "bytes/triangle (the papers);\nlive:4 times the most bytes in use at once") +
+                     "bytes/triangle (the papers);\nlive:4 times the peak bytes in use") +
              (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""))
       ->default_str("fast")
       ->type_name(pools ? "LIST" : "SIZE");

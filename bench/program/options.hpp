@@ -75,7 +75,8 @@ std::size_t parse_page_bytes(const std::string& text);  // of ScatterAlloc: a po
 // "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
 // "fast", "auto", bytes, "200x", "live:4"
-PoolSize parse_pool(const std::string& text);
+PoolSize parse_pool(const std::string& text,
+                    const std::string& multiple_of = "the root node, as in 200x");
 std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
 // Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
 void refuse_live_pool(const PoolSize& pool, const std::string& command);

@@ -22,7 +22,8 @@ struct Variant {
 double run_once(const workloads::PrimitiveJob& job) {
   const workloads::PrimitiveResult measured = workloads::run_primitive(job);
   if (measured.done != measured.wanted)
-    throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
+    throw Error(Exit::failed, fmt::format("only {} of {} operations were completed", measured.done,
+                                          measured.wanted));
   return measured.ms;
 }
 

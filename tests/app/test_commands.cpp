@@ -175,7 +175,7 @@ TEST_F(Commands, BenchPrintsTheTable) {
   EXPECT_EQ(outcome.err, "");
   for (const char* word :
        {"triangles", "refs per triangle", "allocations", "mean size", "sigma", "AtomicMalloc *",
-        "slowdown", "CFMMalloc", "external", "high-water", "device:", "method:"}) {
+        "slowdown", "CFMMalloc", "external", "peak bytes in use", "device:", "method:"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   EXPECT_FALSE(has(outcome.out, "nan"));
@@ -225,8 +225,8 @@ TEST_F(Commands, BenchComparesTheBuilders) {
       bench({"--allocators", "atomic", "--builder", "both", "--json", report});
   const Outcome outcome = run(both);
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word :
-       {"AtomicMalloc *", "Builders:", "per level", "launches", "host share", "in use at once"}) {
+  for (const char* word : {"AtomicMalloc *", "Builders:", "per level", "launches", "host share",
+                           "peak bytes in use"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   const json results = json::parse(read_file(report)).at("results");

@@ -70,7 +70,7 @@ TEST_F(Sweeps, ShardsAreMergedAndCompared) {
   const Outcome empty = run(stress("4", {"--shard", "4/4"}));
   EXPECT_EQ(empty.exit, 0) << empty.err;
   EXPECT_EQ(results("4"), 0u);
-  expect_error(stress("1", {"--shard", "2/2"}), 2, {"another shard"});
+  expect_error(stress("1", {"--shard", "2/2"}), 2, {"different shard"});
   expect_error(stress("1", {"--shard", "3/2"}), 2, {"--shard", "3/2"});
 }
 

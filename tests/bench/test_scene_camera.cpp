@@ -58,12 +58,12 @@ TEST(SceneCamera, LinesAreReadAsTheyArePrinted) {
   const render::Camera camera{{1, 2, 3}, {4, 5, 6}, 40, 0};
   for (const std::string prefix : {"", "--camera ", "camera: ", "\n# comment\n\n  camera   "}) {
     const render::Camera read =
-        parse_camera_line(prefix + to_arguments(camera) + " # more\nrest", {});
+        parse_camera_line(prefix + to_arguments(camera) + " # more\n\n# rest\n", {});
     EXPECT_EQ(read.eye, camera.eye);
     EXPECT_EQ(read.up, 0u);
   }
-  for (const char* wrong : {"", "# nothing", "--camera", "1,2,3,4,5,6,40 --up",
-                            "1,2,3,4,5,6,40 up z", "1,2,3,4,5,6,40 z y"}) {
+  for (const char* wrong : {"", "# nothing", "1,2,3,4,5,6,40\n1,2,3,4,5,6,50", "--camera",
+                            "1,2,3,4,5,6,40 --up", "1,2,3,4,5,6,40 up z", "1,2,3,4,5,6,40 z y"}) {
     EXPECT_THROW(parse_camera_line(wrong, {}), Error) << wrong;
   }
 }
