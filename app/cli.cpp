@@ -64,6 +64,7 @@ int cannot_print() {
 
 // The exit code of a program that has printed everything.
 int finish(int exit) {
+  bench::print_waiting_note();
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : exit;
 }
 

@@ -86,7 +86,8 @@ Exit record(const BuildCommand& command) {
                                          command.allocator));
   }
   bench::OutputFile file(command.trace);
-  const simt::DeviceInfo device = bench::choose_device(command.device);
+  const simt::DeviceInfo device =
+      bench::choose_device(command.device, bench::CpuNote::when_work_starts);
   bench::check_multiprocessors(command.settings, device);
   alloc::ProgramTrace trace;
   {

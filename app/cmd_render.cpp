@@ -184,7 +184,8 @@ Exit render_picture(const RenderCommand& command) {
   std::optional<bench::OutputFile> file;
   if (!command.output.empty())
     file.emplace(path ? bench::picture_path(command.output, 0) : command.output);
-  const simt::DeviceInfo device = bench::choose_device(command.device);
+  const simt::DeviceInfo device =
+      bench::choose_device(command.device, bench::CpuNote::when_work_starts);
   const bool per_level = command.settings.builder == bench::Builder::per_level;
   if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
   bench::Progress progress;

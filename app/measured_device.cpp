@@ -23,7 +23,7 @@ void add_measured_device_options(CLI::App& command, bench::DeviceOptions& option
 }
 
 simt::DeviceInfo choose_measured_device(const bench::DeviceOptions& options) {
-  const simt::DeviceInfo device = bench::choose_device(options);
+  const simt::DeviceInfo device = bench::choose_device(options, bench::CpuNote::when_work_starts);
   const char* shares = std::getenv("HEAPWOOD_SHARE_GPU");
   if (device.id.kind == simt::DeviceKind::cuda && (!shares || !*shares)) {
     const std::string uuid = simt::gpu_address(device.id.index).uuid;

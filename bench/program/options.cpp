@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "bench/program/messages.hpp"
+#include "bench/program/progress.hpp"
 #include "host_alloc/host_allocator.hpp"
 
 namespace heapwood::bench {
@@ -368,12 +369,13 @@ void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo
                             device.key, device.multiprocessors));
 }
 
-simt::DeviceInfo choose_device(const DeviceOptions& options) {
+simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
   simt::DeviceInfo device = simt::find_device(options.device, options.threads);
   if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
     for (const simt::DeviceInfo& other : simt::list_devices()) {
       if (other.usable || other.id.kind != simt::DeviceKind::cuda) continue;
-      note(fmt::format("running on the CPU: no usable GPU: {}", other.reason));
+      const std::string text = fmt::format("running on the CPU: no usable GPU: {}", other.reason);
+      when == CpuNote::at_once ? note(text) : note_when_work_starts(text);
       break;
     }
   }

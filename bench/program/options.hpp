@@ -109,8 +109,10 @@ void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);
 // --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 
-// The requested device. If `auto` falls back to the CPU, prints one note with the reason.
-simt::DeviceInfo choose_device(const DeviceOptions& options);
+// The requested device. If `auto` falls back to the CPU, one note says why: at once, or when work
+// starts (note_when_work_starts()).
+enum class CpuNote { at_once, when_work_starts };
+simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
 // "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
 std::string device_text(const simt::DeviceInfo& device);
 // Throws Error{Exit::device} if the allocator was not compiled for the device.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "bench/program/messages.hpp"
 #include "bench/program/process.hpp"
@@ -16,6 +17,8 @@ namespace heapwood::bench {
 
 namespace {
 bool line_showing = false;
+std::string waiting_note;
+unsigned steps = 0;  // of all Progress objects
 
 std::size_t terminal_columns() {
   winsize size{};
@@ -54,7 +57,17 @@ Progress::Progress() : Progress(isatty(STDERR_FILENO) == 1) {
 
 Progress::~Progress() { clear_progress_line(); }
 
+void note_when_work_starts(const std::string& text) {
+  waiting_note = text;
+  steps = 0;
+}
+
+void print_waiting_note() {
+  if (!waiting_note.empty()) note(std::exchange(waiting_note, ""));
+}
+
 void Progress::update(std::size_t done, std::size_t total, const std::string& what) {
+  if (++steps == 2) print_waiting_note();
   if (!enabled_) return;
   const auto now = Clock::now();
   const bool is_first = as_lines_ ? drawn_ == Clock::time_point{} : !line_showing;

@@ -38,6 +38,12 @@ class Progress {
   Clock::time_point drawn_{};
 };
 
+// A note that is printed when work has started: at the second step of a Progress, after the input
+// was read. An error before that step is not preceded by it.
+void note_when_work_starts(const std::string& text);
+// Prints it now, if it is still waiting.
+void print_waiting_note();
+
 // Shows the texts of several processes instead of the visible line, if standard error is a
 // terminal. Each has an equal share of the line.
 void show_progress_line(const std::vector<std::string>& texts);

@@ -56,6 +56,20 @@ TEST_F(Messages, AnErrorNamesTheAllocatorOnce) {
       << outcome.err;
 }
 
+// Where there is no GPU, the note about it comes when there is something to run.
+TEST_F(Messages, AnErrorOfTheInputIsTheOnlyLine) {
+  const std::string path = folder_ / "bad.obj";
+  write_file(path, "f 1 2 3\n");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"build", path},
+                                                  {"bench", path},
+                                                  {"render", path, "-o", folder_ / "a.png"},
+                                                  {"trace", path}}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 3);
+    EXPECT_EQ(outcome.err.rfind("heapwood: error: ", 0), 0u) << outcome.err;
+  }
+}
+
 TEST_F(Messages, OnlyZeroAreaTriangles) {
   const std::string path = folder_ / "flat.obj";
   write_file(path, "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\nf 1 1 2\n");
