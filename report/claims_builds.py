@@ -417,7 +417,7 @@ def _(results):
     "section 6",
     "own-builder",
     "A single kernel with dynamic allocation needs slightly more memory than static allocation for each level",
-    "the median over scenes of the most bytes in use at once plus the workspace, over the most bytes of the per-level"
+    "the median over scenes of the peak bytes in use plus the workspace, over the most bytes of the per-level"
     " builder, is from 1 to 1.5",
     needs="full",
 )

@@ -113,7 +113,7 @@ def refusals(result):
 
 
 def add_pool_figures(records):
-    """Adds pool_over_live, the pool over the most bytes in use at once, and pool_slowdown, over
+    """Adds pool_over_live, the pool over the peak bytes in use, and pool_slowdown, over
     AtomicMalloc's shortest build in any pool as in `bench --pool LIST`, to the builds of scenes
     that were measured in pools of live:N."""
     scenes = {}
@@ -394,7 +394,7 @@ def make_plots(root, lines):
                  for one in records if (size := lookup(one, "memory.pool_bytes"))}
         plots[PICTURES / file] = docs_plots.draw(
             *(fill(text, records, strict=True) for text in texts),
-            "size of the pool over the most bytes in use at once", sorted(ticks),
+            "size of the pool over the peak bytes in use", sorted(ticks),
             "1: AtomicMalloc, which cannot free, with ample memory",
             [(allocator, f"{labels[allocator]} {number(points[max(points)], 2)}",
               sorted(points.items())) for allocator, points in curves.items()])
