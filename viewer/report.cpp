@@ -11,6 +11,7 @@
 #include "render/renderer.hpp"
 #include "viewer/compare_rows.hpp"
 #include "viewer/sweep_plot.hpp"
+#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
@@ -162,6 +163,10 @@ void write_report(const State& state, const std::string& path) {
          {"recorded", side.recording != nullptr}});
   }
   json["texts"] = state.places.texts;
+  json["hint"] = ui::shown_hint();
+  json["places"] = Json::object();  // x and y of the centre, and the width
+  for (const auto& [name, at] : state.places.centre)
+    json["places"][name] = {at[0], at[1], state.places.width.at(name)};
   json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   json["path"] = state.choice.path_text;
   json["heap"] = heap_json(state.heap);

@@ -13,6 +13,7 @@
 #include "bench/program/output_file.hpp"
 #include "viewer/camera_control.hpp"
 #include "viewer/theme.hpp"
+#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
@@ -311,6 +312,7 @@ void Viewer::draw(const Layout& at) {
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
+  ui::allow_hints(!state_.help && !ImGui::GetIO().WantTextInput);
   if (state_.settings.panel) {
     draw_tab_bar(state_, at.bar);
     live ? draw_live_panel(state_, at.panel) : draw_panel(state_, at.panel);

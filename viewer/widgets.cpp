@@ -56,8 +56,33 @@ bool begin_combo(State& state, const char* id, const std::string& shown) {
   return true;
 }
 
+namespace {
+
+constexpr double hint_delay = 0.45;  // seconds
+
+struct Rest {
+  ImVec2 mouse;
+  double since = 0;
+};
+Rest rest;  // the mouse stays where it is
+bool hints_shown = false;
+std::string hint_text;
+
+}  // namespace
+
+void allow_hints(bool allowed) {
+  hint_text.clear();
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const bool moved = mouse.x != rest.mouse.x || mouse.y != rest.mouse.y;
+  if (moved || ImGui::IsMouseDown(0)) rest = {mouse, ImGui::GetTime()};
+  hints_shown = allowed && ImGui::GetTime() - rest.since >= hint_delay;
+}
+
+const std::string& shown_hint() { return hint_text; }
+
 void hint(const char* text) {
-  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  if (!hints_shown || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  hint_text = text;
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 24);
   ImGui::TextUnformatted(text);

@@ -24,7 +24,11 @@ bool button(State& state, const char* label, bool strong = false, bool enabled =
             float width = 0);
 // A drop-down that Esc closes; ends with ImGui::EndCombo().
 bool begin_combo(State& state, const char* id, const std::string& shown);
+// Explains the widget drawn last, once the mouse has rested on it.
 void hint(const char* text);
+// Once per frame: hints would cover an open list of keys, or the text that is typed.
+void allow_hints(bool allowed);
+const std::string& shown_hint();  // in the last frame, for reports
 void dim_text(const std::string& text);
 void wrapped_text(const std::string& text, const ImVec4& colour);  // nothing if it is empty
 

@@ -132,6 +132,36 @@ TEST_F(Faults, TwoMapsAreExplainedAndPlayedAgain) {
   EXPECT_EQ(same[0]["heap"].size(), 2u);
 }
 
+// Live goes on with the last valid pool.
+TEST_F(Faults, LiveKeepsItsPool) {
+  const auto r = reports({"atrium:1k", "--tab", "live"},
+                         "wait live 2\nclick pool\nkey End\ntype 64K\nkey Enter\nwait 0.3\n"
+                         "wait live 4\nREPORT\n");
+  EXPECT_EQ(r[0]["live"]["problem"], "");
+  EXPECT_TRUE(r[0]["messages"].empty()) << r[0]["messages"];
+  EXPECT_NE(text(r[0], "pool problem").find("still using fast"), std::string::npos);
+}
+
+// Hints appear where the mouse rests, but not over the list of keys or while text is typed.
+TEST_F(Faults, HintsDoNotCoverWhatMatters) {
+  const auto r = reports({"atrium:1k", "--size", "1280x800"},
+                         "wait built\nclick tab learn\nwait 0.8\nREPORT\nkey F1\nwait 0.8\nREPORT\n"
+                         "key F1\nclick pool\nwait 0.8\nREPORT\n");
+  EXPECT_NE(r[0]["hint"].get<std::string>().find("The tree, its nodes"), std::string::npos);
+  EXPECT_EQ(r[1]["hint"], "");
+  EXPECT_EQ(r[2]["hint"], "");
+}
+
+// Messages end with their cause, and hiding all panels says how to get them back.
+TEST_F(Faults, MessagesEndWithTheirCause) {
+  const auto r = reports({"atrium:1k", "--runs", "3"},
+                         "wait built\nkey C\nkey B\nREPORT\nwait compared\nREPORT\nkey F2\n"
+                         "REPORT\n");
+  EXPECT_TRUE(has_message(r[0], "Another job is running")) << r[0]["messages"];
+  EXPECT_FALSE(has_message(r[1], "Another job is running")) << r[1]["messages"];
+  EXPECT_TRUE(has_message(r[2], "F2 shows")) << r[2]["messages"];
+}
+
 // F12 says what it does, and closing the window waits for the file.
 TEST_F(Faults, ClosingFinishesTheScreenshot) {
   write_file(path("settings.json"), R"({"shot_width": 320, "shot_height": 240, "shot_spp": 16})");
