@@ -180,6 +180,7 @@ const char* why_not_buildable(const State& state, const registry::RegisteredAllo
 }
 
 void start_build(State& state) {
+  choose_default_scene(state);
   if (!can_build(state, *state.choice.allocator)) return;
   JobSpec spec = spec_of(state, JobSpec::Kind::build);
   spec.allocators = {state.choice.allocator};
@@ -259,6 +260,7 @@ void keep_live_pools(State& state, bool keep) {
 }
 
 void start_compare(State& state) {
+  choose_default_scene(state);
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
   for (const registry::RegisteredAllocator& entry : registry::allocators())
     spec.allocators.push_back(&entry);
@@ -268,6 +270,7 @@ void start_compare(State& state) {
 }
 
 void start_sweep(State& state) {
+  choose_default_scene(state);
   JobSpec spec = spec_of(state, JobSpec::Kind::sweep);
   try {
     spec.pools = bench::parse_pools(state.choice.sweep_text);
@@ -293,6 +296,7 @@ bool is_running(const State& state, JobSpec::Kind kind) {
 }
 
 void start_recording(State& state) {
+  choose_default_scene(state);
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   if (!can_build(state, *state.choice.allocator)) return;
   spec.allocators = {state.choice.allocator};

@@ -72,8 +72,14 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
   if (begin_top_card("name", edge)) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + edge.text_width);
     ImGui::PushFont(fonts().bold);
-    ImGui::TextUnformatted(state.scene ? state.scene->name.c_str() : "Heapwood");
+    const bool only_trace = !state.scene && shows_trace(state);
+    const std::string name = state.scene  ? shown_scene_name(state)
+                             : only_trace ? recorded_name(state)
+                                          : "Heapwood";
+    ImGui::TextUnformatted(name.c_str());
+    state.places.texts["name"] = name;
     ImGui::PopFont();
+    if (only_trace) ImGui::TextDisabled("Requests without a scene: nothing to draw");
     if (state.scene) {
       const std::string size =
           bench::compact_text(state.scene->mesh.triangles.size()) + " triangles";

@@ -54,7 +54,7 @@ constexpr struct {
 } figures[] = {
     {"in use", "Requested bytes of all blocks",
      [](const Recording&, const Recording::Point& p) { return bench::bytes_text(p.used_bytes); }},
-    {"blocks", "One for each vertex that has edges",
+    {"blocks", "Blocks in use; of a graph, one for each vertex that has edges",
      [](const Recording&, const Recording::Point& p) { return bench::count_text(p.pool.blocks); }},
     {"reached", "The highest address of a block so far",
      [](const Recording&, const Recording::Point& p) {
@@ -72,7 +72,7 @@ constexpr struct {
      [](const Recording&, const Recording::Point& p) {
        return p.internal ? fmt::format("{:.3f}", *p.internal) : std::string(bench::missing);
      }},
-    {"refused", "Requests in all rounds",
+    {"refused", "Requests of the whole recording",
      [](const Recording& r, const Recording::Point&) {
        return bench::count_text(r.requests.failures);
      }},
@@ -81,12 +81,15 @@ constexpr struct {
 
 }  // namespace
 
-bool draw_round_section(State& state) {
+bool draw_moment_section(State& state) {
   const auto& recordings = state.heap.recordings;
-  if (recordings.empty() || !recordings.front()->in_rounds()) return false;
+  const bool trace = shows_trace(state);
+  if (recordings.empty() || (!trace && !recordings.front()->in_rounds())) return false;
   const std::uint32_t time = state.heap.time(*recordings.front());
-  if (!ui::section("Round")) return true;
-  ui::dim_text(recordings.front()->scene + ", " + recordings.front()->time_text(time));
+  if (!ui::section(trace ? "Figures at this event" : "Round")) return true;
+  const std::string moment = recorded_name(state) + ", " + recordings.front()->time_text(time);
+  state.places.texts["moment"] = moment;
+  ui::dim_text(moment);
   const auto maps = static_cast<int>(std::min<std::size_t>(recordings.size(), 2));
   if (!ImGui::BeginTable("figures", maps + 1, ImGuiTableFlags_SizingStretchProp)) return true;
   ImGui::TableNextRow();

@@ -65,6 +65,7 @@ void draw_worst(State& state) {
   const auto& recordings = state.heap.recordings;
   const auto found = std::find_if(recordings.begin(), recordings.end(), [&](const auto& recording) {
     return recording->finished && recording->in_pool && !recording->in_rounds() &&
+           !recording->is_trace && state.scene && recording->scene == state.scene->name &&
            recording->allocator == state.built->allocator;
   });
   if (found == recordings.end())

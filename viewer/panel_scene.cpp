@@ -13,7 +13,8 @@
 namespace heapwood::viewer {
 
 void scene_combo(State& state) {
-  if (ui::begin_combo(state, "##scenes", state.choice.source)) {
+  if (ui::begin_combo(state, "##scenes",
+                      state.choice.source.empty() ? "no scene" : state.choice.source)) {
     // On a CPU a frame of a scene's usual size takes too long for Live.
     const bool small =
         state.tab == Tab::live && state.choice.device.id.kind == simt::DeviceKind::cpu;

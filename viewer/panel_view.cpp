@@ -269,7 +269,7 @@ void draw_panel(State& state, const Area& area) {
         draw_graph_section(state);
         draw_trace_section(state);
         draw_stress_section(state);
-        if (draw_round_section(state)) break;
+        if (draw_moment_section(state)) break;
         draw_memory_section(state);
         draw_allocations_section(state);
         break;

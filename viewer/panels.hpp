@@ -35,8 +35,8 @@ float draw_lesson(State& state, const Area& area);
 void draw_graph_section(State& state);
 void draw_trace_section(State& state);
 void draw_stress_section(State& state);
-// Figures of the graph at the round shown; false if there is no graph.
-bool draw_round_section(State& state);
+// Figures of a graph at the round shown, or of a trace at the event; false if there is neither.
+bool draw_moment_section(State& state);
 void draw_record_section(State& state);  // of a build, in the Heap tab
 
 void draw_tab_bar(State& state, const Area& area);

@@ -45,7 +45,7 @@ inline constexpr std::uint64_t live_triangles = 10000, moving_triangles = 5000;
 
 // The panel's fields, for the next job.
 struct Choice {
-  std::string source;
+  std::string source;  // empty: none yet, because a trace was opened first
   const registry::RegisteredAllocator* allocator = nullptr;  // A
   const registry::RegisteredAllocator* other = nullptr;      // B; nullptr: none
   simt::DeviceInfo device;
@@ -90,6 +90,14 @@ struct State {
   std::vector<simt::DeviceInfo> devices;
   Choice choice;
 
+  // Of the chosen scene (chosen_scene.cpp).
+  struct Motion {
+    std::string source;
+    bool moves = false, of_files = false;
+    std::string still;  // what is built outside Live; empty: nothing
+  };
+  Motion motion;
+
   std::shared_ptr<const BuiltScene> scene;
   std::optional<bench::Result> built;   // the last build
   std::vector<bench::Result> compared;  // the last comparison, or the running one so far
@@ -130,6 +138,17 @@ struct State {
 
   void add_message(Message::Kind kind, const std::string& text);
 };
+
+// Chooses a scene if there is none, because a trace was opened first.
+void choose_default_scene(State& state);
+// Why the chosen scene cannot be built outside Live; nullptr if it can.
+const char* why_only_live(State& state);
+// The name of the scene shown; says so if a scene that moves was built as it stands.
+std::string shown_scene_name(State& state);
+// What the maps of the Heap tab show; "" for nothing.
+std::string recorded_name(State& state);
+// The recordings of the Heap tab are those of a program trace or of a stress test.
+bool shows_trace(const State& state);
 
 // Why trees cannot be built with an allocator on the chosen device; nullptr if they can.
 const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry);

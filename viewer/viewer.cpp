@@ -85,7 +85,7 @@ Viewer::Viewer(const Options& options)
   const bool small = options.scene.empty() && state_.tab == Tab::live &&
                      state_.choice.device.id.kind == simt::DeviceKind::cpu;
   const bool trace = is_program_trace(options.scene);
-  state_.choice.source = trace                    ? "atrium:10k"
+  state_.choice.source = trace                    ? ""
                          : !options.scene.empty() ? options.scene
                          : small                  ? fmt::format("atrium:{}k", live_triangles / 1000)
                                                   : "atrium";
@@ -189,7 +189,9 @@ void Viewer::step() {
                     ? std::min(last_frame_ + interval, state_.now)
                     : state_.now;
   take_outcomes(state_);
-  window_.title(state_.scene ? state_.scene->name + " - Heapwood" : "Heapwood");
+  const bool of_heap = state_.tab == Tab::heap && shows_trace(state_);
+  const std::string shown = of_heap ? recorded_name(state_) : shown_scene_name(state_);
+  window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
   if (auto shot = state_.shots.take()) {
     using How = Screenshots::Finished::How;
     state_.add_message(shot->how == How::failed ? Message::Kind::error : Message::Kind::note,

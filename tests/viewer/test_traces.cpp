@@ -157,6 +157,32 @@ TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
   std::filesystem::remove(exported);
 }
 
+// A trace is named, and its figures stand alone: no scene is shown that has nothing to do with it.
+TEST_F(Traces, ATraceOnTheCommandLineIsNamed) {
+  write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
+  const Outcome outcome = view({path("program.trace"), "--size", "1280x800"},
+                               "wait recorded\nkey Space\nwait 0.2\nreport " + path("report") +
+                                   "\nkey F6\nkey B\nwait built\nreport " + path("built") + "\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const Json report = json("report"), texts = report["texts"];
+  EXPECT_TRUE(report["scene"].is_null());
+  EXPECT_EQ(texts["name"], "program trace program");
+  EXPECT_EQ(texts["shown"].get<std::string>().find("program trace program, 0 to "), 0u);
+  EXPECT_EQ(texts["moment"].get<std::string>().find("program trace program, event "), 0u);
+  EXPECT_EQ(json("built")["scene"], "atrium:10k");
+}
+
+TEST_F(Traces, AMissingTraceIsNoUnknownScene) {
+  const Outcome outcome =
+      view({path("none.trace")}, "wait recorded\nwait 0.1\nreport " + path("report") + "\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const std::string messages = json("report")["messages"].dump();
+  EXPECT_NE(messages.find("none.trace: no such file"), std::string::npos) << messages;
+  const Outcome picture = view({path("none.trace"), "--screenshot", path("none.png")});
+  EXPECT_EQ(picture.exit, 2) << picture.err;
+  EXPECT_NE(picture.err.find("a program trace has no picture"), std::string::npos) << picture.err;
+}
+
 TEST_F(Traces, AStressTestIsOpenedFromTheHeapTab) {
   const Outcome outcome =
       view({"atrium:1k", "--tab", "heap", "--allocator", "heapwood", "--beside", "cmalloc",
