@@ -26,10 +26,11 @@ constexpr std::chrono::milliseconds max_time_per_frame(4);
 }  // namespace
 
 HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high,
-                 bool whole, std::span<const std::uint64_t> marked)
-    : columns(std::max(wide, 1u)), rows(std::max(high, 1u)), time(at) {
-  bytes = std::max<std::uint64_t>(
-      whole ? recording.pool_bytes : std::min(recording.reach, recording.pool_bytes), 1);
+                 std::uint64_t shown, bool whole, std::span<const std::uint64_t> marked)
+    : columns(std::max(wide, 1u)),
+      rows(std::max(high, 1u)),
+      bytes(std::max<std::uint64_t>(shown, 1)),
+      time(at) {
   const std::uint64_t count = std::uint64_t{columns} * rows;
   cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
   cells.resize(count);
@@ -54,6 +55,32 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
       cell.largest = std::max(cell.largest, block.bytes);
       cell.youngest = std::max(cell.youngest, block.born);
     }
+  }
+  measure(recording, whole);
+}
+
+void HeapMap::measure(const Recording& recording, bool whole) {
+  std::vector<std::array<std::uint64_t, 2>> taken;  // begin, end
+  std::uint64_t limit = 0;
+  for (const workloads::Block& block : recording.blocks()) {
+    if (block.born >= time) break;
+    const std::uint64_t end = block.offset + alloc::padded(block.bytes);
+    limit = std::max(limit, end);
+    if (!block.occupies(time)) continue;
+    taken.push_back({block.offset, end});
+    taken_bytes += block.bytes;
+  }
+  taken_blocks = taken.size();
+  if (!std::is_sorted(taken.begin(), taken.end())) std::sort(taken.begin(), taken.end());
+  limit = whole ? recording.pool_bytes : std::min(limit, recording.pool_bytes);
+  taken.push_back({limit, limit});
+  std::uint64_t free_from = 0;
+  for (const auto& [begin, end] : taken) {
+    if (begin > free_from && begin - free_from > hole_bytes) {
+      hole_begin = free_from;
+      hole_bytes = begin - free_from;
+    }
+    free_from = std::max(free_from, end);
   }
 }
 
@@ -94,14 +121,12 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
   return result;
 }
 
-HeapMap::Run HeapMap::largest_hole() const {
-  Run best, run;
-  for (std::uint64_t i = 0; i < cells.size() && i * cell_bytes < bytes; ++i) {
-    const bool taken = cells[i].used_bytes + cells[i].abandoned_bytes > 0;
-    run = taken ? Run{i + 1, 0} : Run{run.first, run.count + 1};
-    if (run.count > best.count) best = run;
-  }
-  return best;
+HeapMap::Run HeapMap::hole_cells() const {
+  const std::uint64_t end = std::min(hole_begin + hole_bytes, bytes);
+  const std::uint64_t first = (hole_begin + cell_bytes - 1) / cell_bytes;
+  // The last cell may extend beyond the bytes shown.
+  const std::uint64_t last = end == bytes ? (end + cell_bytes - 1) / cell_bytes : end / cell_bytes;
+  return last > first ? Run{first, last - first} : Run{};
 }
 
 const workloads::Block* first_block(const Recording& recording, std::uint32_t time,
@@ -198,5 +223,15 @@ void HeapView::go_to_worst() {
 }
 
 std::uint32_t HeapView::time(const Recording& recording) const { return recording.time_at(place); }
+
+std::uint64_t HeapView::shown_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& recording : recordings) {
+    if (!recording->in_pool) continue;
+    bytes = std::max(bytes, whole_pool ? recording->pool_bytes
+                                       : std::min(recording->reach, recording->pool_bytes));
+  }
+  return bytes;
+}
 
 }  // namespace heapwood::viewer

@@ -34,21 +34,28 @@ struct HeapMap {
   unsigned columns = 0, rows = 0;
   std::uint64_t bytes = 0;  // shown, from the pool's base
   std::uint64_t cell_bytes = 0;
+  // Requested bytes and number of the blocks that occupy memory.
+  std::uint64_t taken_bytes = 0, taken_blocks = 0;
+  // The largest free region of the whole pool, or below the highest address reached up to the time.
+  std::uint64_t hole_begin = 0, hole_bytes = 0;
   std::uint32_t time = 0;
   std::vector<HeapCell> cells;
   // Blocks in use by size: of 2^k bytes and less, more than 2^(k-1).
   std::array<std::uint32_t, 40> by_size{};
 
-  // About this many columns and rows. `whole`: the whole pool, otherwise up to the highest block.
-  // `marked`: sizes of blocks whose cells are drawn in white.
+  // About this many columns and rows. `shown`: bytes from the pool's base. `whole`: the hole is the
+  // one of the whole pool. `marked`: sizes of blocks whose cells are drawn in white.
   HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
-          bool whole, std::span<const std::uint64_t> marked = {});
+          std::uint64_t shown, bool whole, std::span<const std::uint64_t> marked = {});
   std::vector<gl::Rgba8> colours(const Recording& recording, HeapColours by) const;
   struct Run {
     std::uint64_t first = 0, count = 0;  // cells
   };
-  // The longest run of cells without a block.
-  Run largest_hole() const;
+  // The cells that lie in the hole; none if it is smaller than a cell.
+  Run hole_cells() const;
+
+ private:
+  void measure(const Recording& recording, bool whole);
 };
 
 // The lowest block that overlaps [begin, end), or nullptr.
@@ -111,6 +118,8 @@ struct HeapView {
   // Once per frame: reads new events and lets the build continue.
   void follow(double seconds);
   std::uint32_t time(const Recording& recording) const;
+  // What every map shows, from the pool's base, so that maps side by side have the same scale.
+  std::uint64_t shown_bytes() const;
 
  private:
   std::vector<alloc::RecordedEvent> lines_;

@@ -60,9 +60,9 @@ constexpr struct {
      [](const Recording&, const Recording::Point& p) {
        return bench::bytes_text(p.pool.mark_bytes);
      }},
-    {"largest hole", "The largest free region of the pool",
+    {"largest hole", "The largest free region below the highest address reached so far",
      [](const Recording&, const Recording::Point& p) {
-       return bench::bytes_text(p.pool.largest_gap_bytes);
+       return bench::bytes_text(p.pool.largest_below_bytes);
      }},
     {"external", "1 - largest hole / all holes, below the highest address reached",
      [](const Recording&, const Recording::Point& p) {

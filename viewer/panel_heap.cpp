@@ -21,16 +21,18 @@ constexpr float cell_pixels = 3;
 void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns,
             unsigned rows) {
   const std::uint32_t time = view.time(recording);
+  const std::uint64_t shown = view.shown_bytes();
   const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
                           drawn.map->rows == rows && drawn.whole == view.whole_pool &&
+                          (view.watched || drawn.map->bytes == shown) &&
                           drawn.colours == view.colours && drawn.marked == view.marked;
-  if (same_frame && drawn.map->time == time) return;
+  if (same_frame && drawn.map->time == time && drawn.map->bytes == shown) return;
   // A running build changes in every frame: a map of many blocks is updated less often, so that the
   // window stays smooth.
   const double now = ImGui::GetTime();
   if (same_frame && view.watched && now - drawn.drawn_at < 8 * drawn.took) return;
   const auto start = std::chrono::steady_clock::now();
-  drawn.map.emplace(recording, time, columns, rows, view.whole_pool, view.marked);
+  drawn.map.emplace(recording, time, columns, rows, shown, view.whole_pool, view.marked);
   drawn.marked = view.marked;
   drawn.of = &recording;
   drawn.whole = view.whole_pool;
@@ -107,6 +109,10 @@ void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 at, ImVec2 size
   draw.AddPolyline(corners, 8, shade, ImDrawFlags_Closed, 1.5f);
 }
 
+const char* hole_name(const HeapView& view) {
+  return view.whole_pool ? "largest hole of the pool" : "largest hole";
+}
+
 // State of the recording in a word or two.
 std::string origin_text(const HeapView& view, const Recording& recording) {
   if (view.watched && view.watched->recording.get() == &recording)
@@ -117,7 +123,7 @@ std::string origin_text(const HeapView& view, const Recording& recording) {
 }
 
 // The allocator and the pool's use at the time, as much text as fits over the map.
-void draw_map_title(const HeapView& view, std::size_t which, float width) {
+void draw_map_title(State& state, const HeapView& view, std::size_t which, float width) {
   const Recording& recording = *view.recordings[which];
   const bool one = view.recordings.size() == 1;
   ImGui::PushFont(fonts().bold);
@@ -130,21 +136,30 @@ void draw_map_title(const HeapView& view, std::size_t which, float width) {
   const auto fits = [&](const std::string& text) {
     return ImGui::CalcTextSize(text.c_str()).x <= room;
   };
-  const workloads::Gaps now = recording.at(view.time(recording)).pool;
   const bool cut_off = recording.events_in_all > recording.events;
-  const std::string used = origin_text(view, recording) + bench::bytes_text(now.used_bytes);
-  const std::string gaps =
-      fmt::format(", largest hole {}", bench::bytes_text(now.largest_gap_bytes));
-  std::string text = used + " in " + bench::compact_text(now.blocks) + " blocks" + gaps;
-  if (!fits(text)) text = used + gaps;
+  const bool frees = recording.frees != alloc::Frees::never;
+  std::string used = origin_text(view, recording), blocks, hole;
+  if (const auto& map = view.drawn[which].map) {
+    used += bench::bytes_text(map->taken_bytes) + (frees ? "" : " taken, never freed");
+    blocks =
+        fmt::format("{} {} blocks", frees ? " in" : ",", bench::compact_text(map->taken_blocks));
+    hole = fmt::format(", {} {}", hole_name(view), bench::bytes_text(map->hole_bytes));
+  } else {
+    used += bench::bytes_text(recording.at(view.time(recording)).used_bytes);
+  }
+  std::string text = used + blocks + hole;
+  if (!fits(text)) text = used + hole;
   if (!fits(text)) text = used;
+  state.places.texts[fmt::format("title {}", which)] = text;
   ImGui::SameLine();
   ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s",
                      text.c_str());
-  std::string hint =
-      "Requested bytes in use. Largest hole: the largest free region of the pool, outlined as far "
-      "as "
-      "the map shows it.";
+  std::string hint = frees ? "Requested bytes in use."
+                           : "Requested bytes of all blocks so far: this allocator never frees.";
+  hint += view.whole_pool
+              ? " Largest hole of the pool: the largest free region of the whole pool, outlined."
+              : " Largest hole: the largest free region below the highest address reached so far, "
+                "outlined where it is larger than a cell.";
   if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
   if (cut_off) {
     hint += fmt::format(" The buffer held the first {} of {} events.",
@@ -159,8 +174,8 @@ void draw_map_title(const HeapView& view, std::size_t which, float width) {
 void draw_map(State& state, HeapView& view, std::size_t which, float width, float height) {
   const Recording& recording = *view.recordings[which];
   ImGui::BeginGroup();
-  draw_map_title(view, which, width);
   if (!recording.in_pool) {
+    draw_map_title(state, view, which, width);
     ui::dim_text("Its blocks are outside the pool.");
     ImGui::EndGroup();
     return;
@@ -170,6 +185,7 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
       std::max(height - ImGui::GetFrameHeightWithSpacing(), ImGui::GetFontSize());
   update(view, view.drawn[which], recording, static_cast<unsigned>(width / (cell_pixels * scale)),
          static_cast<unsigned>(map_height / (cell_pixels * scale)));
+  draw_map_title(state, view, which, width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Image(view.drawn[which].texture.imgui(), {width, map_height});
   state.places.note(fmt::format("map {}", which));
@@ -178,7 +194,7 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
   drawn.y = at.y;
   drawn.width = width;
   drawn.height = map_height;
-  outline(drawn.map->largest_hole(), *drawn.map, at, {width, map_height});
+  outline(drawn.map->hole_cells(), *drawn.map, at, {width, map_height});
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const ImVec2 place{(mouse.x - at.x) / width, (mouse.y - at.y) / map_height};
@@ -300,11 +316,14 @@ void draw_controls(State& state) {
 
 }  // namespace
 
-void draw_map_legend(State& state, const HeapView& view, const char* words) {
-  if (*words) {
-    ImGui::TextDisabled("%s", words);
-    ImGui::SameLine();
-  }
+void draw_map_legend(State& state, const HeapView& view, const std::string& words) {
+  const std::uint64_t shown = view.shown_bytes();
+  const std::string what =
+      shown ? fmt::format("{}, 0 to {}:", words, bench::bytes_text(shown)) : words + ":";
+  state.places.texts["shown"] = what;
+  ImGui::TextUnformatted(what.c_str());
+  ui::hint("The pool's addresses, row by row. All maps have the same scale.");
+  ImGui::SameLine();
   const auto swatch = [&](gl::Rgba8 c, const char* text, bool filled = true) {
     state.places.texts["legend"] += std::string(text) + "; ";
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -341,7 +360,7 @@ void draw_map_legend(State& state, const HeapView& view, const char* words) {
   }
   const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
                                 [](const auto& recording) { return recording->in_pool; });
-  if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
+  if (hole) swatch({250, 217, 102, 255}, hole_name(view), false);
   if (!view.marked.empty()) swatch(colour::marked, "arrays of the node");
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
@@ -383,7 +402,7 @@ void draw_heap(State& state, const Area& area) {
       ImGui::BeginGroup();
       if (plots) draw_heap_plots(state, side, height);
       ImGui::EndGroup();
-      draw_map_legend(state, view, "");
+      draw_map_legend(state, view, recorded_name(state));
     }
   }
   ImGui::End();

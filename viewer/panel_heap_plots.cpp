@@ -31,22 +31,30 @@ struct Line {
 
 double number(std::uint64_t n) { return static_cast<double>(n); }
 
+constexpr Line in_use{
+    "in use", {115, 199, 143, 255}, [](const Recording::Point&p) { return number(p.used_bytes); }},
+    peak{"peak",
+         {78, 140, 98, 255},
+         [](const Recording::Point&p) { return number(p.high_water_bytes); }},
+    highest{"highest address", {130, 140, 148, 255}, [](const Recording::Point&p) {
+              return number(p.pool.mark_bytes);
+            }};
+constexpr gl::Rgba8 hole_shade{107, 173, 242, 255};
+// The hole is the one that the maps outline.
 constexpr Line memory_lines[] = {
-    {"in use",
-     {115, 199, 143, 255},
-     [](const Recording::Point& p) { return number(p.used_bytes); }},
-    {"peak",
-     {78, 140, 98, 255},
-     [](const Recording::Point& p) { return number(p.high_water_bytes); }},
-    {"highest address",
-     {130, 140, 148, 255},
-     [](const Recording::Point& p) { return number(p.pool.mark_bytes); }},
-    {"largest hole", {107, 173, 242, 255}, [](const Recording::Point& p) {
-       return number(p.pool.largest_below_bytes);
-     }}};
+    in_use, peak, highest, {"largest hole", hole_shade, [](const Recording::Point& p) {
+                              return number(p.pool.largest_below_bytes);
+                            }}};
+constexpr Line whole_pool_lines[] = {
+    in_use, peak, highest, {"largest hole of the pool", hole_shade, [](const Recording::Point& p) {
+                              return number(p.pool.largest_gap_bytes);
+                            }}};
 constexpr const char* memory_hint =
     "Requested bytes in use; their peak so far; the highest address reached; the largest free "
     "region below it. Logarithmic.";
+constexpr const char* whole_pool_hint =
+    "Requested bytes in use; their peak so far; the highest address reached; the largest free "
+    "region of the whole pool. Logarithmic.";
 
 constexpr Line share_lines[] = {
     {"fragmentation",
@@ -343,16 +351,18 @@ void draw_heap_plots(State& state, float width, float height) {
   const auto& recordings = state.heap.recordings;
   const ImGuiStyle& style = ImGui::GetStyle();
   const float text = ImGui::GetTextLineHeight() + style.ItemSpacing.y;
+  const bool whole = state.heap.whole_pool;
+  const std::span<const Line> memory =
+      whole ? std::span<const Line>(whole_pool_lines) : std::span<const Line>(memory_lines);
   const int names =
-      draw_names(memory_lines, width, nullptr) + draw_names(share_lines, width, nullptr);  // rows
+      draw_names(memory, width, nullptr) + draw_names(share_lines, width, nullptr);  // rows
   const float room =
       std::max(height - static_cast<float>(names + 2) * text - 3 * style.ItemSpacing.y,
                ImGui::GetFontSize());
-  double maximum = 1;
-  for (const auto& recording : recordings) maximum = std::max(maximum, number(recording->reach));
+  const double maximum = std::max(1.0, number(state.heap.shown_bytes()));
   const double bytes[] = {maximum, maximum / 16, maximum / 256}, shares[] = {0, 0.5, 1};
   draw_curves(state, "memory curves", {width, room * 0.35f}, maximum, height_of_bytes, bytes,
-              memory_lines, memory_hint,
+              memory, whole ? whole_pool_hint : memory_hint,
               [](double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); });
   draw_curves(state, "share curves", {width, room * 0.33f}, 1, height_of_share, shares, share_lines,
               share_hint, [](double v) { return fmt::format("{:.3g}", v); });

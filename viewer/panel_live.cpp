@@ -405,7 +405,7 @@ void draw_live_below(State& state, const Area& area) {
     draw_strip(state, {wide, strip});
     ImGui::SameLine(left + wide + gap);
     draw_levels_timeline(state, all.x - gap - wide, strip);
-    draw_map_legend(state, live.heap, "The pool during one build:");
+    draw_map_legend(state, live.heap, "The pool during one build");
     // The recorded builds are played over and over, in eight seconds.
     if (!live.frozen)
       live.heap.place = std::fmod(live.heap.place + ImGui::GetIO().DeltaTime / 8, 1.0);

@@ -47,8 +47,8 @@ void draw_levels_timeline(State& state, float width, float height);
 void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
 // A map of the pool with its title.
 void draw_map(State& state, HeapView& view, std::size_t which, float width, float height);
-// What the colours of all maps mean, after some words.
-void draw_map_legend(State& state, const HeapView& view, const char* words);
+// What the maps show: some words, the addresses, and what the colours mean.
+void draw_map_legend(State& state, const HeapView& view, const std::string& words);
 void scene_combo(State& state);
 void choose_allocator(State& state);
 bool choose_pool(State& state);                  // true: the field was left with another text

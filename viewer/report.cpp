@@ -81,6 +81,7 @@ Json heap_json(const HeapView& view) {
       json["columns"] = drawn.map->columns;
       json["rows"] = drawn.map->rows;
       json["cell_bytes"] = drawn.map->cell_bytes;
+      json["hole_bytes"] = drawn.map->hole_bytes;
       json["area"] = {drawn.x, drawn.y, drawn.width, drawn.height};
       Json colours = Json::array();
       for (const gl::Rgba8 c : drawn.map->colours(r, view.colours))

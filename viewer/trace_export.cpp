@@ -43,7 +43,7 @@ class Exporter {
               {{"in use", point.used_bytes}, {"peak", point.high_water_bytes}});
       if (!recording_.in_pool) continue;
       counter("pool", point.time,
-              {{"mark", point.pool.mark_bytes}, {"largest hole", point.pool.largest_gap_bytes}});
+              {{"mark", point.pool.mark_bytes}, {"largest hole", point.pool.largest_below_bytes}});
       counter("fragmentation", point.time, {{"external", point.pool.external_below()}});
     }
   }

@@ -172,7 +172,7 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
   ASSERT_GT(recording.events, 1000u);
   for (const std::uint32_t time :
        {0u, recording.events / 3, recording.events / 2, recording.events}) {
-    const HeapMap map(recording, time, 50, 20, false);
+    const HeapMap map(recording, time, 50, 20, recording.reach, false);
     ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
     std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
     for (const workloads::Block& block : recording.blocks()) {
@@ -192,6 +192,19 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
       ASSERT_EQ(map.cells[c].youngest, youngest) << c;
     }
   }
+}
+
+// Maps side by side show the same addresses: those that any of the recordings has reached.
+TEST(HeapMap, MapsSideBySideHaveOneScale) {
+  HeapView view;
+  EXPECT_EQ(view.shown_bytes(), 0u);
+  const auto a = std::make_shared<Recording>(record("pipes:1k", "cfmmalloc")),
+             b = std::make_shared<Recording>(record("pipes:1k", "atomic"));
+  ASSERT_NE(a->reach, b->reach);
+  view.recordings = {a, b};
+  EXPECT_EQ(view.shown_bytes(), std::max(a->reach, b->reach));
+  view.whole_pool = true;
+  EXPECT_EQ(view.shown_bytes(), std::max(a->pool_bytes, b->pool_bytes));
 }
 
 TEST(HeapMap, FirstBlockIsTheLowestInUse) {
@@ -221,8 +234,8 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
 
 TEST(HeapMap, ColoursSayWhatIsThere) {
   const Recording recording = record("pipes:1k", "atomic");
-  const HeapMap before(recording, 0, 40, 20, true),
-      after(recording, recording.events, 40, 20, true);
+  const HeapMap before(recording, 0, 40, 20, recording.pool_bytes, true),
+      after(recording, recording.events, 40, 20, recording.pool_bytes, true);
   for (const gl::Rgba8 c : before.colours(recording, HeapColours::state))
     EXPECT_TRUE(c == colour::untouched || c == colour::outside);
   // All blocks are freed, and no memory can be reused.

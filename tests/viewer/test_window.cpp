@@ -215,6 +215,14 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
   EXPECT_EQ(heap["unmatched_frees"], 0);
   EXPECT_EQ(heap["overlaps"], 0);
   EXPECT_EQ(heap["used_bytes"], 0);
+  // What it has taken is not in use; the hole is that of the whole pool.
+  const std::string title = report["texts"]["title 0"];
+  EXPECT_EQ(title.find("0 B"), std::string::npos) << title;
+  EXPECT_NE(title.find("taken, never freed"), std::string::npos) << title;
+  EXPECT_NE(title.find("largest hole of the pool " +
+                       bench::bytes_text(heap["hole_bytes"].get<std::uint64_t>())),
+            std::string::npos)
+      << title;
   const auto tree = report["bench"]["results"][0]["tree"];
   EXPECT_EQ(heap["inner"].get<std::uint64_t>() + heap["leaves"].get<std::uint64_t>(),
             tree["nodes"].get<std::uint64_t>());
@@ -261,6 +269,8 @@ TEST_F(Window, TwoMapsOfOneBuild) {
   EXPECT_EQ(report["heap"][0]["requests"],
             report["heap"][1]["requests"]);  // the same tree requests the same arrays
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
+  EXPECT_EQ(report["heap"][0]["cell_bytes"], report["heap"][1]["cell_bytes"]);
+  EXPECT_EQ(report["texts"]["shown"].get<std::string>().find("atrium:1k, 0 to "), 0u);
 }
 
 // test_parts.cpp compares the probe's counters with the ray tracer's.
