@@ -250,12 +250,14 @@ std::vector<const registry::RegisteredAllocator*> live_choices(const State& stat
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry) {
   if (!can_build(state, entry)) return;
   (side == 0 ? state.choice.allocator : state.choice.other) = &entry;
+  state.live.unfreeze();
   if (!state.jobs.is_live()) return start_live(state);
   state.jobs.live().choose(live_setup(state));
 }
 
 void keep_live_pools(State& state, bool keep) {
   state.choice.keep_pools = keep;
+  state.live.unfreeze();
   if (state.jobs.is_live()) state.jobs.live().choose(live_setup(state));
 }
 

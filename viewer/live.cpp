@@ -156,11 +156,12 @@ void LiveView::toggle_frozen() {
   if (!frozen) selected.reset();
 }
 
-void LiveView::clear() {
-  const bool was_frozen = frozen;
-  *this = {};
-  frozen = was_frozen;
+void LiveView::unfreeze() {
+  frozen = false;
+  selected.reset();
 }
+
+void LiveView::clear() { *this = {}; }
 
 void LiveView::show_recordings() {
   heap.recordings.clear();

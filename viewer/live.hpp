@@ -112,6 +112,7 @@ struct LiveView {
 
   void take(const LiveEvent& event);
   void toggle_frozen();
+  void unfreeze();
   void clear();
 
  private:

@@ -229,8 +229,9 @@ class LiveTab : public Program {
 TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   const Json first =
       after({"atrium:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
-            "wait live 13\nreport " + path("first") + "\nkey 1\nwait 0.1\nwait live 3\nreport " +
-                path("other") + "\nkey Space\nwait 0.3\nreport " + path("frozen") + "\nwait 0.3\n");
+            "wait live 13\nwait 0.3\nreport " + path("first") +
+                "\nkey 1\nwait 0.1\nwait live 3\nreport " + path("other") +
+                "\nkey Space\nwait 0.3\nreport " + path("frozen") + "\nwait 0.3\n");
   const Json start = json("first")["live"], other = json("other")["live"];
   EXPECT_EQ(start["sides"][0]["allocator"], "cfmmalloc");
   EXPECT_EQ(start["sides"][1]["allocator"], "cmalloc");
@@ -246,6 +247,43 @@ TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
   EXPECT_EQ(json("frozen")["live"]["frames"], first["live"]["frames"]);
   EXPECT_TRUE(first["fly"].get<bool>());  // the atrium surrounds its camera
+}
+
+// A choice ends the freeze: otherwise the old times would be shown under the new name.
+TEST_F(LiveTab, AChoiceUnfreezes) {
+  const Json report =
+      after({"atrium:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
+            "wait live 3\nkey Space\nwait 0.2\nreport " + path("frozen") +
+                "\nkey 1\nwait 0.1\nreport " + path("chosen") + "\nwait live 2\n");
+  EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
+  EXPECT_FALSE(json("chosen")["live"]["frozen"].get<bool>());
+  EXPECT_EQ(report["live"]["sides"][1]["allocator"], registry::allocators().front().traits->id);
+}
+
+// All number keys have a button at the usual size.
+TEST_F(LiveTab, EachNumberKeyHasItsButton) {
+  const Json report = after({"atrium:1k", "--tab", "live", "--size", "1280x720"}, "wait live 2\n");
+  const std::size_t count = std::min<std::size_t>(registry::allocators().size(), 9);
+  ASSERT_EQ(count, 9u);
+  ASSERT_TRUE(report["places"].contains("choice 9"));
+  const Json &last = report["places"]["choice 9"], &edge = report["places"]["panel edge"];
+  EXPECT_LT(last[0].get<float>() + last[2].get<float>() / 2, edge[0].get<float>());
+}
+
+// Outside Live a moving scene is built as it stands, which its name says, or not at all.
+TEST_F(LiveTab, AMovingSceneStandsInOtherTabs) {
+  const Json still =
+      after({"statue~:1k", "--tab", "learn", "--size", "1280x800"}, "wait built\nwait 0.1\n");
+  EXPECT_EQ(still["texts"]["name"], "statue:1k, unmoved");
+  EXPECT_EQ(still["texts"].value("disabled", ""), "");
+  const Json never =
+      after({"explode:1k", "--tab", "live"},
+            "wait live 2\nreport " + path("live") + "\nkey F6\nwait 0.2\nkey B\nwait 0.1\n");
+  EXPECT_EQ(json("live")["texts"]["name"], "explode:1k");
+  EXPECT_EQ(never["texts"]["disabled"], "Build; Compare all; Heap map; ");
+  EXPECT_NE(never["messages"].dump().find("a moving scene is built only in Live"),
+            std::string::npos)
+      << never["messages"];
 }
 
 TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
