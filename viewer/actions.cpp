@@ -39,8 +39,8 @@ bool start(State& state, const JobSpec& spec) {
   }
   if (spec.source.empty() && !spec.graph && !spec.stress && spec.trace.empty()) {
     state.add_message(Message::Kind::error, state.choice.source +
-                                                ": moves; only Live builds it. Choose a scene that "
-                                                "stands for this.");
+                                                ": a moving scene is built only in Live. Choose a "
+                                                "static scene for this.");
     return false;
   }
   if (!state.jobs.start(spec)) {

@@ -46,7 +46,16 @@ bool choose_pool(State& state) {
       "array such as 200x.");
   ui::wrapped_text(state.choice.pool_problem, colour::error);
   state.places.texts["pool problem"] = state.choice.pool_problem;
-  return edited;
+  return edited && state.choice.pool_problem.empty();
+}
+
+bool build_button(State& state, const char* label, bool strong, float width, const char* hint) {
+  const char* reason = why_only_live(state);
+  const bool enabled = !reason && !state.jobs.progress().running;
+  const bool pressed = ui::button(state, label, strong, enabled, width);
+  ui::hint(reason ? reason : hint);
+  if (reason) state.places.texts["disabled"] += std::string(label) + "; ";
+  return pressed;
 }
 
 namespace {
@@ -125,16 +134,18 @@ void draw_build_section(State& state) {
   choose_pool(state);
   choose_refs(state);
   choose_costs(state);
-  const bool running = state.jobs.progress().running;
   const float third = (ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().ItemSpacing.x) / 3;
-  if (ui::button(state, "Build", true, !running, third)) start_build(state);
-  ui::hint("Builds the tree with this allocator and measures it (B)");
+  if (build_button(state, "Build", true, third,
+                   "Builds the tree with this allocator and measures it (B)"))
+    start_build(state);
   ImGui::SameLine();
-  if (ui::button(state, "Compare all", false, !running, third)) start_compare(state);
-  ui::hint("Measures every allocator on this scene (C)");
+  if (build_button(state, "Compare all", false, third,
+                   "Measures every allocator on this scene (C)"))
+    start_compare(state);
   ImGui::SameLine();
-  if (ui::button(state, "Heap map", false, !running, third)) start_recording(state);
-  ui::hint("Records a build and shows the pool over time (H)");
+  if (build_button(state, "Heap map", false, third,
+                   "Records a build and shows the pool over time (H)"))
+    start_recording(state);
 
   if (!state.built || !state.built->median_ms()) return;
   const bench::Result& built = *state.built;

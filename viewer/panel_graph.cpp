@@ -119,10 +119,9 @@ void draw_record_section(State& state) {
   if (!ui::section("Record a build")) return;
   choose_allocator(state);
   choose_pool(state);
-  const bool running = state.jobs.progress().running;
-  if (ui::button(state, "Heap map", true, !running, ImGui::GetContentRegionAvail().x))
+  if (build_button(state, "Heap map", true, ImGui::GetContentRegionAvail().x,
+                   "Builds the tree of this scene once more and records every request (H)"))
     start_recording(state);
-  ui::hint("Builds the tree of this scene once more and records every request (H)");
 }
 
 void draw_graph_section(State& state) {

@@ -207,8 +207,8 @@ void draw_sweep_section(State& state) {
       "Sizes as for 'heapwood bench --pool': live:4 is four times the most bytes in use at once, "
       "20x twenty times the root node's array, 64M a size, fast enough for every allocator.");
   ImGui::SameLine();
-  const bool running = state.jobs.progress().running;
-  const bool pressed = ui::button(state, "Sweep", true, !running, ImGui::GetContentRegionAvail().x);
+  const bool pressed = build_button(state, "Sweep", true, ImGui::GetContentRegionAvail().x,
+                                    "Builds this scene in each of these pools");
   if (entered || pressed) start_sweep(state);
   ui::wrapped_text(state.choice.sweep_problem, colour::error);
   state.places.texts["sweep problem"] = state.choice.sweep_problem;

@@ -15,6 +15,8 @@ struct Area {
 void draw_panel(State& state, const Area& area);  // the side panel: all sections below
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
+// The button of a job that builds the scene; grey, with the reason, if that cannot start.
+bool build_button(State& state, const char* label, bool strong, float width, const char* hint);
 std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 void draw_compare_section(State& state);
 void draw_sweep_section(State& state);
@@ -51,7 +53,8 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
 void draw_map_legend(State& state, const HeapView& view, const std::string& words);
 void scene_combo(State& state);
 void choose_allocator(State& state);
-bool choose_pool(State& state);                  // true: the field was left with another text
+// Returns true if the field was left with another text that is a pool.
+bool choose_pool(State& state);
 void draw_heap(State& state, const Area& area);  // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
 void draw_overlay(State& state,
