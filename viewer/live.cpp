@@ -60,11 +60,19 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
     verdict.text = a.times.exhausted() && b.times.exhausted()
                        ? "Both pools are exhausted"
                        : std::string(full.label()) + ": pool exhausted";
-    verdict.detail = fmt::format("A request of {} was refused.",
-                                 bench::bytes_text(full.times.samples().back().refused_bytes));
-    if (full.recording && full.recording->in_pool)
-      verdict.detail += fmt::format(" The largest hole is {} at the tightest moment of its build.",
-                                    bench::bytes_text(tightest_hole(*full.recording)));
+    const std::uint64_t refused = full.times.samples().back().refused_bytes;
+    verdict.detail = fmt::format("A request of {} was refused", bench::bytes_text(refused));
+    const bool known = full.recording && full.recording->in_pool;
+    const std::uint64_t hole = known ? tightest_hole(*full.recording) : 0;
+    verdict.detail +=
+        !known ? "."
+        : hole < refused
+            ? fmt::format(": the largest hole of the pool is {} at the tightest moment.",
+                          bench::bytes_text(hole))
+            : fmt::format(
+                  " despite a largest hole of {}: headers, alignment or a fixed division "
+                  "of the pool prevent its use.",
+                  bench::bytes_text(hole));
     return verdict;
   }
   if (std::min(a.times.samples().size(), b.times.samples().size()) < LiveTimes::min_to_rank) {

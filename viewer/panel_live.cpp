@@ -44,11 +44,13 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
   ImGui::PushFont(fonts().large);
   ui::wrapped_text(verdict.text, tint);
   ImGui::PopFont();
-  // Two lines in any case: what is below does not move when the verdict changes.
+  // As many lines in any case as the longest text needs: what is below does not move when the
+  // verdict changes.
+  constexpr float lines = 3;
   const float top = ImGui::GetCursorPosY();
   ui::dim_text(verdict.detail);
-  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + ImGui::GetTextLineHeight() +
-                                                            ImGui::GetTextLineHeightWithSpacing()));
+  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + lines * ImGui::GetTextLineHeight() +
+                                                            ImGui::GetStyle().ItemSpacing.y));
   state.places.texts["verdict"] = verdict.text;
   state.places.texts["verdict detail"] = verdict.detail;
 }
@@ -438,7 +440,7 @@ void draw_refusal(State& state, const LiveSide& side, const Area& area) {
   std::vector<Bar> bars{
       {"refused request", static_cast<double>(refused), ImGui::GetColorU32(colour::error)}};
   if (side.recording && side.recording->in_pool)
-    bars.push_back({"largest hole", static_cast<double>(tightest_hole(*side.recording)),
+    bars.push_back({"largest hole of the pool", static_cast<double>(tightest_hole(*side.recording)),
                     ImGui::GetColorU32(colour::hole)});
   double maximum = 1;
   for (const Bar& bar : bars) maximum = std::max(maximum, bar.bytes);

@@ -61,6 +61,17 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   EXPECT_EQ(full.kind, Kind::exhausted);
   EXPECT_EQ(full.slower, 1u);
   EXPECT_NE(full.detail.find("4.88 KiB"), std::string::npos) << full.detail;
+  // A hole that is large enough did not help: the text says why.
+  const auto recording = std::make_shared<Recording>("scene", *spiky.allocator, "cpu", 1u << 20);
+  spiky.recording = recording;
+  EXPECT_NE(judge(a, spiky).detail.find("despite a largest hole of 1.00 MiB: headers"),
+            std::string::npos)
+      << judge(a, spiky).detail;
+  recording->add(std::vector{alloc::RecordedEvent::make(alloc::RecordedEvent::Kind::allocate, 0, 0,
+                                                        0, std::uint64_t{(1u << 20) - 1024})});
+  recording->finish_rounds(0);
+  EXPECT_NE(judge(a, spiky).detail.find("largest hole of the pool is 1.00 KiB"), std::string::npos)
+      << judge(a, spiky).detail;
   EXPECT_EQ(slower_text(1.05), "5.0% slower");
   EXPECT_EQ(slower_text(12.4), "12x slower");
 }
