@@ -33,10 +33,6 @@ constexpr const char* busy_text = "Another job is running. Wait for it, or press
 
 // Returns whether the job has started.
 bool start(State& state, const JobSpec& spec) {
-  if (!state.choice.pool_problem.empty()) {
-    state.add_message(Message::Kind::error, state.choice.pool_problem + "; nothing was started");
-    return false;
-  }
   if (spec.source.empty() && !spec.graph && !spec.stress && spec.trace.empty()) {
     state.add_message(Message::Kind::error, state.choice.source +
                                                 ": a moving scene is built only in Live. Choose a "
@@ -205,10 +201,7 @@ void show_tab(State& state, Tab tab) {
 }
 
 void start_live(State& state) {
-  if (!state.choice.pool_problem.empty()) {
-    state.live.problem = state.choice.pool_problem;
-    return;
-  }
+  choose_default_scene(state);
   state.live.clear();
   if (!can_build(state, *state.choice.allocator)) {
     state.live.problem = "The allocator cannot build trees on this device.";
@@ -420,7 +413,10 @@ void take_pool_text(State& state) {
     choice.settings.pool = bench::parse_pool(choice.pool_text);
     choice.pool_problem.clear();
   } catch (const Error& error) {
-    choice.pool_problem = error.what();
+    std::string problem = error.what();
+    constexpr std::string_view option = "--pool ";  // the field has no such name
+    if (problem.starts_with(option)) problem.erase(0, option.size());
+    choice.pool_problem = fmt::format("{}; still using {}", problem, choice.settings.pool.text);
   }
 }
 

@@ -56,7 +56,7 @@ struct Choice {
   bool stress_shown = false;  // it was recorded last, and no trace
   bool keep_pools = false;    // in Live, from frame to frame
   bool sweep_all = false;     // a sweep over pools is of all allocators, not of A and B
-  // Text fields as typed. A pool that cannot be parsed has a problem, and no job starts with it.
+  // Text fields as typed. A pool that cannot be parsed has a problem; jobs use the one before it.
   std::string path_text, trace_text, pool_text = settings.pool.text, pool_problem;
   std::string sweep_text = "live:2,live:4,live:8,20x,200x,fast", sweep_problem;
 };

@@ -247,7 +247,7 @@ void Viewer::keep_live() {
   state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shots.panel.has_value());
   state_.jobs.live().set_picture_done(state_.picture.status().done || !state_.scene);
   if (shown && !state_.jobs.is_live() && !state_.jobs.progress().running &&
-      state_.live.problem.empty() && !state_.live.frozen && state_.choice.pool_problem.empty())
+      state_.live.problem.empty() && !state_.live.frozen)
     start_live(state_);
 }
 
