@@ -282,6 +282,7 @@ void start_sweep(State& state) {
   }
   if (!start(state, spec)) return;
   state.swept.clear();
+  state.scroll_to_sweep = true;
   show_tab(state, Tab::compare);
 }
 

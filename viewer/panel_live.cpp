@@ -85,6 +85,7 @@ void draw_side(State& state, std::size_t side, double maximum) {
   const LiveTimes& times = own.times;
   const bool known = times.median() > 0;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em * 1.6f);
+  const float below = ImGui::GetCursorPosY() + ImGui::GetFrameHeightWithSpacing();
   ImGui::PushFont(fonts().large);
   if (times.exhausted()) {
     ImGui::TextColored(colour::error, "exhausted");
@@ -110,6 +111,7 @@ void draw_side(State& state, std::size_t side, double maximum) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextDisabled("%s", rate.c_str());
   }
+  ImGui::SetCursorPosY(below);  // with and without figures
   const float width = ImGui::GetContentRegionAvail().x, height = em * 0.55f;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const auto x = [&](double ms) {
@@ -374,7 +376,8 @@ void draw_live_panel(State& state, const Area& area) {
     ImGui::Separator();
     const std::string check = check_text(live);
     state.places.texts["trees"] = check;
-    ui::wrapped_text(check, live.different ? colour::error : colour::dim);
+    // One line in any case: what is below does not move with the first frame.
+    ui::wrapped_text(check.empty() ? " " : check, live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
     draw_pool_use(state);
     const float width = ImGui::GetContentRegionAvail().x;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
@@ -234,6 +235,8 @@ void draw_sweep_section(State& state) {
   ui::dim_text(
       "Slowdown: over AtomicMalloc's shortest build in any of these pools. Dots: medians; lines "
       "through them: the middle half. x: no complete tree in this pool. * cannot free.");
+  // The table above may be longer than the panel.
+  if (std::exchange(state.scroll_to_sweep, false)) ImGui::SetScrollHereY(1);
 }
 
 }  // namespace heapwood::viewer

@@ -259,10 +259,8 @@ void draw_panel(State& state, const Area& area) {
         break;
       case Tab::compare:
         draw_build_section(state);
-        // The table may be longer than the panel.
-        if (!state.swept.empty()) draw_sweep_section(state);
         draw_compare_section(state);
-        if (state.swept.empty()) draw_sweep_section(state);
+        draw_sweep_section(state);
         break;
       case Tab::heap:
         draw_record_section(state);

@@ -103,6 +103,7 @@ struct State {
   std::vector<bench::Result> compared;  // the last comparison, or the running one so far
   std::vector<bench::Result> swept;     // the same of several pools, one after the other
   bool sweep_times = false;             // the sweep's plot shows times instead of slowdowns
+  bool scroll_to_sweep = false;         // to the plot of a sweep that has started
   Tab tab = Tab::live, tab_before_heap = Tab::learn;
   LiveView live;
   HeapView heap;

@@ -141,6 +141,21 @@ TEST_F(Compare, BarsAppearWhileItRuns) {
   }
 }
 
+// The table stays where it is when a sweep starts; the sweep's plot is scrolled into view.
+TEST_F(Compare, ASweepDoesNotMoveTheTable) {
+  const Outcome outcome =
+      view({"pipes:1k", "--runs", "1", "--mode", "normals", "--spp", "1", "--tab", "compare",
+            "--size", "1280x720"},
+           "wait built\nkey C\nwait compared\nmove 1000 600\nscroll -50\nwait 0.3\nclick Sweep\n"
+           "wait swept\nwait 0.2\nreport " +
+               path("swept") + "\n");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const Json places = json("swept")["places"];
+  EXPECT_LT(places["row atomic"][1], places["sweep plot"][1]);
+  EXPECT_LT(places["sweep plot"][1], 720);
+  EXPECT_GT(places["sweep plot"][1], 100);
+}
+
 TEST_F(Compare, ASweepOverPools) {
   const std::string other = "down Control\nkey A\nup Control\n";  // replaces the field's text
   const Outcome outcome =
