@@ -20,6 +20,7 @@ struct CompareRow {
 };
 // Interquartile range / median. An allocator with more is not marked fastest.
 inline constexpr double max_spread = 0.25;
+double spread_of(const std::vector<double>& ms);
 // While a comparison runs, no allocator is marked: neither fastest nor noisy.
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results,
                                      bool running = false);

@@ -8,6 +8,7 @@
 
 #include "bench/results/exhaustion.hpp"
 #include "bench/results/format.hpp"
+#include "viewer/compare_rows.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
@@ -151,9 +152,11 @@ void draw_build_section(State& state) {
   const bench::Result& built = *state.built;
   // The time until the pool was exhausted is not the time of a build.
   const bool complete = built.status == bench::Status::ok, outdated = is_outdated(state, built);
+  const bool noisy = complete && spread_of(built.runs_ms) > max_spread;
   ImGui::PushFont(fonts().large);
   ImGui::PushStyleColor(ImGuiCol_Text, !complete  ? colour::warning
                                        : outdated ? colour::dim
+                                       : noisy    ? colour::warning
                                                   : colour::text);
   state.places.texts["built"] =
       (outdated ? "outdated: " : "") + built.label + (complete ? "" : ", incomplete");
@@ -162,11 +165,23 @@ void draw_build_section(State& state) {
                                   : "Incomplete tree");
   ImGui::PopStyleColor();
   ImGui::PopFont();
+  // On the same line: what is below does not move when another allocator is chosen.
+  if (outdated || noisy) {
+    const auto [low, high] = std::minmax_element(built.runs_ms.begin(), built.runs_ms.end());
+    const std::string text = outdated ? "of the last build: press Build"
+                                      : fmt::format("noisy: {} to {} ms", bench::figure_text(*low),
+                                                    bench::figure_text(*high));
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(colour::warning, "%s", text.c_str());
+    ui::hint(outdated
+                 ? "The allocator or the settings above are others than those of this time."
+                 : "The builds of the middle half differ by more than a quarter of the median. "
+                   "Close other programs, or build again with more runs.");
+  }
   ui::dim_text(fmt::format("{}, pool {}, {} refs, median of {}", built.label,
                            built.settings.pool.text, kdtree::name(built.settings.refs),
                            built.runs_ms.size()));
-  if (outdated)
-    ui::wrapped_text("Of the last build. Press Build for the settings above.", colour::warning);
   if (!complete) return ui::wrapped_text(bench::exhaustion_text(built), colour::warning);
   plot_samples(built.runs_ms);
   ui::cpu_notice(state);

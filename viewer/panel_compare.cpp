@@ -17,6 +17,12 @@
 
 namespace heapwood::viewer {
 
+double spread_of(const std::vector<double>& ms) {
+  const std::optional<double> median = bench::median(ms);
+  if (!median || *median <= 0) return 0;
+  return (*bench::quantile(ms, 0.75) - *bench::quantile(ms, 0.25)) / *median;
+}
+
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, bool running) {
   std::vector<const bench::Result*> candidates;
   std::vector<const std::vector<double>*> times;

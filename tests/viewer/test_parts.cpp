@@ -437,6 +437,13 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   EXPECT_FALSE(again[1].best);  // nothing to compare it with
 }
 
+TEST(CompareRows, TheSpreadIsThatOfTheMiddleHalf) {
+  EXPECT_EQ(spread_of({}), 0);
+  EXPECT_EQ(spread_of({7}), 0);
+  EXPECT_NEAR(spread_of({10, 11, 12, 13, 100}), 2.0 / 12, 1e-9);
+  EXPECT_GT(spread_of({1.49, 2.1, 9.68, 22, 30.7}), max_spread);
+}
+
 TEST(CompareRows, NoneIsMarkedWhereQuartilesOverlap) {
   std::vector<bench::Result> results(2);
   for (bench::Result& result : results) result.status = bench::Status::ok;
