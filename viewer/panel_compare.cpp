@@ -41,9 +41,8 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, 
     row.waiting = running && is_waiting(r);
     if (r.status == bench::Status::ok && r.median_ms()) {
       row.ms = bench::figure_text(*r.median_ms());
-      row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
-      const double spread =
-          (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) / *r.median_ms();
+      row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) + "x" : bench::missing;
+      const double spread = spread_of(r.runs_ms);
       row.noisy = !running && spread > max_spread;
       row.best = row.best && !row.noisy;
       row.spread = fmt::format("{:.1f}%", 100 * spread);
@@ -113,16 +112,35 @@ void draw_name(State& state, const CompareRow& row, const ImVec4& shade) {
     ImGui::SameLine(0, ImGui::GetFontSize() * 0.5f);
     ImGui::TextColored(tint, "%s", letter);
   }
-  ui::hint((row.result->reason + (row.result->reason.empty() ? "" : "\n") +
-            "Click: allocator A. Shift-click: B.")
-               .c_str());
+  std::string text = row.result->reason + (row.result->reason.empty() ? "" : "\n");
+  if (entry) text += fmt::format("{}. {}\n", entry->traits->paper, entry->traits->note);
+  ui::hint((text + "Click: allocator A. Shift-click: B.").c_str());
 }
 
 constexpr const char* explanation =
-    "* lower bound: cannot free, never marked fastest. An allocator is marked fastest only if its "
-    "quartiles overlap no other's and its spread is at most 25%. slower: time / AtomicMalloc's "
-    "time. spread: interquartile range / median. time: median and middle half. ext. frag: 1 - "
-    "largest free region / all free bytes.";
+    "* cannot free: a lower bound, never marked fastest. Green: the fastest that frees, if its "
+    "quartiles overlap no other's and its spread is at most 25%.";
+constexpr const char* columns_text =
+    "slower: time / AtomicMalloc's time. spread: interquartile range / median. time: median and "
+    "middle half. ext. frag: 1 - largest free region / all free bytes after the build.";
+
+constexpr struct Column {
+  const char* name;
+  ImGuiTableColumnFlags flags;
+  float width;
+  const char* hint;
+} columns[] = {
+    {"allocator", ImGuiTableColumnFlags_None, 2.5f, "* cannot free: a lower bound"},
+    {"time", ImGuiTableColumnFlags_NoSort, 2.0f, "Bar: median. Light part: the middle half"},
+    {"ms", ImGuiTableColumnFlags_DefaultSort, 1.3f, "Median time of a build"},
+    {"slower", ImGuiTableColumnFlags_None, 1.4f,
+     "Time / AtomicMalloc's time. AtomicMalloc only increments a counter and never frees."},
+    {"spread", ImGuiTableColumnFlags_NoSort, 1.4f,
+     "Interquartile range / median: above 25% the time is too noisy to rank"},
+    {"ext. frag", ImGuiTableColumnFlags_None, 1.5f,
+     "External fragmentation after the build: 1 - largest free region / all free bytes"},
+    {"registers", ImGuiTableColumnFlags_NoSort, 1.7f,
+     "Of the build kernel, and its stack per thread"}};
 
 void draw_compare_table(State& state);
 
@@ -186,8 +204,8 @@ void draw_compare_section(State& state) {
   if (ui::button(state, "Save PNG", false, !running)) save_summary(state, "");
   ui::hint("Saves this table as a picture");
   ui::cpu_notice(state);
-  draw_compare_table(state);
   ui::dim_text(explanation);
+  draw_compare_table(state);
 }
 
 namespace {
@@ -201,14 +219,16 @@ void draw_compare_table(State& state) {
   const bool with_registers = std::any_of(
       rows.begin(), rows.end(), [](const CompareRow& row) { return !row.registers.empty(); });
   if (ImGui::BeginTable("slowdowns", with_registers ? 7 : 6, flags)) {
-    ImGui::TableSetupColumn("allocator", ImGuiTableColumnFlags_None, 2.5f);
-    ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_NoSort, 2.0f);
-    ImGui::TableSetupColumn("ms", ImGuiTableColumnFlags_DefaultSort, 1.3f);
-    ImGui::TableSetupColumn("slower", ImGuiTableColumnFlags_None, 1.4f);
-    ImGui::TableSetupColumn("spread", ImGuiTableColumnFlags_NoSort, 1.4f);
-    ImGui::TableSetupColumn("ext. frag", ImGuiTableColumnFlags_None, 1.5f);
-    if (with_registers) ImGui::TableSetupColumn("registers", ImGuiTableColumnFlags_NoSort, 1.7f);
-    ImGui::TableHeadersRow();
+    const int count = with_registers ? 7 : 6;
+    for (int i = 0; i < count; ++i)
+      ImGui::TableSetupColumn(columns[i].name, columns[i].flags, columns[i].width);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int i = 0; i < count; ++i) {
+      ImGui::TableSetColumnIndex(i);
+      ImGui::TableHeader(columns[i].name);
+      state.places.note(fmt::format("column {}", columns[i].name));
+      ui::hint(columns[i].hint);
+    }
     sort(rows);
     double slowest = 0;
     for (const CompareRow& row : rows) {
@@ -218,7 +238,6 @@ void draw_compare_table(State& state) {
     for (const CompareRow& row : rows) draw_row(state, row, slowest, with_registers);
     ImGui::EndTable();
   }
-  if (with_registers) ui::dim_text("registers: of the build kernel, and its stack per thread.");
 }
 
 }  // namespace
@@ -241,7 +260,7 @@ void draw_summary(State& state, const Area& area) {
                              bench::version_line()));
     ui::cpu_notice(state);
     draw_compare_table(state);
-    ui::dim_text(explanation);
+    ui::dim_text(std::string(explanation) + " " + columns_text);
   }
   ImGui::End();
 }

@@ -429,7 +429,7 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   EXPECT_FALSE(rows[0].best);
   EXPECT_FALSE(rows[1].best);
   EXPECT_TRUE(rows[2].best);
-  EXPECT_EQ(rows[1].slowdown, "3.00");
+  EXPECT_EQ(rows[1].slowdown, "3.00x");
   results[2].status = bench::Status::failed;
   const auto again = compare_rows(results);
   EXPECT_EQ(again[2].ms, "failed");

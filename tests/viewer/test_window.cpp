@@ -167,7 +167,7 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     std::vector<double> runs = result.runs_ms;
     std::sort(runs.begin(), runs.end());
     EXPECT_EQ(row[1], bench::figure_text(runs[1]));
-    EXPECT_EQ(row[2], bench::ratio_text(*result.slowdown));
+    EXPECT_EQ(row[2], bench::ratio_text(*result.slowdown) + "x");
     if (!result.lower_bound) {
       times.push_back(result.runs_ms);
       names.push_back(row[0]);
