@@ -454,6 +454,9 @@ void take_outcomes(State& state) {
     }
     state.heap.watched.reset();  // the build was stopped
     if (outcome->kind == JobSpec::Kind::live) state.live.problem = outcome->error;
+    if (outcome->error.starts_with("unknown scene"))
+      outcome->error +=
+          "; program traces (.trace), camera paths (.path) and moving scenes (statue~) open, too";
     if (!outcome->error.empty()) {
       state.add_message(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);

@@ -294,7 +294,9 @@ void draw_help(State& state) {
       }
       ImGui::EndTable();
     }
-    ImGui::TextDisabled("Drop an OBJ, PLY, glTF or .hwmesh file onto the window to open it.");
+    ImGui::TextDisabled(
+        "Drop an OBJ, PLY, glTF or .hwmesh file, a program trace (.trace) or a camera path (.path) "
+        "onto the window to open it.");
   }
   end_card();
 }

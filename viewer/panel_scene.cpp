@@ -53,8 +53,9 @@ void choose_scene(State& state) {
   ui::field("scene");
   scene_combo(state);
   ui::hint(
-      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ, "
-      "PLY or glTF file onto the window.");
+      "Select a scene, type a name with a size (atrium:1m), a moving scene (statue~:5k) or a path "
+      "below, or drop an OBJ, PLY or glTF file, a program trace (.trace) or a camera path (.path) "
+      "onto the window.");
   ui::field("or path");
   ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
   std::string& path = state.choice.path_text;

@@ -19,6 +19,7 @@
 #include "render/renderer.hpp"
 #include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
+#include "viewer/trace_recording.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {
@@ -29,9 +30,12 @@ constexpr const char* examples = R"(Examples:
   heapwood-view                                 the atrium
   heapwood-view statue:1m --allocator cmalloc
   heapwood-view model.obj --mode heatmap
+  heapwood-view statue~:5k                      a scene that moves
+  heapwood-view app.trace                       requests of a program in the heap map
   heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
   heapwood-view --screenshot window.png --panel
-F1 shows the keys. Drop an OBJ, PLY, glTF or .hwmesh file onto the window to open it.
+F1 shows the keys. Drop an OBJ, PLY, glTF or .hwmesh file, a program trace (.trace)
+or a camera path (.path) onto the window to open it.
 Exit codes are those of 'heapwood --help'.)";
 
 void on_signal(int) {
@@ -47,7 +51,9 @@ int fail(Exit exit, std::string message) {
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("scene", options.scene, "a name or a path (heapwood list scenes)")
+  app.add_option("scene", options.scene,
+                 "a scene, static or moving (heapwood list scenes), a\n"
+                 "mesh file, or a program trace (.trace)")
       ->default_str("atrium")
       ->type_name("SCENE");
   app.add_option("--allocator", options.allocator, "see 'heapwood list allocators'")
@@ -130,6 +136,10 @@ int parse_and_run(int argc, char** argv) {
                 "material '" + bench::one_line(options.material) + "': expected scene or clay");
   }
   if (!options.tab.empty()) parse_tab(options.tab);
+  if (!options.screenshot.empty() && is_program_trace(options.scene))
+    throw Error(Exit::usage, options.scene +
+                                 ": a program trace has no picture; without "
+                                 "--screenshot the window shows its heap map");
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;
     if (const char* reason = bench::cannot_build(bench::find_allocator(id)))

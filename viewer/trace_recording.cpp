@@ -91,6 +91,7 @@ alloc::ProgramTrace record_stress(const StressChoice& choice, const simt::Device
 }
 
 bool is_program_trace(const std::string& path) {
+  if (path.ends_with(".trace")) return true;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream file(path, std::ios::binary);

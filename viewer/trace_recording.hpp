@@ -16,7 +16,7 @@
 
 namespace heapwood::viewer {
 
-// Whether a file begins as a program trace does.
+// Whether a file is a program trace: by its beginning, or by a name that ends in .trace.
 bool is_program_trace(const std::string& path);
 
 // A stress test for the heap map. `name` is that of a choice and of its recordings.

@@ -33,7 +33,8 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   const std::string file = folder / "pipes.trace";
   tests::write_file(file, alloc::program_trace_file(trace));
   EXPECT_TRUE(is_program_trace(file));
-  EXPECT_FALSE(is_program_trace(folder / "missing.trace"));
+  EXPECT_TRUE(is_program_trace(folder / "missing.trace"));  // a message says what is missing
+  EXPECT_FALSE(is_program_trace(folder / "missing.obj"));
   const workloads::TraceSummary summary = workloads::summarize(trace);
   const TraceRecorder recorder(file, {}, {registry::find("atomic")}, simt::find_device("cpu", 2),
                                60);
