@@ -453,6 +453,7 @@ void take_outcomes(State& state) {
       continue;
     }
     state.heap.watched.reset();  // the build was stopped
+    std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
     if (outcome->kind == JobSpec::Kind::live) state.live.problem = outcome->error;
     if (outcome->error.starts_with("unknown scene"))
       outcome->error +=

@@ -79,6 +79,8 @@ void Viewer::key(const KeyPress& press) {
       break;
     case GLFW_KEY_F2:
       s.settings.panel = !s.settings.panel;
+      if (!s.settings.panel)
+        s.add_message(Message::Kind::note, "Bar and panel are hidden; F2 shows them again.");
       break;
     case GLFW_KEY_F3:
       show_tab(s, s.tab == Tab::heap ? s.tab_before_heap : Tab::heap);
