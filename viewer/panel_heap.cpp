@@ -247,10 +247,12 @@ void draw_controls(State& state) {
   const float em = ImGui::GetFontSize(), others = em * 19, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
+  const bool worst = !view.playing && view.place == first.worst_place();
   const std::string time =
       view.watched && view.place >= 1
           ? fmt::format("event {}", bench::count_text(view.watched->recording->events))
-          : first.time_text(view.time(first));
+          : (worst ? "worst moment: " : "") + first.time_text(view.time(first));
+  state.places.texts["time"] = time;
   if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
     view.playing = view.watched && view.playing;  // looking back does not pause the build
@@ -258,7 +260,9 @@ void draw_controls(State& state) {
   state.places.note("time");
   ui::flow(em * 8);
   if (ui::button(state, "Worst moment")) view.go_to_worst();
-  ui::hint("Where external fragmentation below the highest address was worst");
+  ui::hint(
+      "Where the share of free bytes outside the largest hole was greatest, below the highest "
+      "address");
   ui::flow(em * 5);
   ImGui::SetNextItemWidth(em * 5);
   auto seconds = static_cast<float>(1 / view.speed);
@@ -378,9 +382,16 @@ void draw_heap(State& state, const Area& area) {
   if (ImGui::Begin("heap", nullptr, flags)) {
     if (view.recordings.empty()) {
       ui::dim_text(
-          "No build has been recorded yet. 'Heap map' (H) records one with the selected allocator "
-          "and shows the "
-          "pool over time.");
+          "Nothing has been recorded yet. A recording shows the pool over time, with every request "
+          "and every free.");
+      ImGui::Dummy({0, 2});
+      if (build_button(state, "Record a build", true, 0,
+                       "Builds the tree of this scene once more and records every request (H)"))
+        start_recording(state);
+      ui::flow(ImGui::GetFontSize() * 12);
+      ImGui::AlignTextToFramePadding();
+      ImGui::TextDisabled("pace");
+      ImGui::SameLine();
       ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
       draw_pace(state);
     } else {

@@ -103,7 +103,7 @@ void draw_worst(State& state) {
 void draw_allocations_section(State& state) {
   if (!ui::section("Allocations")) return;
   if (!state.built || !state.built->requests) {
-    ui::dim_text("Counted in a separate build, after the timed ones.");
+    ui::dim_text("Press Build (B) to count requests.");
     return;
   }
   const alloc::RequestStats& requests = *state.built->requests;
@@ -123,7 +123,9 @@ void draw_allocations_section(State& state) {
 
 void draw_memory_section(State& state) {
   if (!ui::section("Memory")) return;
-  if (!state.built || !state.built->requests || !ui::begin_rows("memory")) return;
+  if (!state.built || !state.built->requests)
+    return ui::dim_text("Press Build (B) for these figures.");
+  if (!ui::begin_rows("memory")) return;
   const bench::Result& built = *state.built;
   if (built.pool_bytes) {
     ui::row("pool", bench::bytes_text(*built.pool_bytes));

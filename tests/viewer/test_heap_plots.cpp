@@ -98,6 +98,8 @@ TEST_F(HeapPlots, PlayingEndsAtTheWorstMoment) {
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   const Json end = json("end")["heap"][0], again = json("again");
   EXPECT_FALSE(json("end")["heap_playing"].get<bool>());
+  EXPECT_EQ(json("end")["texts"]["time"].get<std::string>().find("worst moment: event "), 0u);
+  EXPECT_EQ(again["texts"]["time"].get<std::string>().find("event "), 0u);
   EXPECT_GT(end["used_bytes"], 0);
   EXPECT_LT(end["time"], end["events"]);
   // Space plays it from the start.
