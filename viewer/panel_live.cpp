@@ -330,12 +330,14 @@ void draw_choices(State& state) {
   const auto choices = live_choices(state);
   const float em = ImGui::GetFontSize();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextDisabled("Keys for B (Shift: A)");
+  ImGui::TextDisabled("B (Shift: A)");
+  ui::hint("The number keys choose allocator B, with Shift allocator A.");
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {em * 0.35f, ImGui::GetStyle().FramePadding.y});
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const bool a = choices[i] == state.choice.allocator, b = choices[i] == state.choice.other;
     const std::string text = fmt::format("{} {}", i + 1, choices[i]->traits->label);
-    const float width = ImGui::CalcTextSize(text.c_str()).x + em;
-    ImGui::SameLine();
+    const float width = ImGui::CalcTextSize(text.c_str()).x + em * 0.7f;
+    ImGui::SameLine(0, em * 0.35f);
     if (ImGui::GetContentRegionAvail().x < width) break;  // all of them are in the lists
     ImGui::PushStyleColor(ImGuiCol_Text, b ? colour::second : a ? colour::accent : colour::dim);
     if (ImGui::Button(text.c_str()))
@@ -343,6 +345,7 @@ void draw_choices(State& state) {
     ImGui::PopStyleColor();
     state.places.note(fmt::format("choice {}", i + 1));
   }
+  ImGui::PopStyleVar();
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--up", options.up, "x, y or z; default: the scene's own")->type_name("AXIS");
   app.add_option_function<std::string>(
          "--size", [&](const std::string& text) { options.size = bench::parse_image_size(text); },
-         "size of the window, or of the screenshot")
+         "size of the window (at least 640x400), or of the\nscreenshot")
       ->default_str("1280x720")
       ->type_name("WxH");
   app.add_option("--spp", options.spp, "samples per pixel of a complete picture")

@@ -49,8 +49,8 @@ Settings load_settings(const std::string& path, std::string& problem) {
     const std::optional<std::string> text = bench::read_text(path, Exit::failed);
     if (!text) return settings;
     const Json json = Json::parse(*text);
-    get(json, "width", settings.width, 320, 16384);
-    get(json, "height", settings.height, 240, 16384);
+    get(json, "width", settings.width, Settings::min_width, 16384);
+    get(json, "height", settings.height, Settings::min_height, 16384);
     get(json, "panel", settings.panel);
     get(json, "numbers", settings.numbers);
     get(json, "fly", settings.fly);

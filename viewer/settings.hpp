@@ -17,6 +17,8 @@ struct Bookmark {
 
 struct Settings {
   int width = 1280, height = 720;
+  // Of the window: panels and bars do not fit into a smaller one.
+  static constexpr int min_width = 640, min_height = 400;
   bool panel = true, numbers = true, fly = false;
   float fly_speed = 0.15f;  // diagonals per second
   // At scale 1, by tab: the width of the panel, and the height of the part below the picture.

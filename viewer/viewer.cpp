@@ -117,8 +117,8 @@ void Viewer::run() {
     throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
     const auto [width, height] = window_.size();
-    state_.settings.width = std::max(width, 320);
-    state_.settings.height = std::max(height, 240);
+    state_.settings.width = std::max(width, Settings::min_width);
+    state_.settings.height = std::max(height, Settings::min_height);
     save_settings(state_.settings, state_.settings_path);
   }
 }

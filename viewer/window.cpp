@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "simt/error.hpp"
+#include "viewer/settings.hpp"
 #include "viewer/theme.hpp"
 
 namespace heapwood::viewer {
@@ -56,8 +57,11 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
   glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
   glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
-  window_ = glfwCreateWindow(width, height, "Heapwood", nullptr, nullptr);
+  window_ = glfwCreateWindow(std::max(width, Settings::min_width),
+                             std::max(height, Settings::min_height), "Heapwood", nullptr, nullptr);
   if (!window_) no_window("no window with OpenGL 3.3 can be opened");
+  glfwSetWindowSizeLimits(window_, Settings::min_width, Settings::min_height, GLFW_DONT_CARE,
+                          GLFW_DONT_CARE);
   glfwMakeContextCurrent(window_);
   glfwSwapInterval(1);
   if (epoxy_gl_version() < 33) no_window("OpenGL is older than 3.3");
@@ -134,7 +138,10 @@ std::array<int, 2> Window::size() const {
   glfwGetWindowSize(window_, &size[0], &size[1]);
   return size;
 }
-void Window::resize(int width, int height) { glfwSetWindowSize(window_, width, height); }
+void Window::resize(int width, int height) {
+  glfwSetWindowSize(window_, std::max(width, Settings::min_width),
+                    std::max(height, Settings::min_height));
+}
 void Window::minimise() { glfwIconifyWindow(window_); }
 void Window::restore() { glfwRestoreWindow(window_); }
 

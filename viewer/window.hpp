@@ -24,7 +24,8 @@ struct KeyPress {
 
 class Window {
  public:
-  // Throws Error{Exit::failed} with the reason if no window can be opened.
+  // A window smaller than the minimum of Settings is enlarged. Throws Error{Exit::failed} with the
+  // reason if no window can be opened.
   Window(int width, int height, float scale);
   ~Window();
   Window(const Window&) = delete;

@@ -464,6 +464,14 @@ TEST_F(Window, ItsSizeIsKeptOnADenseScreen) {
   EXPECT_EQ(run(""), std::pair(900, 500));
 }
 
+// A window is never so small that its parts do not fit.
+TEST_F(Window, ItHasAMinimumSize) {
+  expect_fine(view({"atrium:1k", "--settings", path("settings.json"), "--size", "1x1"},
+                   "wait built\nresize 10 10\nwait 0.2\n"));
+  EXPECT_EQ(json("settings.json")["width"], 640);
+  EXPECT_EQ(json("settings.json")["height"], 400);
+}
+
 TEST_F(Window, SaysWhyThereIsNone) {
   expect_error(Running("/usr/bin/env", {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", view_}).wait(), 1,
                {"window", "heapwood render"});
