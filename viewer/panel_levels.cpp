@@ -15,10 +15,12 @@ namespace {
 
 std::string span_text(const std::vector<LevelSpan>& spans, unsigned depth, const char* side) {
   for (const LevelSpan& span : spans) {
-    if (span.depth == depth)
-      return fmt::format(
-          "\n{}  {} nodes, {:.0f}% to {:.0f}% of the events, half of them by {:.0f}%", side,
-          bench::count_text(span.nodes), 100 * span.first, 100 * span.last, 100 * span.half);
+    if (span.depth != depth) continue;
+    if (span.nodes == 1)
+      return fmt::format("\n{}  1 node, finished at {:.1f}% of the events", side, 100 * span.last);
+    return fmt::format(
+        "\n{}  {} nodes, finished from {:.1f}% to {:.1f}% of the events, half of them by {:.1f}%",
+        side, bench::count_text(span.nodes), 100 * span.first, 100 * span.last, 100 * span.half);
   }
   return "";
 }

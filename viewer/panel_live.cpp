@@ -158,8 +158,9 @@ const Cost costs[] = {
      },
      bytes},
     {"worst fragmentation",
-     "1 - largest hole / all holes below the highest address reached, maximum over a recorded "
-     "build",
+     "Share of free bytes outside the largest hole, below the highest address reached: maximum "
+     "over "
+     "a recorded build",
      [](const LiveSide& side) {
        return side.recording && side.recording->in_pool ? worst_external(*side.recording) : -1.0;
      },
@@ -243,6 +244,12 @@ StripScale strip_scale(const LiveView& live) {
   return scale;
 }
 
+// The largest of 1, 2 and 5 times a power of ten that is at most `maximum`.
+double round_number(double maximum) {
+  const double power = std::pow(10, std::floor(std::log10(maximum)));
+  return power * (maximum >= 5 * power ? 5 : maximum >= 2 * power ? 2 : 1);
+}
+
 // Times of the latest frames. A click freezes and selects a frame.
 void draw_strip(State& state, ImVec2 size) {
   LiveView& live = state.live;
@@ -307,7 +314,7 @@ void draw_strip(State& state, ImVec2 size) {
   if (maximum > 16.7 * 1.02 && maximum < 16.7 * 8)
     line(16.7, "16.7 ms: 60 frames/s");
   else if (maximum > 0.001)
-    line(0.8 * maximum, bench::figure_text(0.8 * maximum) + " ms");
+    line(round_number(0.95 * maximum), fmt::format("{:g} ms", round_number(0.95 * maximum)));
   if (!under) under = live.selected;
   if (!under || !ImGui::IsItemHovered()) return;
   std::string text = fmt::format("frame {}", bench::count_text(*under));
@@ -322,7 +329,8 @@ void draw_strip(State& state, ImVec2 size) {
     }
   }
   if (rays > 0) text += fmt::format("\ntrace  {} ms", bench::figure_text(rays));
-  ImGui::SetTooltip("%s\nclick to freeze", text.c_str());
+  if (!live.frozen) text += "\nclick to freeze";
+  ImGui::SetTooltip("%s", text.c_str());
 }
 
 // The number keys.
@@ -356,11 +364,11 @@ void draw_live_panel(State& state, const Area& area) {
   ImGui::SetNextWindowSize({area.width, area.height});
   if (ImGui::Begin("live", nullptr, fixed & ~ImGuiWindowFlags_NoScrollbar)) {
     ImGui::PushFont(fonts().bold);
-    ImGui::TextWrapped("%s", live.moves
-                                 ? "The scene moves: every frame, its tree is rebuilt twice. Only "
-                                   "the allocator changes."
-                                 : "Every frame, this tree is rebuilt twice. Only the allocator "
-                                   "changes.");
+    ImGui::TextWrapped(
+        "%s Only the allocator changes. Each split of a node asks it for two arrays "
+        "and frees one.",
+        live.moves ? "The scene moves: every frame, its tree is rebuilt twice."
+                   : "Every frame, this tree is rebuilt twice.");
     ImGui::PopFont();
     ImGui::Dummy({0, 2});
     if (!live.problem.empty()) {
