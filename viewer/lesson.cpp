@@ -67,8 +67,9 @@ std::string lesson_caption(const State& state, std::size_t step) {
       if (!node || node->leaf) return "Choosing a plane ...";
       return fmt::format(
           "Any plane could cut the box. The surface area heuristic estimates what rays will cost "
-          "for each candidate: the larger a part and the more triangles in it, the dearer. The "
-          "curves show all candidates of the three axes; the cheapest one tried wins, at {} = {}, "
+          "for each candidate: the larger a part and the more triangles in it, the more "
+          "expensive. The curves show all candidates of the three axes; the cheapest one tried "
+          "wins, at {} = {}, "
           "with a "
           "cost of {} instead of {} without a cut.",
           "xyz"[node->axis], number(static_cast<double>(node->plane)), number(node->split_cost),
@@ -77,7 +78,7 @@ std::string lesson_caption(const State& state, std::size_t step) {
       if (!node || node->leaf) return "Sorting triangles ...";
       return fmt::format(
           "{} triangles go left (blue), {} go right (orange). {} are cut by the plane and are on "
-          "both sides: the two children have {} refs for {} triangles.",
+          "both sides: the two children have {} references to triangles (refs) for {} triangles.",
           bench::count_text(node->left), bench::count_text(node->right),
           bench::count_text(node->left + node->right - node->refs),
           bench::count_text(node->left + node->right), bench::count_text(node->refs));

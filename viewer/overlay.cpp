@@ -222,9 +222,10 @@ void draw_ray(State& state, const Area& area) {
                                      [](const auto& l) { return l.refs == 0; });
     ImGui::Text("%u inner nodes, %zu leaves (%td empty)", path.inner_steps, path.leaves.size(),
                 empty);
-    ImGui::Text("%u triangles tested", path.tests);
+    ImGui::Text("%s triangles tested", bench::count_text(path.tests).c_str());
     if (path.hit.found()) {
-      ImGui::TextColored(colour::accent, "hit %u at %.4g", path.hit.triangle,
+      ImGui::TextColored(colour::accent, "hit %s at %.4g",
+                         bench::count_text(path.hit.triangle).c_str(),
                          static_cast<double>(path.hit.t));
     } else {
       ImGui::TextDisabled("no hit");

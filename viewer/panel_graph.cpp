@@ -31,7 +31,9 @@ void choose_graph(State& state) {
   ImGui::SliderInt("##rounds", &graph.rounds, 1, 1000, "%d",
                    ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   ui::field("edges");
-  ImGui::SliderInt("##batch", &graph.batch, 1, 1000000, "%d per round",
+  const std::string edges =
+      bench::count_text(static_cast<std::uint64_t>(std::max(graph.batch, 0))) + " per round";
+  ImGui::SliderInt("##batch", &graph.batch, 1, 1000000, edges.c_str(),
                    ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   ui::hint("Each round inserts so many edges and deletes those of the round before.");
   ui::field("updates");

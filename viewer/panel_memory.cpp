@@ -82,8 +82,8 @@ void draw_worst(State& state) {
   if (!ui::begin_rows("over the build")) return;
   const Recording::Point external = worst([](const auto& p) { return p.pool.external_below(); });
   row("worst external", bench::figure_text(external.pool.external_below()), external,
-      "Of the recorded build: 1 - largest gap / all gaps, below the highest address reached so "
-      "far.");
+      "Of the recorded build: the share of free bytes outside the largest hole, below the highest "
+      "address reached so far.");
   const Recording::Point internal = worst([](const auto& p) { return p.internal.value_or(-1); });
   if (internal.internal) {
     row("worst internal", bench::figure_text(*internal.internal), internal,

@@ -50,6 +50,8 @@ void draw_figures(State& state, const NodeExplanation& node) {
       fmt::format("{} of {} refs", node.leaf ? "Leaf" : "Node", bench::count_text(node.refs));
   ImGui::TextUnformatted(title.c_str());
   ImGui::PopFont();
+  ui::dim_text(
+      "Refs: references to triangles. A triangle on both sides of a plane has one in each.");
   state.places.texts["node"] = fmt::format("{}, depth {}", title, node.depth());
   if (!ui::begin_rows("node")) return;
   ui::row("depth", std::to_string(node.depth()));

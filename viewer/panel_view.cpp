@@ -196,21 +196,23 @@ void draw_tree_section(State& state) {
     ui::field("depth");
     ImGui::SliderInt("##depth", &state.tree.depth, 0, deepest, "%d", ImGuiSliderFlags_AlwaysClamp);
     ImGui::Checkbox("leaves above", &state.tree.leaves);
-    ui::dim_text(
-        state.tree.shown < state.tree.total
-            ? fmt::format("{} of {} boxes shown", state.tree.shown, state.tree.total)
-            : fmt::format("{} boxes: nodes green, leaves by number of refs", state.tree.shown));
+    ui::dim_text(state.tree.shown < state.tree.total
+                     ? fmt::format("{} of {} boxes shown", bench::count_text(state.tree.shown),
+                                   bench::count_text(state.tree.total))
+                     : fmt::format("{} boxes: nodes green, leaves by number of refs",
+                                   bench::count_text(state.tree.shown)));
   }
   if (state.probe.active && state.probe.path) {
     const RayPath& path = *state.probe.path;
     if (ui::begin_rows("ray")) {
-      ui::row("inner nodes", std::to_string(path.inner_steps));
+      ui::row("inner nodes", bench::count_text(path.inner_steps));
       const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(),
                                        [](const auto& l) { return l.refs == 0; });
       ui::row("leaves", fmt::format("{}, {} empty", path.leaves.size(), empty));
-      ui::row("triangles tested", std::to_string(path.tests));
+      ui::row("triangles tested", bench::count_text(path.tests));
       ui::row("hit", path.hit.found()
-                         ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t)
+                         ? fmt::format("triangle {} at {:.4g}",
+                                       bench::count_text(path.hit.triangle), path.hit.t)
                          : "nothing");
       ui::end_rows();
     }

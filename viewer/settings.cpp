@@ -27,6 +27,18 @@ void get(const Json& json, const char* key, T& value, T low, T high) {
   value = std::clamp(value, low, high);
 }
 
+// "[json.exception.parse_error.101] parse error at line 1, column 11: syntax error ..." ->
+// "not valid JSON at line 1, column 11"
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  if (!text.starts_with("[json.exception.")) return text;
+  text.erase(0, text.find("] ") + 2);
+  constexpr std::string_view parse = "parse error";
+  if (text.starts_with(parse))
+    text = "not valid JSON" + text.substr(parse.size(), text.find(": ") - parse.size());
+  return text;
+}
+
 Json to_json(const Bookmark& bookmark) {
   return {{"name", bookmark.name}, {"camera", bookmark.camera}, {"up", bookmark.up}};
 }
@@ -78,10 +90,8 @@ Settings load_settings(const std::string& path, std::string& problem) {
     }
     return settings;
   } catch (const std::exception& error) {
-    problem =
-        path +
-        ": cannot read the settings; repair or delete the file, nothing is saved until then: " +
-        error.what();
+    problem = path + ": cannot read the settings: " + reason_of(error) +
+              "; repair or delete the file, nothing is saved until then";
     return Settings{};
   }
 }

@@ -80,8 +80,9 @@ void set_theme(float scale) {
   set(ImGuiCol_HeaderHovered, 0.19f, 0.215f, 0.24f);
   set(ImGuiCol_HeaderActive, 0.22f, 0.26f, 0.28f);
   set(ImGuiCol_CheckMark, colour::accent.x, colour::accent.y, colour::accent.z);
-  set(ImGuiCol_SliderGrab, 0.38f, 0.62f, 0.47f, 0.55f);  // text stays readable under it
-  set(ImGuiCol_SliderGrabActive, colour::accent.x, colour::accent.y, colour::accent.z);
+  // Text over a handle stays readable.
+  set(ImGuiCol_SliderGrab, 0.24f, 0.40f, 0.31f);
+  set(ImGuiCol_SliderGrabActive, 0.29f, 0.50f, 0.38f);
   set(ImGuiCol_Separator, 0.18f, 0.20f, 0.225f);
   set(ImGuiCol_PlotHistogram, 0.38f, 0.66f, 0.49f);
   set(ImGuiCol_PlotHistogramHovered, 0.50f, 0.80f, 0.61f);

@@ -407,6 +407,8 @@ TEST(Settings, ComeBackAsTheyWere) {
   tests::write_file(folder / "broken.json", "{\"width\": ");
   EXPECT_EQ(load_settings(folder / "broken.json", problem).width, Settings{}.width);
   EXPECT_NE(problem.find("broken.json"), std::string::npos);
+  EXPECT_NE(problem.find("not valid JSON at line 1, column"), std::string::npos) << problem;
+  EXPECT_EQ(problem.find("exception"), std::string::npos) << problem;
   ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
   EXPECT_EQ(load_settings(folder / "pipe.json", problem = "").width, Settings{}.width);
   EXPECT_NE(problem.find("not a regular file"), std::string::npos) << problem;
