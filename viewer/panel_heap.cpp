@@ -399,10 +399,10 @@ void draw_heap(State& state, const Area& area) {
       draw_controls(state);
       const float gap = ImGui::GetStyle().ItemSpacing.x, em = ImGui::GetFontSize();
       // The maps have priority: without space for both there are no plots.
-      const bool plots = ImGui::GetContentRegionAvail().x > em * 30;
+      const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
+      const bool plots = ImGui::GetContentRegionAvail().x > em * 30 && height > em * 13;
       const float share = view.large_plots ? 0.6f : 0.26f;
       const float side = plots ? std::max(em * 15, area.width * share) : 0;
-      const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
       const auto maps = static_cast<float>(view.recordings.size());
       const float width =
           std::max((ImGui::GetContentRegionAvail().x - side - gap * maps) / maps, em);
