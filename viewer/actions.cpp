@@ -29,6 +29,14 @@ LiveSetup live_setup(const State& state) {
   return {{state.choice.allocator, state.choice.other}, state.choice.keep_pools};
 }
 
+// Why a pool cannot be parsed, without the command line's name of the field.
+std::string pool_problem(const Error& error) {
+  std::string text = error.what();
+  constexpr std::string_view option = "--pool ";
+  if (text.starts_with(option)) text.erase(0, option.size());
+  return text;
+}
+
 constexpr const char* busy_text = "Another job is running. Wait for it, or press Esc to cancel it.";
 
 // Returns whether the job has started.
@@ -271,7 +279,7 @@ void start_sweep(State& state) {
     spec.pools = bench::parse_pools(state.choice.sweep_text);
     state.choice.sweep_problem.clear();
   } catch (const Error& error) {
-    state.choice.sweep_problem = error.what();
+    state.choice.sweep_problem = pool_problem(error);
     return;
   }
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
@@ -414,10 +422,8 @@ void take_pool_text(State& state) {
     choice.settings.pool = bench::parse_pool(choice.pool_text);
     choice.pool_problem.clear();
   } catch (const Error& error) {
-    std::string problem = error.what();
-    constexpr std::string_view option = "--pool ";  // the field has no such name
-    if (problem.starts_with(option)) problem.erase(0, option.size());
-    choice.pool_problem = fmt::format("{}; still using {}", problem, choice.settings.pool.text);
+    choice.pool_problem =
+        fmt::format("{}; still using {}", pool_problem(error), choice.settings.pool.text);
   }
 }
 
