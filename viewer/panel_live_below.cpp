@@ -47,7 +47,8 @@ void draw_strip(State& state, ImVec2 size) {
   const float em = ImGui::GetFontSize();
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
-  const auto [maximum, traced] = strip_scale(live);
+  const StripScale scale = strip_scale(live);
+  const double maximum = scale.maximum;
   const auto y = [&](double ms) {
     return at.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
   };
@@ -83,7 +84,7 @@ void draw_strip(State& state, ImVec2 size) {
                          sample.complete ? faint(side, 0.85f) : ImGui::GetColorU32(colour::error));
     }
   }
-  if (traced) {
+  if (scale.traced) {
     std::optional<ImVec2> before;
     for (const LiveSample& sample : live.sides[0].times.samples()) {
       if (sample.frame < first || sample.trace_ms <= 0) continue;
