@@ -155,9 +155,9 @@ TEST_F(Faults, HintsDoNotCoverWhatMatters) {
 
 // Messages end with their cause, and hiding all panels says how to get them back.
 TEST_F(Faults, MessagesEndWithTheirCause) {
-  const auto r = reports({"atrium:1k", "--runs", "3"},
-                         "wait built\nkey C\nkey B\nREPORT\nwait compared\nREPORT\nkey F2\n"
-                         "REPORT\n");
+  const auto r = reports({"atrium:5k", "--runs", "60"},
+                         "wait built\nkey C\nkey B\nREPORT\nkey Escape\nwait idle\nREPORT\n"
+                         "key F2\nREPORT\n");
   EXPECT_TRUE(has_message(r[0], "Another job is running")) << r[0]["messages"];
   EXPECT_FALSE(has_message(r[1], "Another job is running")) << r[1]["messages"];
   EXPECT_TRUE(has_message(r[2], "F2 shows")) << r[2]["messages"];
