@@ -205,7 +205,7 @@ void draw_sweep_section(State& state) {
       ImGui::InputText("##pools", &state.choice.sweep_text, ImGuiInputTextFlags_EnterReturnsTrue);
   state.places.note("pools");
   ui::hint(
-      "Sizes as for 'heapwood bench --pool': live:4 is four times the most bytes in use at once, "
+      "Sizes as for 'heapwood bench --pool': live:4 is four times the peak bytes in use, "
       "20x twenty times the root node's array, 64M a size, fast enough for every allocator.");
   ImGui::SameLine();
   const bool pressed = build_button(state, "Sweep", true, ImGui::GetContentRegionAvail().x,
