@@ -9,14 +9,14 @@ import tempfile
 
 BUILD = ["m.obj", "--device", "cpu", "--threads", "2", "--pool", "1M"]
 MEASURE = ["--allocators", "atomic", "--runs", "1", "--device", "cpu", "--json", "out"]
-# Each writes the file `out`, but `reproduce`, which writes results.json.
+# Each writes the file `out`, or that of OUTPUTS.
 COMMANDS = {
     "build": ["build", *BUILD, "--runs", "1", "--json", "out"],
     "record": ["build", *BUILD, "--record-trace", "out"],
     "bench": ["bench", *BUILD, "--runs", "1", "--allocators", "atomic", "--json", "out",
               "--resume"],
     "trace": ["trace", *BUILD, "--runs", "1", "--size", "16x16", "--json", "out"],
-    "render": ["render", *BUILD, "--size", "16x16", "--spp", "1", "-o", "out"],
+    "render": ["render", *BUILD, "--size", "16x16", "--spp", "1", "-o", "out.png"],
     "stress": ["stress", "ad", "--payload", "16", *MEASURE],
     "replay": ["replay", "m.trace", *MEASURE],
     "graph": ["graph", "uniform:200:4", "--batch", "100", "--rounds", "1", "--phase",
@@ -30,6 +30,7 @@ COMMANDS = {
     "merge": ["merge", "out", "1.json", "2.json"],
     "compare": ["compare", "1.json", "1.json", "--json", "out"],
 }
+OUTPUTS = {"render": "out.png", "reproduce": "results.json"}
 # Codes of failures, of which each has one error line: docs/architecture.md.
 FAILED = (1, 2, 3, 4, 5)
 
@@ -80,7 +81,7 @@ class Place:
         self.out = None
         self.remove_others()
         self.run(COMMANDS[name])
-        self.out = "results.json" if name == "reproduce" else "out"
+        self.out = OUTPUTS.get(name, "out")
         with open(self.out, "rb") as file:
             self.good = file.read()
         return [self.binary, *COMMANDS[name]]

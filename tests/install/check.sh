@@ -7,7 +7,8 @@
 #      A compiler in an older mode than C++20 names the option first and reports nothing else;
 #   2. examples/ against that copy, found by find_package, with the compiler's default options;
 #   3. another project that contains this one by add_subdirectory gets heapwood::heapwood, no other
-#      target but heapwood_collect_headers, and no option; two sources of it that include all headers link.
+#      target but heapwood_collect_headers, and no option; two sources of it that include all
+#      headers link.
 # With `nvcc` the examples are compiled for a GPU instead and not run.
 set -euo pipefail
 source=$1 build=$2 work=$3 compiler=$4 mode=${5:-cpu}
