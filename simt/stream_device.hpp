@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -242,5 +243,29 @@ inline void* allocate_shared(std::size_t bytes) {
 inline void free_shared(void* memory) noexcept { std::free(memory); }
 
 #endif
+
+namespace stream_detail {
+
+struct Free {
+  StreamDevice device{0};
+  std::size_t bytes = 0;
+  void operator()(std::byte* memory) const { device.free(memory, bytes); }
+};
+
+}  // namespace stream_detail
+
+// Memory of a StreamDevice; none if it was moved from.
+class StreamMemory {
+ public:
+  StreamMemory() = default;
+  StreamMemory(const StreamDevice& device, std::size_t bytes)
+      : memory_(device.allocate(bytes), stream_detail::Free{device, bytes}) {}
+
+  std::byte* data() const { return memory_.get(); }
+  std::size_t bytes() const { return memory_ == nullptr ? 0 : memory_.get_deleter().bytes; }
+
+ private:
+  std::unique_ptr<std::byte, stream_detail::Free> memory_;
+};
 
 }  // namespace heapwood::simt

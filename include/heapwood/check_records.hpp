@@ -17,7 +17,7 @@ namespace heapwood {
 
 enum class check_kind : std::uint32_t {
   overrun,           // a byte past the end of a block was written
-  underrun,          // a byte in front of a block was written
+  underrun,          // a byte before a block was written
   double_free,       // the block was freed already
   foreign_pointer,   // the address is not in the heap
   no_block,          // the address is in the heap, but no block starts there
@@ -48,7 +48,7 @@ struct CheckRecord {
   std::uint64_t given = 0;  // wrong_size: the old size that was passed
 };
 
-// The block in front of one whose head was overwritten.
+// The block before one whose head was overwritten.
 struct Neighbour {
   std::uint64_t address = 0;  // 0: none is known
   std::uint64_t bytes = 0;
@@ -98,7 +98,7 @@ inline std::string block_text(std::uint64_t bytes, std::uint64_t address) {
 }
 
 inline std::string text_of(const CheckRecord& record, KernelNames kernels,
-                           const Neighbour& in_front = {}) {
+                           const Neighbour& previous = {}) {
   char text[256];
   const auto print = [&](const char* format, auto... values) {
     std::snprintf(text, sizeof(text), format, values...);
@@ -111,7 +111,7 @@ inline std::string text_of(const CheckRecord& record, KernelNames kernels,
       what = print("write at offset %" PRId64 ", past the end of a ", record.offset) + block;
       break;
     case check_kind::underrun:
-      what = print("write at offset %" PRId64 ", in front of a ", record.offset) + block;
+      what = print("write at offset %" PRId64 ", before the start of a ", record.offset) + block;
       break;
     case check_kind::double_free:
       return print("0x%" PRIx64 " was freed twice, second ", record.address) +
@@ -132,13 +132,13 @@ inline std::string text_of(const CheckRecord& record, KernelNames kernels,
       what = print("realloc with an old size of %" PRIu64 " bytes for a ", record.given) + block;
       break;
     case check_kind::overwritten_head:
-      what = print("the head of the block at 0x%" PRIx64
-                   " (the 128 bytes in front of it) was overwritten",
-                   record.address);
-      if (in_front.address != 0) {
+      what =
+          print("the head of the block at 0x%" PRIx64 " (the 128 bytes before it) was overwritten",
+                record.address);
+      if (previous.address != 0) {
         what += "; the block before it in memory is a " +
-                block_text(in_front.bytes, in_front.address) + ", allocated " +
-                text_of(in_front.allocated, kernels);
+                block_text(previous.bytes, previous.address) + ", allocated " +
+                text_of(previous.allocated, kernels);
       }
       return what + "; found " + text_of(record.caller, kernels);
   }

@@ -70,7 +70,7 @@ inline bool download_head(const simt::StreamDevice& device, const CheckTables& t
   return tables.read_head(head, block, sizes);
 }
 
-// Finds the block in front of another, which may be the one that was written past its end: in use,
+// Finds the block before another, which may be the one that was written past its end: in use,
 // or freed and still in the ring.
 class Neighbours {
  public:
@@ -82,7 +82,7 @@ class Neighbours {
     device.download(ring_.data(), tables.ring, ring_.size() * sizeof(ring_[0]));
   }
 
-  Neighbour in_front_of(std::uint64_t block) const {
+  Neighbour block_before(std::uint64_t block) const {
     const std::uint64_t at = start_before(block);
     CheckHead head;
     if (at == 0 || !download_head(device_, tables_, at, head)) return {};
@@ -90,7 +90,7 @@ class Neighbours {
   }
 
  private:
-  // The address of the last block that starts in front of `block`; 0 if there is none.
+  // The address of the last block that starts before `block`; 0 if there is none.
   std::uint64_t start_before(std::uint64_t block) const {
     std::uint64_t last = 0;
     for (const std::uint64_t freed : ring_) {

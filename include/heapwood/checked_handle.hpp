@@ -11,7 +11,7 @@
 // A head is used only if its 32-bit checksum is right. The memory of a block whose head was
 // overwritten is not used again until reset(). Writes anywhere in the blocks of the pool therefore
 // do not crash a check, a free or a list of leaks. Not protected: what the allocator itself keeps
-// in the pool (with Heapwood, tables in front of the first block), and the bitmaps, the ring and
+// in the pool (with Heapwood, tables before the first block), and the bitmaps, the ring and
 // the records, which are in memory of their own.
 #pragma once
 
@@ -135,7 +135,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     if (!is_intact) record(check_kind::overwritten_head, block, nullptr);
     return is_intact;
   }
-  // At most `bytes`; fewer if they would end behind the pool.
+  // At most `bytes`; fewer if they would end after the pool.
   SIMT_INLINE std::size_t readable_bytes(const void* block, std::size_t bytes) const {
     if (!owns(block)) return bytes;
     const std::size_t rest = tables_.pool_bytes - tables_.offset_of(number(block));
@@ -227,9 +227,9 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     const auto* const user = static_cast<const unsigned char*>(block);
     const std::int64_t before = detail::damage_before(user);
     if (before != 0) record(check_kind::underrun, block, head_of(block), before);
-    const std::size_t behind = detail::damage_behind(user, bytes);
-    if (behind != bytes + detail::guard_bytes(bytes))
-      record(check_kind::overrun, block, head_of(block), static_cast<std::int64_t>(behind));
+    const std::size_t after = detail::damage_after(user, bytes);
+    if (after != bytes + detail::guard_bytes(bytes))
+      record(check_kind::overrun, block, head_of(block), static_cast<std::int64_t>(after));
   }
   SIMT_FN void check_poison(void* block, std::size_t bytes) const {
     const std::int64_t at =

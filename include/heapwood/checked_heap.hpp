@@ -13,7 +13,7 @@
 // Cost: 144 bytes per block, 1.6% of the pool and 36 KB; a free writes the block. Limits: of the
 // errors found in kernels the first 64 are kept, and 64 of those found by each check(); a write is
 // found when the block is freed or checked, from 128 bytes before the block, where its head is, to
-// 16 bytes behind it; a freed block is checked until about a thousand more have been freed, if it
+// 16 bytes after it; a freed block is checked until about a thousand more have been freed, if it
 // is smaller than 1/64 of the pool; of a freed block of more than 2 KiB, the first and last 1 KiB.
 // A write to the tables that the allocator keeps in the pool may still crash the program.
 #pragma once
@@ -57,21 +57,6 @@ class basic_checked_heap {
   explicit basic_checked_heap(std::span<std::byte> memory, stream_handle stream = {},
                               heap_options options = {})
       : basic_checked_heap(basic_heap<A>(memory, stream, options), stream) {}
-  basic_checked_heap(basic_checked_heap&& other) noexcept
-      : heap_(std::move(other.heap_)),
-        device_(other.device_),
-        table_bytes_(other.table_bytes_),
-        memory_(std::exchange(other.memory_, nullptr)),
-        tables_(other.tables_),
-        scan_tables_(other.scan_tables_),
-        kernels_(std::move(other.kernels_)) {}
-  basic_checked_heap& operator=(basic_checked_heap&& other) noexcept {
-    basic_checked_heap(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~basic_checked_heap() {
-    if (memory_ != nullptr) device_.free(memory_, table_bytes_);
-  }
 
   // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
   // after reset().
@@ -85,9 +70,9 @@ class basic_checked_heap {
     return {heap_.handle(), tables_, number};
   }
 
-  // Waits for the device and checks all blocks. Returns the errors found in kernels, the first ones
-  // in front, then those that it found itself. A damaged block is found again by each call until it
-  // is freed, but takes the place of no other error.
+  // Waits for the device and checks all blocks. Returns the errors found in kernels, in the order
+  // in which they were found, then those that it found itself. A damaged block is found again by
+  // each call until it is freed, but takes the place of no other error.
   std::vector<check_report> check() const { return find_errors().reports; }
   // Prints the errors, one line each; returns their number, with those that were not kept.
   std::size_t report(std::FILE* to = stderr) const {
@@ -141,10 +126,9 @@ class basic_checked_heap {
   basic_checked_heap(basic_heap<A>&& heap_of_blocks, stream_handle stream)
       : heap_(std::move(heap_of_blocks)), device_(simt::StreamDevice::current()) {
     const std::size_t map_bytes = alloc::round_up(heap_.bytes() / alloc::granule / 8, 256);
-    table_bytes_ =
-        4 * counter_bytes + 2 * records_bytes + ring_size * sizeof(std::uint64_t) + 2 * map_bytes;
-    memory_ = device_.allocate(table_bytes_);
-    std::byte* at = memory_;
+    memory_ = simt::StreamMemory(device_, 4 * counter_bytes + 2 * records_bytes +
+                                              ring_size * sizeof(std::uint64_t) + 2 * map_bytes);
+    std::byte* at = memory_.data();
     const auto take = [&at]<class T>(T*& table, std::size_t n) {
       table = reinterpret_cast<T*>(std::exchange(at, at + n));
     };
@@ -162,26 +146,11 @@ class basic_checked_heap {
       take(tables->records, records_bytes);
     }
     const simt::StreamDevice device(device_.index, stream);
-    try {
-      clear(device);
-      device.synchronize();
-    } catch (...) {  // the destructor does not run
-      device_.free(memory_, table_bytes_);
-      throw;
-    }
+    clear(device);
+    device.synchronize();
   }
 
-  void swap(basic_checked_heap& other) noexcept {
-    std::swap(heap_, other.heap_);
-    std::swap(device_, other.device_);
-    std::swap(table_bytes_, other.table_bytes_);
-    std::swap(memory_, other.memory_);
-    std::swap(tables_, other.tables_);
-    std::swap(scan_tables_, other.scan_tables_);
-    std::swap(kernels_, other.kernels_);
-  }
-
-  void clear(const simt::StreamDevice& device) { device.fill(memory_, 0, table_bytes_); }
+  void clear(const simt::StreamDevice& device) { device.fill(memory_.data(), 0, memory_.bytes()); }
 
   Errors find_errors() const {
     device_.synchronize_device();
@@ -205,12 +174,12 @@ class basic_checked_heap {
     to.lost += count - records.size();
     std::optional<detail::Neighbours> neighbours;
     for (const detail::CheckRecord& r : records) {
-      detail::Neighbour in_front;
+      detail::Neighbour previous;
       if (r.kind == check_kind::overwritten_head) {
         if (!neighbours) neighbours.emplace(device_, tables_);
-        in_front = neighbours->in_front_of(r.address);
+        previous = neighbours->block_before(r.address);
       }
-      to.reports.push_back({r.kind, r.address, r.bytes, detail::text_of(r, kernels_, in_front)});
+      to.reports.push_back({r.kind, r.address, r.bytes, detail::text_of(r, kernels_, previous)});
     }
   }
 
@@ -242,8 +211,7 @@ class basic_checked_heap {
 
   basic_heap<A> heap_;
   simt::StreamDevice device_;
-  std::size_t table_bytes_ = 0;
-  std::byte* memory_ = nullptr;
+  simt::StreamMemory memory_;
   detail::CheckTables tables_;
   detail::CheckTables scan_tables_;  // the same, with records of their own for check()
   std::vector<std::string> kernels_;

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -114,7 +113,7 @@ class basic_recording_heap {
   handle_type handle() const {
     return {heap_.handle(),
             {heap_.memory().data(), counts(),
-             reinterpret_cast<alloc::RecordedEvent*>(memory_.get() + head_bytes), max_events_}};
+             reinterpret_cast<alloc::RecordedEvent*>(memory_.data() + head_bytes), max_events_}};
   }
 
   // Waits for the device. The events since the previous call belong to one kernel; a replay
@@ -131,7 +130,7 @@ class basic_recording_heap {
     std::vector<alloc::RecordedEvent> events(
         static_cast<std::size_t>(std::min<std::uint64_t>(counts.events, max_events_)));
     if (!events.empty()) {
-      device_.download(events.data(), memory_.get() + head_bytes,
+      device_.download(events.data(), memory_.data() + head_bytes,
                        events.size() * sizeof(alloc::RecordedEvent));
     }
     alloc::ProgramTrace trace =
@@ -171,26 +170,20 @@ class basic_recording_heap {
   static constexpr std::size_t head_bytes = 256;
   static_assert(sizeof(alloc::EventCounts) <= head_bytes);
 
-  struct FreeMemory {
-    simt::StreamDevice device;
-    std::size_t bytes;
-    void operator()(std::byte* memory) const { device.free(memory, bytes); }
-  };
-
   basic_recording_heap(basic_heap<A> base, stream_handle stream, std::size_t max_events)
       : heap_(std::move(base)), device_(simt::StreamDevice::current()), max_events_(max_events) {
     if (max_events == 0)
       throw Error(Exit::usage, "heapwood: a recording heap of 0 events: give at least 1");
     const std::size_t bytes = detail::add_sizes(
         head_bytes, detail::multiply_sizes(max_events, sizeof(alloc::RecordedEvent)));
-    memory_ = {device_.allocate(bytes), FreeMemory{device_, bytes}};
+    memory_ = simt::StreamMemory(device_, bytes);
     clear(stream);
   }
   alloc::EventCounts* counts() const {
-    return reinterpret_cast<alloc::EventCounts*>(memory_.get());
+    return reinterpret_cast<alloc::EventCounts*>(memory_.data());
   }
   alloc::EventCounts read_counts() const {
-    if (memory_ == nullptr)
+    if (memory_.data() == nullptr)
       throw Error(Exit::usage, "heapwood: events of a recording heap that was moved from");
     alloc::EventCounts copy;
     device_.download(&copy, counts(), sizeof(copy));
@@ -198,15 +191,15 @@ class basic_recording_heap {
   }
   void clear(stream_handle stream) {
     kernel_ends_.clear();
-    if (memory_ == nullptr) return;  // moved from
+    if (memory_.data() == nullptr) return;  // moved from
     const simt::StreamDevice device(device_.index, stream);
-    device.fill(memory_.get(), 0, memory_.get_deleter().bytes);
+    device.fill(memory_.data(), 0, memory_.bytes());
   }
 
   basic_heap<A> heap_;
   simt::StreamDevice device_;
   std::size_t max_events_;
-  std::unique_ptr<std::byte, FreeMemory> memory_{nullptr, FreeMemory{simt::StreamDevice(0), 0}};
+  simt::StreamMemory memory_;
   std::vector<std::uint64_t> kernel_ends_;
 };
 

@@ -52,7 +52,7 @@ TEST(CheckedHeap, FindsUnderruns) {
                p[-1] = 1;
                h.free(p);
              }),
-             check_kind::underrun, "offset -1, in front of");
+             check_kind::underrun, "offset -1, before the start of");
 }
 
 TEST(CheckedHeap, FindsDoubleFrees) {

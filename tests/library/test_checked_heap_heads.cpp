@@ -42,7 +42,7 @@ std::string text_of_leaks(const checked_heap& heap, std::size_t max_lines = 20) 
   return text;
 }
 
-// Eight blocks of 24 bytes, one behind the other.
+// Eight blocks of 24 bytes in a row.
 struct EightBlocks {
   checked_heap heap{4 * mib};
   checked_heap_handle h = heap.handle("planted");
@@ -95,7 +95,7 @@ TEST(CheckedHeapHeads, NamesTheBlockInFront) {
   ASSERT_EQ(errors.size(), 2u);
   const std::string expected =
       "the head of the block at " + hexadecimal(t.blocks[3]) +
-      " (the 128 bytes in front of it) was overwritten; the block before it in memory is a block "
+      " (the 128 bytes before it) was overwritten; the block before it in memory is a block "
       "of 24 bytes at " +
       hexadecimal(t.blocks[2]) + ", allocated at test_checked_heap_heads.cpp:";
   EXPECT_EQ(errors[0].text.substr(0, expected.size()), expected);
@@ -247,7 +247,7 @@ class RandomWrites {
       if (b.is_freed) b.is_aligned ? h_.aligned_free(b.start) : h_.free(b.start);
     }
   }
-  // Writes 1 to 400 bytes around a block, but none in front of the first head, where the allocator
+  // Writes 1 to 400 bytes around a block, but none before the first head, where the allocator
   // has its tables.
   void write() {
     Byte* first = blocks_[0].start;
