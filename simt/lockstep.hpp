@@ -15,7 +15,8 @@ class Lockstep {
  public:
   using Warp = LockstepWarp<Width>;
 
-  explicit Lockstep(unsigned warps = 2) : warps_(warps) {}
+  explicit Lockstep(unsigned warps = 2, Meeting meeting = Meeting::by_chance)
+      : warps_(warps), meeting_(meeting) {}
   const DeviceId& id() const { return id_; }
   unsigned multiprocessors() const { return warps_; }
 
@@ -32,6 +33,7 @@ class Lockstep {
     std::vector<std::unique_ptr<typename Kernel::Scratch>> scratch;
     for (unsigned i = 0; i < warps; ++i) {
       groups.push_back(std::make_unique<typename Warp::Group>());
+      groups.back()->meeting = meeting_;
       scratch.push_back(std::make_unique<typename Kernel::Scratch>());
     }
     return run_threads(warps * Width, limits, control, [&](unsigned thread) {
@@ -58,6 +60,7 @@ class Lockstep {
  private:
   DeviceId id_{};
   unsigned warps_;
+  Meeting meeting_;
 };
 
 }  // namespace heapwood::simt

@@ -2,7 +2,7 @@
 // The Warp concept for tests: Width CPU threads that synchronize at a barrier in every collective.
 // Slow, but warp-collective code is executed by concurrent threads with private variables, so
 // ThreadSanitizer detects its races. Which diverged lanes together() returns depends on timing, as
-// on a GPU.
+// on a GPU, unless Meeting::of_all_lanes is chosen.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,11 @@
 #include "simt/warp.hpp"
 
 namespace heapwood::simt {
+
+// How long the first lane that calls together() waits for the others: for a time that varies per
+// call, from none to long enough for all lanes; or until all lanes of its warp have come, at most
+// 10 s.
+enum class Meeting { by_chance, of_all_lanes };
 
 template <unsigned Width>
 class LockstepWarp {
@@ -49,6 +54,7 @@ class LockstepWarp {
     // ... and then, per lane, the resulting set; 0 while the lane waits.
     std::array<std::uint32_t, Width> formed{};
     std::uint32_t waits = 0;
+    Meeting meeting = Meeting::by_chance;
     // Per set, since a lane may pass gates of other sets while the lanes of one set wait for it.
     std::map<std::uint32_t, Gate> gate;
   };
@@ -108,8 +114,6 @@ class LockstepWarp {
     });
   }
 
-  // The first lane to arrive waits for others, for a time that varies per call: from none to long
-  // enough for all lanes.
   std::uint32_t together(std::source_location place = std::source_location::current()) const {
     std::unique_lock lock(group_->mutex);
     std::uint32_t& arriving = group_->arriving[Site(place.file_name(), place.line())];
@@ -117,7 +121,8 @@ class LockstepWarp {
     arriving |= 1u << lane_;
     group_->changed.notify_all();
     if (first) {
-      const std::chrono::microseconds max_wait((++group_->waits * 2654435769u) >> 26);
+      std::chrono::microseconds max_wait((++group_->waits * 2654435769u) >> 26);
+      if (group_->meeting == Meeting::of_all_lanes) max_wait = std::chrono::seconds(10);
       group_->changed.wait_for(lock, max_wait, [&] { return popcount(arriving) == Width; });
       for (unsigned i = 0; i < Width; ++i) {
         if ((arriving >> i & 1) != 0) group_->formed[i] = arriving;

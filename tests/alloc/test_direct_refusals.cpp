@@ -201,7 +201,7 @@ TEST_F(ArenaRefusals, OfALaneOfAGroupEnd) {
     void* const block = heap.allocate(warp, (warp.lane() == 0 ? rest : refused) * granule);
     EXPECT_EQ(block != nullptr, warp.lane() == 0);
   };
-  simt::Lockstep<2>(1).launch(Kernel<decltype(pair)>{pair}, 1);
+  simt::Lockstep<2>(1, simt::Meeting::of_all_lanes).launch(Kernel<decltype(pair)>{pair}, 1);
   ASSERT_TRUE(inside.refusing(inside.slot(0), refused));
   run([this](auto& warp) {
     const std::uint64_t arena = inside.arena_of(blocks[100]);
