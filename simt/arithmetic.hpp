@@ -84,7 +84,7 @@ SIMT_INLINE void keep_branch() {
 
 // 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference
 // costs an addition and one more operation, where nvcc 13.0 compiles a comparison to three. The
-// difference must not overflow.
+// difference must not overflow, and `a` must not be -0: on the GPU -0 counts as less than +0.
 SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return std::bit_cast<std::uint32_t>(a - b) >> 31;

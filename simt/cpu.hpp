@@ -32,10 +32,12 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
   unsigned running = threads;
   bool stopped = false;
   bool was_interrupted = false;
-  std::exception_ptr failure;  // the first one of a thread or of starting it; under the mutex
+  // The first exception of a thread, or of starting one; guarded by the mutex.
+  std::exception_ptr failure;
   const auto start = Clock::now();
   const auto abort = [&] { system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed); };
-  // `ended` threads have ended or were never started. The other ones must not wait for them.
+  // Records the current exception for `ended` threads, which have ended or were never started, and
+  // raises the abort flag, since other threads may wait for them.
   const auto fail = [&](unsigned ended) {
     abort();
     const std::lock_guard lock(mutex);

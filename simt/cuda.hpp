@@ -83,7 +83,7 @@ class CudaEvent {
   cudaEvent_t event_{};
 };
 
-// Page-locked host memory for one T: copies to it stay in stream order.
+// Page-locked host memory for one T: cudaMemcpyAsync to it is enqueued without waiting.
 template <class T>
 class Pinned {
  public:
@@ -124,7 +124,10 @@ struct CudaWait {
   // Does not throw: unwinding would free device memory, which waits for the kernel.
   [[noreturn]] static void end_program(const char* what) {
     std::fflush(nullptr);
-    std::fprintf(stderr, "heapwood: error: %s: the kernel ignores the abort flag\n", what);
+    std::fprintf(stderr,
+                 "heapwood: error: %s: the kernel ignores the abort flag: still running 20 s after "
+                 "its time limit; the program ends\n",
+                 what);
     std::_Exit(static_cast<int>(Exit::failed));
   }
 };
@@ -149,7 +152,7 @@ class LaunchState {
   LaunchState& operator=(const LaunchState&) = delete;
   Control* control() { return parts_->control.device(); }
   void record_begin() { parts_->begin.record(); }
-  // The outcome is copied in stream order, to page-locked memory: one wait serves both.
+  // Enqueues a copy of the outcome behind the kernel, so that one wait covers both.
   void record_end(const char* what) {
     parts_->end.record();
     check_cuda(

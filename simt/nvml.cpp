@@ -198,7 +198,7 @@ GpuSample Nvml::sample(Device device) const {
 }
 
 std::optional<unsigned> Nvml::count_other_processes(Device device) const {
-  // More are not counted: so many do not fit on a GPU.
+  // A GPU has far fewer processes; a longer list is ignored.
   constexpr unsigned max_processes = 1024;
   std::vector<unsigned> pids;
   for (const auto list : {functions_->compute_processes, functions_->graphics_processes}) {

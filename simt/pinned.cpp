@@ -14,7 +14,7 @@ void* pinned_allocate(const DeviceId& device, std::size_t bytes) {
                                                         : ::operator new(bytes, std::nothrow);
   if (pointer == nullptr) {
     throw Error(Exit::failed,
-                "host memory for uploads: " + std::to_string(bytes) + " bytes cannot be allocated");
+                "cannot allocate " + std::to_string(bytes) + " bytes of host memory for uploads");
   }
   return pointer;
 }

@@ -28,7 +28,7 @@ class PinnedArray {
   ~PinnedArray() { pinned_free(device_, data_); }
 
   std::span<const T> values() const { return {data_, count_}; }
-  // Copies the values. Allocates only if they are more than ever before.
+  // Copies the values. Allocates only if there are more of them than the capacity.
   void assign(std::span<const T> values) {
     if (values.size() > capacity_) {
       const std::size_t more = std::max(values.size(), capacity_ + capacity_ / 4);

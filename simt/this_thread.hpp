@@ -24,9 +24,9 @@ namespace heapwood::simt {
 class CudaThread : public CudaLanes<32, AnyBlock> {
  public:
 #if defined(__CUDA_ARCH__)
-  // Which resident warp of the GPU this is: unlike the index in the launch, it differs for kernels
-  // that run at the same time, and takes two special registers to read. Allocators use it only to
-  // spread contention, so it may change while the thread is inside one.
+  // Index of the warp among all warp slots of the GPU. Unlike an index in the launch, it differs
+  // between kernels that run at the same time, and takes two special registers to read. Allocators
+  // use it only to spread contention, so it may change while the thread is inside one.
   SIMT_INLINE unsigned worker() const {
     unsigned warp;
     asm("mov.u32 %0, %%warpid;" : "=r"(warp));

@@ -76,7 +76,7 @@ class CudaRange final : public VirtualRange {
     properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
     std::size_t minimum = 0;
     driver_.check(driver_.granularity(&minimum, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-                  "granularity");
+                  "cuMemGetAllocationGranularity");
     granularity_ = std::max(granularity_, minimum);
     bytes_ = (bytes + granularity_ - 1) / granularity_ * granularity_;
     CUdeviceptr base = 0;
@@ -103,7 +103,7 @@ class CudaRange final : public VirtualRange {
       if (mapped != CUDA_SUCCESS) driver_.unmap(address(offset), bytes);
     }
     if (mapped != CUDA_SUCCESS) driver_.release(handle);
-    driver_.check(mapped, "cuMemMap");
+    driver_.check(mapped, "cuMemMap or cuMemSetAccess");
     handles_.emplace(offset, Piece{bytes, handle});
     return true;
   }

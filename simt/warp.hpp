@@ -2,6 +2,7 @@
 // The Warp concept: one lane's view of the threads that execute a kernel in lockstep. Its models:
 //   CudaWarp<W>      W lanes of a GPU warp (cuda_warp.hpp);
 //   SerialWarp       one CPU thread, width 1: every collective is the identity (this file);
+//   ThisThread       the calling thread, in kernels that simt/ has not launched (this_thread.hpp);
 //   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code
 //                    concurrently on the CPU (lockstep_warp.hpp).
 //
