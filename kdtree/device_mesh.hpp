@@ -10,15 +10,15 @@
 
 namespace heapwood::kdtree {
 
-// Max triangles of a scene that is built on a device.
+// Max triangles of a scene for which a tree is built.
 inline constexpr std::size_t max_triangles = (std::size_t{1} << 28) - 1;
 
 // Throws Error{Exit::failed} if a scene has more.
 inline void require_buildable(std::size_t triangles) {
   if (triangles <= max_triangles) return;
-  throw Error(Exit::failed, "scene with " + std::to_string(triangles) +
-                                " triangles: a builder takes at most " +
-                                std::to_string(max_triangles));
+  throw Error(Exit::failed, "the scene has " + std::to_string(triangles) +
+                                " triangles, but a builder takes at most " +
+                                std::to_string(max_triangles) + "; use a smaller scene");
 }
 
 struct DeviceMesh {

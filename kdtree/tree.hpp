@@ -27,7 +27,8 @@ struct SahCosts {
 };
 
 // Named costs; the first entry is the default. `build` makes the fewest nodes, which dominate build
-// time, of all triples tried that keep the SAH cost with (1, 1) within 2% of the exact builder's.
+// time, of all settings tried that keep the SAH cost with traversal and intersection 1 within 2% of
+// the exact builder's.
 // `trace` assumes cheaper traversal and free duplicates and cuts off less empty space: it makes
 // more nodes, and rays on a GPU are as fast or up to 7% faster (docs/architecture.md).
 struct CostPreset {

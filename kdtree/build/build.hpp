@@ -150,8 +150,9 @@ class Workspace {
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
   // The paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
-  // Of `bytes` that an allocator can use beyond suggested_pool(), as much as makes the pool 15 to
-  // 16 times as large as what is in use at once on most scenes: more hardly makes builds faster.
+  // The part of `bytes`, spare memory in addition to suggested_pool(), that is worth having: it
+  // makes the pool 15 to 16 times as large as the peak bytes in use on most scenes. More memory
+  // hardly makes builds faster.
   static std::size_t useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes);
   void resize_pool(std::size_t bytes);
   // Bytes of device memory besides the pool.

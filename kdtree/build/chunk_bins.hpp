@@ -17,8 +17,8 @@ SIMT_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
   warp.sync();
 }
 
-// Bins the clipped refs [first, last) of the shared node's array. Called by one CPU
-// thread, also for a child whose array is still being filled.
+// Bins the clipped refs [first, last) of `node`, whose array is `refs` and whose box is `box`. For
+// one CPU thread; other threads may still be filling other parts of the array.
 inline void bin_array_for(SharedNode& node, ChooseScratch& scratch, const std::byte* refs,
                           std::uint32_t first, std::uint32_t last, const Box& box) {
   const Box tight = bin_refs(refs, first, last, box, scratch.sums);

@@ -50,9 +50,9 @@ class DeferredNodes {
  private:
   static constexpr std::uint32_t free = 0, busy = 1, full = 2;
 
-  // Waits until the place's state is `from`, and marks it busy. The wait ends: the warp that uses
-  // the place waits only for one that was counted before it and does the opposite, a put for a take
-  // or a take for a put. acquire: that warp's writes are visible, or its reads are done.
+  // Waits until the place's state is `from`, and marks it busy. The wait ends: puts and takes of a
+  // place alternate, and each waits only for those that were counted before it. acquire: the writes
+  // of the preceding put are visible, or the reads of the preceding take are done.
   template <class Warp>
   SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(place.state);

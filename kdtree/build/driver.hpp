@@ -38,8 +38,8 @@ inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
 }
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
-// fewer warps: as many as the allocator prefers, but at least two fifths. Both limits are measured
-// (docs/allocator-experiments.md, Warps over memory).
+// fewer warps: as many as the allocator prefers, but at least two fifths of the resident ones. Both
+// limits were measured (docs/allocator-experiments.md, "Warps over memory").
 template <class Allocator>
 unsigned warps_for(const Allocator& allocator, std::size_t triangles, unsigned resident) {
   if constexpr (requires { allocator.preferred_warps(resident); }) {
@@ -115,8 +115,8 @@ BuildRun build_with(
   }
 }
 
-// Whether a pool of this allocator can be kept between builds. Not if it has release(), which runs
-// after every build and gives the memory of its blocks back.
+// Whether a pool of this allocator can be kept between builds: not if the allocator has release(),
+// which runs after every build and frees the blocks that it holds outside the pool.
 template <class Allocator>
 inline constexpr bool keeps_pool = !requires(alloc::Pool pool, const simt::DeviceId& device) {
   Allocator::release(pool, device);

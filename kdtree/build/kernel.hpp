@@ -43,8 +43,8 @@ struct BuildCounters {
   // size of the first request that failed, or of the larger of two made together
   std::uint64_t failed_bytes = 0;
   Box bounds;  // of the scene, written by one warp
-  // The root's phases (root_phases.hpp): pieces finished:32 | claimed:32, and the state between
-  // them.
+  // The root's two phases (root_phases.hpp), each pieces finished:32 | claimed:32, and the state
+  // that separates them.
   alignas(128) std::uint64_t bounds_pieces = 0;
   alignas(128) std::uint64_t init_pieces = 0;
   alignas(128) RootState root = RootState::unknown;
@@ -63,10 +63,10 @@ struct BuildKernel {
       limits_registers ? warps_per_multiprocessor * 32 / block_threads : 1;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
-  // Minimum size of a node that is published for another warp: publishing costs both warps together
-  // about as much as a split, or only the publishing warp while most warps are idle. A warp with
-  // more than max_kept_tasks nodes on its stack publishes nodes of any size: if each split cuts
-  // most refs in two, few refs become many nodes.
+  // Minimum size of a node that is published for another warp. Publishing costs both warps together
+  // about as much as a split; while most warps are idle, only the publishing warp's time counts. A
+  // warp with more than max_kept_tasks nodes on its stack publishes nodes of any size: if each
+  // split cuts most refs in two, few refs become many nodes.
   static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4,
                                  max_kept_tasks = 6;
   // While most warps are idle, a shared node's child with more refs than this becomes a shared node

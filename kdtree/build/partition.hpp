@@ -46,8 +46,8 @@ struct PartitionArrays {
 
 // A placement reserves the positions of a round's refs: reserve() returns them in lane 0, share()
 // in all lanes, so that a caller has other work between the two. `prefetches`: the next round's
-// refs are loaded before this round's are moved (if refs are loaded, not computed).
-// `checks_rounds`: the loop ends at a round that does not fit.
+// refs are loaded before this round's are moved (only refs that store bounds). `checks_rounds`: the
+// loop ends at a round that does not fit.
 
 // Placement in a warp's own stretch of the children's arrays.
 struct OwnStretch {

@@ -106,7 +106,8 @@ class RefMemory {
         split.nl() < split.nr() ? ChildArrays{array, task.refs} : ChildArrays{task.refs, array};
     return true;
   }
-  // After a failed try_split_in_place(), by a call: whether it is worth repeating.
+  // The slow path after a failed try_split_in_place(), by a call: true if it made space, so that
+  // try_split_in_place() is worth repeating; false if allocate_children() is needed.
   SIMT_INLINE bool make_room(const NodeTask& task, const Split& split) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     return context_.may_shrink(granules_of(task.n)) &&

@@ -33,7 +33,8 @@ class RefusedNodes {
     scratch_.last_try = no_node;
   }
   // Defers a node that was refused memory for n refs; `index`: of the shared node, if it is one.
-  // False: no node can free any more memory, so the node becomes a leaf.
+  // False: the node becomes a leaf, because no other node can free memory, or because too many
+  // nodes are deferred.
   SIMT_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index, std::uint32_t n) {
     if (!are_deferred) {
       Memory::count_failed_split(*k_.counters, warp_, n);

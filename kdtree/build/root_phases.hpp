@@ -63,9 +63,9 @@ class RootPhases {
 
   // Waits for the end of the phase bounds. Returns `unknown` if the kernel is aborted.
   SIMT_INLINE RootState begin_init() {
-    // The piece is claimed before the wait because the claim is itself a round trip to L2. Late
-    // warps delay no phase: there are at least as many pieces as warps, and a warp that finishes
-    // one claims another.
+    // The piece is claimed before the wait because the claim is itself a round trip to L2. A late
+    // warp delays no phase: it has claimed nothing yet, and the other warps claim piece after
+    // piece.
     first_init_piece_ = claim_piece(k_.counters->init_pieces);
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     RootState state = RootState::unknown;

@@ -48,10 +48,10 @@ class SharedSplits {
     const float p = split.position();
     // Two round trips to L2 overlap: one lane reserves space in the queue, another one the
     // children's shared nodes.
-    std::int32_t room = 0;
+    std::int32_t room_before = 0;
     std::uint32_t indices[2] = {no_shared_node, no_shared_node};
     constexpr unsigned second = Warp::width == 1 ? 0 : 1;
-    if (warp_.lane() == 0) room = k_.queue.reserve_room(chunks);
+    if (warp_.lane() == 0) room_before = k_.queue.reserve_room(chunks);
     if (warp_.lane() == second) {
       k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, indices[0],
                               indices[1]);
@@ -80,7 +80,7 @@ class SharedSplits {
         }
       }
     }
-    publish_chunks(index, chunks, room);
+    publish_chunks(index, chunks, room_before);
   }
 
   // Moves and bins the refs of a chunk. True: this warp finished the last one and must end the
@@ -98,10 +98,11 @@ class SharedSplits {
     return warp_.any(ended);
   }
 
-  // Starts the children, of which this warp continues with one: publishes the left one if both are
-  // shared nodes. `pending_units`: of this warp, with the parent's, which passes to one child; the
-  // other child gets its own. Returns the sides that this warp must put on its stack, side 0 in
-  // bit 0.
+  // Starts the children: publishes the left one if both are shared nodes; this warp continues with
+  // the rest. The parent's unit passes to a shared child or else to the children on the stack.
+  // Other children get a new unit, or the one that this warp already has for its stack.
+  // `pending_units`: the number that this warp finishes when its stack is empty. Returns the sides
+  // that this warp must put on its stack, side 0 in bit 0.
   SIMT_INLINE std::uint32_t start_children(std::uint32_t left_index, std::uint32_t right_index,
                                            std::uint32_t& pending_units) {
     const std::uint32_t unshared =
@@ -117,7 +118,7 @@ class SharedSplits {
     } else if (unshared == 3) {
       pending_units += 1;
     } else if (pending_units == 0) {
-      // The tasks on the stack need one pending unit together: a new one.
+      // All tasks on the stack together need one pending unit, and this warp has none.
       if (warp_.lane() == 0) k_.queue.add_pending(1);
       pending_units = 1;
     }
@@ -127,10 +128,11 @@ class SharedSplits {
  private:
   // Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has
   // no space.
-  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room) {
+  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks,
+                                  std::int32_t room_before) {
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
     warp_.sync();
-    if (k_.queue.push_shared(warp_, WorkKind::split_chunk, index, chunks, room)) return;
+    if (k_.queue.push_shared(warp_, WorkKind::split_chunk, index, chunks, room_before)) return;
     if (warp_.lane() == 0) scratch_.backlog = {{WorkKind::split_chunk, index, 0}, chunks};
     warp_.sync();
   }

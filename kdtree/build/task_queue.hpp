@@ -11,7 +11,7 @@
 //
 // Nodes that were refused memory are deferred, outside the ring, until some warp has finished a
 // unit of work and so freed memory. A node becomes a leaf for lack of memory only if it is refused
-// while no other warp has work.
+// while no other warp has work, or while DeferredNodes::max_nodes nodes are deferred already.
 //
 // All tickets are counted by fetch_add. A compare-and-swap loop on a word that thousands of warps
 // change would succeed about once per round trip to L2, which would limit the whole build.
@@ -145,8 +145,8 @@ class TaskQueue {
                                std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
-  // The same in two steps, for callers that have other work meanwhile: one lane reserves, and lane
-  // 0 passes the result to push_shared().
+  // The same in two steps, for callers that have other work meanwhile: one lane reserves space, and
+  // lane 0 passes the result, the space before the reservation, to push_shared().
   SIMT_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
     return simt::atomic_ref<std::int32_t>(counters_->room)
@@ -156,17 +156,17 @@ class TaskQueue {
   SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count,
                                std::int32_t room_before) const {
     std::uint32_t first = 0;
-    bool room = false;
+    bool fits = false;
     if (warp.lane() == 0) {
       const std::int32_t wanted = static_cast<std::int32_t>(count);
-      room = room_before >= wanted;
-      if (room) {
+      fits = room_before >= wanted;
+      if (fits) {
         first = take_tickets(count);
       } else {
         simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(wanted, simt::relaxed);
       }
     }
-    if (!warp.any(room)) return false;
+    if (!warp.any(fits)) return false;
     first = warp.shfl(first, 0);
     warp.sync();  // orders the other lanes' stores to the shared node before the flags
     publish_all(warp, first, count, kind, index);

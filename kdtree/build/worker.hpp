@@ -172,8 +172,8 @@ class BuildWorker {
     const NodeTask task = nodes_.task();
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
-    // With a context the loop does the rest: a second copy of its code would evict it from the
-    // instruction cache.
+    // With a context, a small node goes back to the loop, which does the rest: a second copy of the
+    // loop's code here would evict the loop from the instruction cache.
     [[maybe_unused]] const bool is_resumed =
         Kernel::has_context && index == no_shared_node && splits;
     if constexpr (Kernel::has_context) {

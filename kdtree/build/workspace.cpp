@@ -95,7 +95,8 @@ std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool 
 }
 
 std::size_t Workspace::useful_cache(std::size_t triangles, RefKind refs, std::size_t bytes) {
-  // The suggestion is 1.45 times what is in use at once, so 10.5 of them are 15 times that.
+  // The suggested pool is 1.45 times the peak bytes in use. With 9.5 times as much in addition, the
+  // pool is 10.5 * 1.45 = 15 times that peak.
   return std::min(bytes, suggested_pool(triangles, refs, true) / 2 * 19);
 }
 

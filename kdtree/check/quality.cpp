@@ -141,7 +141,7 @@ class Walk {
       broken(at.node, "has children out of range");
     // relaxed: the second visitor reports the error, and only the count is shared.
     if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
-      broken(at.node, "has children that another node has too");
+      broken(at.node, "has children that are also children of another node");
     }
     ++part.stats.inner;
     part.inner_area += area(at.box);

@@ -29,7 +29,7 @@
 namespace heapwood::kdtree {
 
 struct ValidateOptions {
-  double tolerance = 1e-6;   // 16 units in the last place of a float
+  double tolerance = 1e-6;   // about 8 ulps of a float, twice the padding of clip_bounds()
   unsigned samples = 5;      // sample points per triangle, in addition to its corners
   std::size_t reports = 20;  // max violations before the checks stop
 };

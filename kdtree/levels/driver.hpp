@@ -98,8 +98,8 @@ class LevelParts {
 inline void check_totals(const LevelTotals& totals, std::uint64_t nodes, std::uint64_t leaf_refs) {
   if (totals[LevelTotals::refs] >> 31 == 0 && nodes >> 31 == 0 && leaf_refs >> 32 == 0) return;
   throw Error(Exit::failed,
-              "per-level builder: the tree has more nodes or refs than 32 bits can count; use a "
-              "smaller scene");
+              "per-level builder: the tree has more nodes or refs than links can address (2^31); "
+              "use a smaller scene");
 }
 
 template <RefKind kind, class Device>

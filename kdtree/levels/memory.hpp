@@ -41,7 +41,7 @@ class LevelMemory {
     void* block = nullptr;
     timed([&] { block = allocator_.allocate(bytes); });
     if (block == nullptr) {
-      throw Error(Exit::failed, "per-level builder: no room for " + std::to_string(bytes) +
+      throw Error(Exit::failed, "per-level builder: cannot allocate " + std::to_string(bytes) +
                                     " bytes of " + what + " (" +
                                     std::to_string(account_.live_bytes >> 20) +
                                     " MiB in use by this build); use --refs ids, another host "

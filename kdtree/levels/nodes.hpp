@@ -23,8 +23,8 @@ struct LevelPlace {
   std::uint32_t out = 0;
 };
 
-// The members are written in this order: by the phase that moves the node's refs, by the choice and
-// by the placement.
+// Each member is written by one phase: `task` by the phase that stores the node's refs (fill or
+// move), `split` by the choice, `place` by the placement.
 struct LevelNode {
   NodeTask task;
   ChosenSplit split;  // no split: a leaf

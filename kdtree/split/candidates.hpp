@@ -26,7 +26,8 @@ struct Interval {
   float lo, hi;
 };
 
-// A warp's fast memory for a choice. Intervals may overwrite sums, which are no longer needed then.
+// A warp's fast memory for a choice. Intervals overwrite sums: they are written only after all bin
+// boundaries have been considered.
 struct ChooseScratch {
   union {
     // exact: [axis * n + i]; refinement: refs with a bound inside

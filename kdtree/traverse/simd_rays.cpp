@@ -258,7 +258,7 @@ template <bool coherent>
   }
 }
 
-// Trace rays with the same signs of direction.
+// Both trace rays that have the same signs of direction.
 SIMT_CLONED
 void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
                     std::uint32_t count) {
@@ -288,7 +288,7 @@ template <bool coherent>
     blocked[which[k]] = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
 }
 
-// Test rays with the same signs of direction.
+// For rays that have the same signs of direction.
 SIMT_CLONED
 void test_scattered(const Tree& tree, const Ray* rays, std::uint8_t* blocked,
                     const std::uint32_t* which, std::uint32_t count) {

@@ -141,9 +141,9 @@ struct OrderCounts {
       at = warp.shfl(at, 0);
       // A cycle would list pairs without end; the list's capacity stops it. The sum cannot wrap,
       // because a rejected warp adds no more.
-      const bool room = at <= tree.pair_count - end && total <= tree.pair_count - end - at;
-      if (!room && warp.lane() == 0) warp.fail(unsound_tree, level);
-      good = good && !warp.any(!sound) && room;
+      const bool fits = at <= tree.pair_count - end && total <= tree.pair_count - end - at;
+      if (!fits && warp.lane() == 0) warp.fail(unsound_tree, level);
+      good = good && !warp.any(!sound) && fits;
       if (!good) return;
       std::uint32_t place = end + at + up_to - below - above;
       if (below != 0) tree.list[place++] = pair.node[0].link >> 2;

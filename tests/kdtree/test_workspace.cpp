@@ -59,7 +59,9 @@ TEST(Workspace, RefusesScenesBeyondItsRange) {
     require_buildable(max_triangles + 1);
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "scene with 268435456 triangles: a builder takes at most 268435455");
+    EXPECT_STREQ(error.what(),
+                 "the scene has 268435456 triangles, but a builder takes at most 268435455; use a "
+                 "smaller scene");
   }
 }
 
