@@ -124,7 +124,8 @@ std::string find_damage(std::span<const std::byte> file, std::size_t width, std:
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (text.starts_with("#?")) return find_radiance_damage(file, width, height);
   if (text.starts_with("BM")) return find_bmp_damage(file, width, height);
-  // The type of the palette, which the first bytes of other formats exceed.
+  // TGA files have no signature. Their second byte is the type of the palette, 0 or 1; in PNG and
+  // JPEG files it is another value.
   if (text.size() >= 2 && text[1] >= 0 && text[1] <= 1) return find_tga_damage(file, width, height);
   return "";
 }

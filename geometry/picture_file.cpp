@@ -71,7 +71,9 @@ bool plausible(std::span<const std::byte> file, std::string& reason) {
   if (width < 1 || height < 1 || width > static_cast<int>(max_picture_side) ||
       height > static_cast<int>(max_picture_side) ||
       pixels > std::min(max_pixels, small_file_pixels + max_pixels_per_byte * file.size())) {
-    reason = "it claims " + std::to_string(width) + "x" + std::to_string(height) + " pixels";
+    reason = "its header claims " + std::to_string(width) + "x" + std::to_string(height) +
+             " pixels: more than a file of its size can hold, or a side of more than " +
+             std::to_string(max_picture_side);
     return false;
   }
   reason = find_damage(file, static_cast<std::size_t>(width), static_cast<std::size_t>(height));

@@ -158,7 +158,7 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
 
 // Whether the scene is shown from inside. A closed shape that is convex and empty has nothing to
 // show inside: it counts as an object.
-bool is_room(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
+bool is_interior(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
 
 ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
   const CameraFrame frame = make_frame(camera, static_cast<unsigned>(1000 * aspect), 1000);
@@ -241,7 +241,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       if (view.coverage > 0 && view.backs < 0.02) return camera;
     }
   }
-  if (!is_room(look_inside(scene, box, up, oriented))) return best;
+  if (!is_interior(look_inside(scene, box, up, oriented))) return best;
   best_score = -1e30;
   for (const Camera& camera : inside_views(box, up)) {
     const ViewScore view = judge_view(scene, camera, aspect, diagonal);

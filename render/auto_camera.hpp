@@ -8,8 +8,8 @@
 // triangles is good, surfaces very near the camera are bad. Inside views that miss much or mostly
 // show backs of faces are marked down or rejected.
 //
-// Deterministic; traces about 150,000 rays on the scene's device. Limits: the best of a few hundred
-// candidates, not the optimum; of a scene with several interiors, one is shown.
+// Deterministic; traces up to about 120,000 rays on the scene's device. Limits: the best of about
+// 200 candidates, not the optimum; of a scene with several interiors, one is shown.
 #pragma once
 
 #include "render/scene.hpp"

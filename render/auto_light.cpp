@@ -108,7 +108,8 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
   return sum / (static_cast<double>(rounds) * static_cast<double>(seen.surfaces.size()));
 }
 
-// The emitters of this brightness are the only light.
+// Lighting by the scene's emitters alone: scales their light from `brightness` to that for which
+// pictures are developed.
 Lighting lit_by_emitters(Lighting lighting, double brightness) {
   constexpr double wanted = 0.6;
   lighting.emission = static_cast<float>(wanted / brightness);
@@ -131,7 +132,8 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
   lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
   lighting.floor_height = box.lo[camera.up];
   if (seen.surfaces.empty()) return lighting;
-  // Enough to be the only light: outdoors it competes with the sky.
+  // From these brightnesses on the emitters are the only light: in any scene, where they compete
+  // with the sky, and in an interior that no distant light reaches.
   constexpr double enough = 0.1, enough_inside = 0.002;
   const double brightness = emitters ? emitter_brightness(scene, seen) : 0;
   if (brightness > enough) return lit_by_emitters(lighting, brightness);
@@ -171,8 +173,8 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
       const Vec3 base = camera.eye + level * (along * median) + right * (aside * median);
       const std::vector<kdtree::Ray> rays{{base, 0, up, far_away}};
       const kdtree::Hit ceiling = scene.closest(rays).front();
-      const float room = ceiling.found() ? ceiling.t : 0.5f * median;
-      lighting.key = base + up * (0.6f * simt::min(room, 0.6f * median));
+      const float headroom = ceiling.found() ? ceiling.t : 0.5f * median;
+      lighting.key = base + up * (0.6f * simt::min(headroom, 0.6f * median));
       lighting.key_radius = 0.03f * median;
       lighting.lamp_reach = 1.2f * median;
       lighting.key_colour = Vec3{0.95f, 0.84f, 0.70f};

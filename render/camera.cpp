@@ -92,7 +92,7 @@ std::array<double, 7> parse_numbers(const std::string& text) {
       const std::string problem = end == at          ? "cannot be read"
                                   : *end == '\0'     ? "is the last, 7 are needed"
                                   : expected == '\0' ? "is not the last"
-                                                     : "is followed by something else than a comma";
+                                                     : "is not followed by a comma";
       throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " +
                                    problem + "; expected ex,ey,ez,tx,ty,tz,fov");
     }

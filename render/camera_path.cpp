@@ -66,12 +66,12 @@ CameraPath CameraPath::parse(const std::string& text, const std::string& source)
     if (std::equal(key.number, key.number + 3, key.number + 3))
       fail("eye and target are the same point");
     if (!(key.number[6] >= 0.001 && key.number[6] <= 179.999))
-      fail("the vertical angle must be between 0 and 180 degrees");
+      fail("the vertical angle must be 0.001 to 179.999 degrees");
     path.keys_.push_back(key);
   }
   if (path.keys_.size() < 2) {
-    throw Error(Exit::scene, source + ": a path has at least 2 keys, one per line; there " +
-                                 (path.keys_.empty() ? "is none" : "is 1"));
+    throw Error(Exit::scene, source + ": expected at least 2 keys, one per line; there is " +
+                                 (path.keys_.empty() ? "none" : "1"));
   }
   return path;
 }

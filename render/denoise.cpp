@@ -23,7 +23,6 @@ struct Texel {
 struct Grid {
   int width = 0, height = 0;
   std::vector<Texel> texels;
-  float depth_scale = 1;  // distances that differ by this share are different surfaces
 
   const Texel& at(int x, int y) const {
     return texels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
@@ -46,7 +45,8 @@ float likeness(const Texel& a, const Texel& b) {
   return std::exp(-(24 * dot(n, n) + 30 * dot(c, c) + std::min(d * d, 80.0f) * 0.05f + 8 * h * h));
 }
 
-// A pixel that outshines all its neighbours is limited to the brightest of them: one rare path.
+// Limits each pixel to the brightness of its brightest neighbour: a single brighter pixel comes
+// from one rare path.
 void limit_outliers(Grid& grid) {
   const std::vector<Texel> before = grid.texels;
   for (int y = 0; y < grid.height; ++y) {

@@ -132,7 +132,7 @@ RadianceMap make_sky(Vec3 sun, unsigned up) {
   };
   // Radiance is relative to the zenith's.
   const double of_zenith = scattered(sun_zenith) * (1 - std::exp(-0.32));
-  constexpr double sun_share = 2.5;  // the sun's irradiance over the sky's, about pi
+  constexpr double sun_share = 2.5;  // the sun's irradiance / the sky's, which is about pi
   const double sun_radiance = sun_share / (2 * (1 - std::cos(radius)));
   constexpr Vec3 blue{0.46f, 0.96f, 2.6f}, pale{0.92f, 1.0f, 1.14f}, warm{1.16f, 0.98f, 0.72f};
   RadianceMap sky{1024, 512, std::vector<Vec3>(std::size_t{1024} * 512)};

@@ -26,8 +26,8 @@ class Environment {
   EnvironmentView view_{};
 };
 
-// The bytes of a Radiance file (.hdr), longitude by latitude. Throws Error{Exit::scene}, which
-// begins with the source.
+// Decodes the bytes of a Radiance file (.hdr), a picture of longitude by latitude. Throws
+// Error{Exit::scene}; the message begins with the source.
 RadianceMap parse_environment(const std::string& file, const std::string& source);
 
 // The CIE standard clear sky (CIE 110-1994) with a sun and grey ground. `sun` is a unit vector in

@@ -74,7 +74,8 @@ SIMT_INLINE std::uint32_t cell_at(const float* cumulative, std::uint32_t count, 
   return low;
 }
 
-// The probability density of a direction over solid angle: of its cell, by the cell's area.
+// The probability density of a direction over solid angle: the probability of its cell, divided by
+// the solid angle of the cell.
 SIMT_INLINE float environment_density(const EnvironmentView& view, std::uint32_t row,
                                       std::uint32_t column, float sine) {
   const auto share = [](const float* cumulative, std::uint32_t i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The occlusion rays of a surface point on CPU threads, as ambient_light() makes them.
+// The occlusion rays of a surface point on CPU threads: those of ambient_light(), up to the
+// rounding of sines and cosines.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,10 @@ Image read_png(const std::string& path) {
 
 Difference compare(const Image& a, const Image& b, unsigned threshold) {
   if (a.width != b.width || a.height != b.height)
-    throw Error(Exit::failed, "cannot compare pictures of different sizes");
+    throw Error(Exit::failed,
+                "cannot compare pictures of different sizes: " + std::to_string(a.width) + "x" +
+                    std::to_string(a.height) + " and " + std::to_string(b.width) + "x" +
+                    std::to_string(b.height) + " pixels");
   Difference difference;
   std::size_t above = 0;
   double sum = 0;

@@ -8,10 +8,10 @@
 //             on the ray's side, starting at the hit + 1e-4 of the scene's diagonal along the
 //             normal.
 //             For pixel (x, y) of a picture of width W: h1 = pcg(y W + x), h2 = pcg(h1),
-//             u = (h >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2, z = sqrt(1 - u1), in the basis of
-//             Duff et al. 2017, "Building an orthonormal basis, revisited", with sign 1 if the
-//             normal's z is a zero of either sign. pcg is the hash of Jarzynski and Olano 2020
-//             (random.hpp).
+//             u1 = (h1 >> 8) / 2^24, u2 = (h2 >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2,
+//             z = sqrt(1 - u1), in the basis of Duff et al. 2017, "Building an orthonormal basis,
+//             revisited", with sign 1 if the normal's z is a zero of either sign. pcg is the hash
+//             of Jarzynski and Olano 2020 (random.hpp).
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,8 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
 }
 
-// Paths under an environment are compiled for materials only: clay is one of them.
+// Mode path with an environment is compiled for scenes with materials only, so a scene without
+// colours gets clay as its only material.
 void Progressive::surround(const RenderJob& job) {
   data_.environment = job.environment->view();
   if (data_.materials.materials != nullptr && !job.clay) return;

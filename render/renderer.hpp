@@ -89,7 +89,7 @@ Image render(const RenderJob& job, const Scene& scene);
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
              const kdtree::MeshView& mesh);
 
-// The exposure of a job without one.
+// The exposure that is used if RenderJob::exposure is 0.
 double exposure_for(const Film& film, Mode mode);
 
 const char* name(Mode mode);

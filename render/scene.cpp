@@ -78,9 +78,9 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   // Replaces a tree without nodes (an empty scene).
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};
   tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, sorted_refs(tree)}};
-  // On a GPU the warps allocate nodes and refs in no order, and depth-first order makes rays up to
-  // 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that order;
-  // reordering them has no measurable effect.
+  // The warps of a GPU write nodes and refs in the order in which they finish; depth-first order
+  // makes rays up to 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that
+  // order, and reordering them has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight || is_coarse(mesh, tree.bounds),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Mode shaded on CPU threads: the same picture as from RenderKernel with Shaded, but a few tiles at
-// a time, in steps over all their samples: camera rays, shadow rays, occlusion rays, colours. So
-// each kind of ray is traced in packets (kdtree/traverse/simd_rays.hpp). Occlusion rays are traced
-// in the order of their pixels, grouped by the signs of their directions: those of a packet start
-// within a pixel or two of each other.
+// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, up to the rounding of
+// occlusion rays, but computed a few tiles at a time, in steps over all their samples: camera rays,
+// shadow rays, occlusion rays, colours. So each kind of ray is traced in packets
+// (kdtree/traverse/simd_rays.hpp). Occlusion rays are traced in the order of their pixels, grouped
+// by the signs of their directions: those of a packet start within a pixel or two of each other.
 //
 // Limit: scenes without holes, whose rays would continue behind a hit.
 #pragma once

@@ -80,7 +80,7 @@ TEST(CameraPath, NamesTheLineThatIsWrong) {
       {"1 2 3 4 2 3 4 40", "f: line 1: eye and target are the same"},
       {"1 2 3 4 2 3 5 180", "f: line 1: the vertical angle"},
       {"1 2 3 4 2 3 5 0", "f: line 1: the vertical angle"},
-      {"1 2 3 4 2 3 5 40", "f: a path has at least 2 keys, one per line; there is 1"},
+      {"1 2 3 4 2 3 5 40", "f: expected at least 2 keys, one per line; there is 1"},
       {"# nothing\n", "there is none"},
   };
   for (const auto& file : wrong) {
