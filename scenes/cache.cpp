@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 struct Head {
-  char magic[8] = {'H', 'W', 'M', 'E', 'S', 'H', '\r', '\n'};  // damaged by a transfer as text
+  char magic[8] = {'H', 'W', 'M', 'E', 'S', 'H', '\r', '\n'};  // \r\n: detects text-mode transfers
   std::uint32_t version = 2;
   std::uint8_t up = 1;
   std::uint8_t has_camera = 0;

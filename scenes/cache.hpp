@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The project's own binary mesh format, `.hwmesh`: the data that the other readers keep, loaded at
-// disk speed.
+// The project's own binary mesh format, `.hwmesh`: a mesh with its name, origin, upward axis and
+// camera, loaded at disk speed.
 //
 //   64 bytes   Head: magic, version, counts, upward axis, camera, checksum
 //   24 bytes   origin: three float64 (not in version 1, whose origin is 0)

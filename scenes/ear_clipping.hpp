@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Ear clipping of a polygon in the plane. An ear is a convex corner whose triangle with its two
-// neighbours lies inside the polygon; a polygon without self-intersections has one, and is smaller
-// by a corner without it. Whether a triangle lies inside depends on the corners that are not
-// convex, which are kept in a tree of boxes. A corner that is not an ear cannot become one until a
-// neighbour is clipped, so each corner is tested about three times.
+// neighbours lies inside the polygon. A polygon without self-intersections has an ear, and clipping
+// it leaves such a polygon with one corner less. Whether a triangle lies inside depends on the
+// corners that are not convex, which are kept in a tree of boxes. A corner that is not an ear
+// cannot become one until a neighbour is clipped, so each corner is tested about three times.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,8 @@ class Faces {
   }
 
   // Triangulates the polygons with the mesh's vertices; `mesh.triangles` must be the array that the
-  // faces were added to. Adds one note to `mesh.notes` if polygons intersect themselves.
+  // faces were added to. Adds a note to `mesh.notes` if polygons intersect themselves, and one if
+  // polygons are too intricate (Triangulator::Outcome::gave_up).
   void triangulate(Mesh& mesh, const std::string& source) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The binary data of a glTF file. Every read is checked against its view and buffer, and what is
-// decoded in all is limited to a multiple of the bytes read, so that a small file cannot claim
-// gigabytes.
+// The binary data of a glTF file. Every read is checked against its view and buffer, and the total
+// of decoded data is limited to 16 MiB plus 64 times the bytes read, so that a small file cannot
+// claim gigabytes.
 #pragma once
 
 #include <cstddef>

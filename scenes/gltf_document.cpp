@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr std::size_t max_nesting = 64;
 constexpr double max_integer = 9007199254740992.0;  // 2^53
 
-// Extensions that a file may require: read, or without effect on geometry and base colour.
+// Extensions that a file may require: they are read, or ignored.
 constexpr std::string_view known_extensions[] = {
     "KHR_texture_transform",
     "KHR_mesh_quantization",
@@ -214,7 +214,7 @@ class Parser {
       if (std::find(std::begin(known_extensions), std::end(known_extensions), name) ==
           std::end(known_extensions)) {
         root_.fail("it requires the extension " + printable(name, 60) +
-                   ", which is not supported: export it without");
+                   ", which is not supported: export the file without it");
       }
     }
     buffers();
@@ -359,7 +359,7 @@ class Parser {
         if (p.object("extensions").has("KHR_draco_mesh_compression") &&
             (primitive.positions == none ||
              document_.accessors[primitive.positions].at.view == none)) {
-          p.fail("KHR_draco_mesh_compression is not supported: export it without");
+          p.fail("KHR_draco_mesh_compression is not supported: export the file without it");
         }
         primitive.colours = attribute("COLOR_0");
         for (unsigned i = 0; i < 4; ++i)

@@ -72,7 +72,8 @@ Clip::Clip(const AnimationInfo& info, Accessors& accessors) {
     for (std::size_t i = 0; i < track.times.size(); ++i) {
       const float previous = i == 0 ? 0 : track.times[i - 1];
       if (!(track.times[i] >= previous && track.times[i] < 1e9f))
-        accessors.fail("accessors[" + std::to_string(channel.input) + "]: times must increase");
+        accessors.fail("accessors[" + std::to_string(channel.input) + "]: time " +
+                       std::to_string(i) + " is out of range or before the previous one");
     }
     if (track.times.empty()) continue;
     const unsigned components = channel.path == Path::rotation  ? 4

@@ -37,7 +37,8 @@ struct Pose {
 // An animation with its data in memory.
 class Clip {
  public:
-  // Throws Error{Exit::scene} if times decrease or values are missing.
+  // Throws Error{Exit::scene} if a time is out of range or before the previous one, or if values
+  // are missing.
   Clip(const AnimationInfo& info, Accessors& accessors);
 
   double duration() const { return duration_; }

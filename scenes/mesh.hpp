@@ -14,7 +14,8 @@
 
 namespace heapwood::scenes {
 
-// A good view of a procedural scene, relative to the mesh's origin as the vertices are.
+// A view that comes with a scene: a good one of a procedural scene, or the camera of a glTF or
+// .hwmesh file. Relative to the mesh's origin, as the vertices are.
 struct CameraHint {
   Vec3 eye, target;
   float fov = 45;  // vertical, degrees
@@ -30,7 +31,7 @@ struct Mesh {
   std::vector<Vec3> vertices;
   std::vector<Triangle> triangles;
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
-  std::optional<CameraHint> camera;  // none: chosen from the bounds
+  std::optional<CameraHint> camera;  // absent: the renderer chooses one (render/auto_camera.hpp)
   std::vector<std::string> notes;    // one line each, for the user: deviations from the file
   std::vector<std::string> files;    // that were read besides the scene's own, by path
   Appearance appearance;             // empty: none, or not requested

@@ -101,7 +101,7 @@ class Validator {
     total_ = count_vertices();
     materials_ = !lines_.libraries.empty();
     if (total_ > std::numeric_limits<std::int32_t>::max())
-      fail("more vertices than 31-bit indices can name");
+      fail("the file has more vertices than 31-bit indices can name; split it");
     std::string_view line;
     while (reader_.next(line)) {
       const std::string_view keyword = next_word(line);
@@ -151,7 +151,8 @@ class Validator {
     lines_.uvs.push_back({at[0], 1 - at[1]});
   }
 
-  // The part behind the first slash of a corner.
+  // The index of a corner's texture coordinates, which follows its first slash; no_uv if there is
+  // none or it is malformed.
   std::uint32_t uv_of(std::string_view word) const {
     const std::size_t slash = word.find('/');
     if (slash == word.npos) return no_uv;

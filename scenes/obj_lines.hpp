@@ -13,7 +13,7 @@
 
 namespace heapwood::scenes::obj {
 
-// A face that tinyobjloader, which counts corners in a byte, cannot read.
+// A face of more than 255 corners. tinyobjloader cannot read it: it counts corners in a byte.
 struct LargeFace {
   std::size_t place = 0;               // the number of faces in `text` before it
   std::vector<std::uint32_t> corners;  // from 0

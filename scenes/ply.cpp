@@ -145,10 +145,10 @@ class Body {
     for (const Property& p : element.properties)
       smallest += Reader::smallest(p.list_count.value_or(p.type));
     if (element.count <= (reader_.left() + 1) / smallest) return;
-    place_.fail(reader_.offset(), std::to_string(element.count) + " of `" +
-                                      printable(element.name) + "` are claimed, each of at least " +
+    place_.fail(reader_.offset(), "the header claims " + std::to_string(element.count) + " of `" +
+                                      printable(element.name) + "`, each of at least " +
                                       std::to_string(smallest) + " bytes, but only " +
-                                      std::to_string(reader_.left()) + " follow");
+                                      std::to_string(reader_.left()) + " bytes follow");
   }
 
   std::uint64_t length(const Property& property) {

@@ -95,8 +95,8 @@ class Parser {
       header_.format = Format::big;
     } else {
       fail(
-          "the format must be `ascii`, `binary_little_endian` or `binary_big_endian`, and a "
-          "version");
+          "expected `format ascii 1.0`, `format binary_little_endian 1.0` or `format "
+          "binary_big_endian 1.0`");
     }
     if (words[2] != "1.0")
       fail("version " + printable(words[2]) + " is not supported; expected 1.0");

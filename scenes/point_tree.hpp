@@ -92,12 +92,12 @@ class PointTree {
     Point2 lo, hi;  // its box
   };
 
-  static bool apart(const Query& query, Point2 lo, Point2 hi) {
+  static bool is_disjoint(const Query& query, Point2 lo, Point2 hi) {
     return lo.x > query.hi.x || hi.x < query.lo.x || lo.y > query.hi.y || hi.y < query.lo.y;
   }
 
   // Whether the box is certainly outside one edge of the triangle.
-  static bool outside(const Query& query, const Node& box) {
+  static bool is_outside(const Query& query, const Node& box) {
     for (unsigned i = 0; i < 3; ++i) {
       const Point2 a = query.triangle[i], b = query.triangle[i == 2 ? 0 : i + 1];
       const Point2 leftmost = {b.y < a.y ? box.hi.x : box.lo.x, b.x > a.x ? box.hi.y : box.lo.y};
@@ -113,7 +113,8 @@ class PointTree {
                  std::uint64_t& steps, Visit& visit) const {
     ++steps;
     const Node& box = nodes_[node];
-    if (box.present == 0 || apart(query, box.lo, box.hi) || outside(query, box)) return false;
+    if (box.present == 0 || is_disjoint(query, box.lo, box.hi) || is_outside(query, box))
+      return false;
     if (count > leaf_points) {
       return any_below(2 * node + 1, first, count / 2, query, steps, visit) ||
              any_below(2 * node + 2, first + count / 2, count - count / 2, query, steps, visit);
@@ -121,7 +122,7 @@ class PointTree {
     steps += count;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::uint32_t id = ids_[i];
-      if (contains(id) && !apart(query, points_[id], points_[id]) && visit(id)) return true;
+      if (contains(id) && !is_disjoint(query, points_[id], points_[id]) && visit(id)) return true;
     }
     return false;
   }

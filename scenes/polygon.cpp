@@ -63,7 +63,7 @@ bool is_fan(std::span<const Point2> p) {
   return true;
 }
 
-// 2: both triangles have a positive area; 1: neither has a negative one.
+// 2: both triangles have a positive area; 1: neither has a negative one; 0: one has.
 int rank(Point2 a, Point2 b, Point2 c, Point2 d) {
   const int lower = std::min(orientation(a, b, c), orientation(a, c, d));
   return lower + 1;

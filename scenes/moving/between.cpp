@@ -30,7 +30,8 @@ class Interpolation : public MovingScene {
       const std::string a = counts(first_), b = counts(last);
       throw Error(Exit::scene,
                   from + ".." + to + ": interpolation needs the same triangles in both meshes: " +
-                      (a == b ? "both have " + a + ", but of other vertices" : a + " and " + b));
+                      (a == b ? "both have " + a + ", but the triangles differ in their indices"
+                              : a + " and " + b));
     }
     move_origin(last, first_.origin);
     last_ = std::move(last.vertices);

@@ -97,9 +97,9 @@ void Cloth::hold_all() {
 void Cloth::lie_on(std::size_t i, Vec3 before) {
   Vec3& p = at_[i];
   const Vec3 d = p - ball_centre;
-  const float distance = length(d), apart = ball_radius + gap;
-  if (distance < apart && distance > 1e-6f) {
-    p = ball_centre + d * (apart / distance);
+  const float distance = length(d), min_distance = ball_radius + gap;
+  if (distance < min_distance && distance > 1e-6f) {
+    p = ball_centre + d * (min_distance / distance);
     p = lerp(p, before + d * (dot(p - before, d) / (distance * distance)), 0.12f);
   }
   if (p.y < gap) p = {lerp(p, before, 0.5f).x, gap, lerp(p, before, 0.5f).z};
@@ -150,8 +150,9 @@ Vec3 Cloth::surface(const Vec3* points, float u, float v) const {
   // The curve between two points on the ball or the floor may pass below them.
   sum.y = std::max(sum.y, 0.5f * gap);
   const Vec3 d = sum - ball_centre;
-  const float distance = length(d), apart = ball_radius + 0.5f * gap;
-  return distance < apart && distance > 1e-6f ? ball_centre + d * (apart / distance) : sum;
+  const float distance = length(d), min_distance = ball_radius + 0.5f * gap;
+  return distance < min_distance && distance > 1e-6f ? ball_centre + d * (min_distance / distance)
+                                                     : sum;
 }
 
 Mesh Cloth::mesh(unsigned frame) const {

@@ -7,7 +7,8 @@
 //   a.ply..b.ply, a.ply..b.ply:60   linear interpolation between two meshes with the same
 //                                   triangles, in 60 frames (the default)
 //   fox.glb, fox.glb:Run            one animation of a glTF file, by name or by number from 0; by
-//                                   default the first one. Frames are spread over its duration
+//                                   default the first that has a duration. Frames are spread over
+//                                   the duration
 //
 // A new kind of source needs a class (sources.hpp) and a line each in open_moving(),
 // moving_files(), moving_frames() and moving_label().
@@ -27,9 +28,9 @@ class MovingScene {
   virtual ~MovingScene() = default;
   virtual unsigned frames() const = 0;  // at least 1
   // The mesh of a frame below frames(): the same for every call, also from several threads at once.
-  // All frames have the origin of the first one, and it has the camera. Throws Error{Exit::scene}
-  // if a file cannot be read. The result has passed check() and has a triangle, perhaps of zero
-  // area.
+  // All frames have the origin of the first one; the scene's camera, if any, is that of the first
+  // frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed check() and
+  // has a triangle, perhaps of zero area.
   virtual Mesh mesh(unsigned frame) const = 0;
 };
 
@@ -40,8 +41,8 @@ inline constexpr unsigned procedural_frames = 4 * frames_per_second;
 std::span<const Procedural> moving_scenes();
 
 // threads = 0: one per hardware thread; the meshes do not depend on it. Reads the first frame.
-// Throws Error{Exit::usage} if the text is no moving scene, and Error{Exit::scene} if a file cannot
-// be read or a numbered one is missing.
+// Throws Error{Exit::usage} if the text does not name a moving scene, and Error{Exit::scene} if a
+// file cannot be read or a numbered one is missing.
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads = 0);
 
 // The files of the scene, in the order of the frames; none for a procedural one or a wrong text.

@@ -95,7 +95,7 @@ std::vector<std::string> sequence_files(const std::string& text) {
   }
   if (failed) throw Error(Exit::scene, shown + ": cannot read the folder: " + failed.message());
   if (numbers.empty()) {
-    throw Error(Exit::scene, shown + ": there is no such file: the first one could be " +
+    throw Error(Exit::scene, shown + ": no file has such a name; expected for example " +
                                  printable(pattern.name(0), 200));
   }
   std::sort(numbers.begin(), numbers.end());

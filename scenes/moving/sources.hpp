@@ -41,7 +41,7 @@ struct GltfClip {
 std::optional<GltfClip> parse_gltf_clip(const std::string& text);
 std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip);
 
-// Whether load() reads files of this name.
+// Whether a file of this name can be a frame: .ply, .obj or .hwmesh.
 bool is_mesh_file(const std::string& path);
 
 // Moves the mesh to this origin.
