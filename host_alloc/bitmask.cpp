@@ -37,7 +37,8 @@ struct Bitmask::Free {
   std::uint64_t operator()(std::size_t word) const { return self.free_[word]; }
 };
 
-// A granule is a whole number of words: 512 chunks.
+// Memory is mapped in granules of range_.granularity(), 2 MiB: 512 chunks, so that the chunks of a
+// word are all mapped or all unmapped.
 struct Bitmask::FreeOrUnmapped {
   const Bitmask& self;
   std::size_t end() const { return self.chunks_; }
@@ -53,8 +54,9 @@ Bitmask::Bitmask(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorO
   if (options.initial_bytes == 0) return;
   const std::size_t initial = range_.whole(options.initial_bytes) / chunk;
   if (initial > chunks_ || !map_run(0, initial)) {
-    throw Error(Exit::failed, "host allocator: cannot map " +
-                                  std::to_string(initial * chunk >> 20) + " MiB to begin with");
+    throw Error(Exit::failed, "host allocator: cannot map the initial " +
+                                  std::to_string(initial * chunk >> 20) +
+                                  " MiB; use a smaller initial size or a larger capacity");
   }
 }
 

@@ -45,7 +45,7 @@ class Bitmask final : public Policy {
   MappedRange range_;
   std::size_t chunks_, granule_chunks_;
   std::vector<std::uint64_t> free_;  // as far as memory was ever mapped
-  std::vector<bool> mapped_;         // by granule of the range
+  std::vector<bool> mapped_;         // by granule of the range (2 MiB)
   AddressTable<Run> live_;
 };
 

@@ -5,8 +5,9 @@
 // Classes as in TLSF (Masmano, Ripoll, Crespo and Real 2004, section 3): powers of two, each
 // divided linearly into 2^s classes; sizes below 2^s units have a class each. s = 0 is segregated
 // fit, s = 5 is two-level segregated fit with 32 second-level lists. A block is in the class of its
-// own size. A request takes the head of the first list whose blocks are all large enough; this
-// wastes at most a factor of 2 or of 1 + 1/32.
+// own size. A request takes the head of the first list whose blocks are all large enough, so that
+// it may pass over free blocks that are less than 2 times (s = 0) or 1 + 1/32 times (s = 5) as
+// large as the request.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ struct HostStatistics {
   std::optional<std::size_t> mapped_bytes, peak_mapped_bytes;
 };
 
-// Part of the address range. walk() reports all that was ever mapped, in order of address, without
-// gaps.
+// Part of the address range. walk() reports regions in order of address, without gaps, from the
+// beginning of the range to the end of the last mapped region.
 struct HostRegion {
   enum class State : std::uint8_t { free, used, unmapped };
   std::uintptr_t address = 0;

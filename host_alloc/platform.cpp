@@ -11,8 +11,8 @@ Platform::~Platform() {
 
 LiveBlock Platform::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t padding = alignment > unit ? alignment - unit : 0;
-  const std::size_t room = capacity_ - taken_;
-  if (room < padding || bytes > room - padding) return {};
+  const std::size_t remaining = capacity_ - taken_;
+  if (remaining < padding || bytes > remaining - padding) return {};
   Piece piece{nullptr, bytes + padding, bytes};
   piece.begin = kind_ == Kind::async ? simt::pool_allocate(device_, piece.bytes)
                                      : simt::platform_allocate(device_, piece.bytes);

@@ -24,8 +24,9 @@ SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
   if (options.initial_bytes == 0) return;
   const std::size_t initial = range_.whole(options.initial_bytes);
   if (initial > range_.bytes() || grow(initial, unit) == none) {
-    throw Error(Exit::failed, "host allocator: cannot map " + std::to_string(initial >> 20) +
-                                  " MiB to begin with");
+    throw Error(Exit::failed, "host allocator: cannot map the initial " +
+                                  std::to_string(initial >> 20) +
+                                  " MiB; use a smaller initial size or a larger capacity");
   }
 }
 

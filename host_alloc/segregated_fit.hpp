@@ -8,9 +8,11 @@
 // class, the bit of a list is cleared when the list becomes empty, and a neighbour leaves its list
 // before its size changes.
 //
-// Blocks tile the whole reserved range: free, used, or unmapped, which is one block at first.
-// Growth maps physical memory at the front of an unmapped block, where least is needed, counting
-// the free memory before it. O(1) except for growth.
+// Blocks tile the whole reserved range, which is one unmapped block at first. If no list has a
+// block that is certainly large enough, memory is mapped at the front of an unmapped block: of the
+// one where the least is needed, since a free block before it becomes part of the result. Such a
+// request visits all unmapped blocks and, if no more memory can be mapped, free blocks too. All
+// other calls, except for walk() and shrink(), are O(1).
 #pragma once
 
 #include <memory>

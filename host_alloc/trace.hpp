@@ -31,8 +31,8 @@ struct HostTrace {
 
 inline constexpr std::size_t largest_traced_request = std::size_t{1} << 48;
 
-// Throws Error{Exit::failed} with the line's number, its text and the expected format. Blocks may
-// be live at the end.
+// `name` is used in errors. Throws Error{Exit::scene} `NAME:LINE: what` at the first line that is
+// malformed, allocates an id that is live, or frees one that is not. Blocks may be live at the end.
 HostTrace parse_host_trace(std::string_view text, const std::string& name);
 std::string host_trace_text(const HostTrace& trace);
 
