@@ -169,7 +169,8 @@ struct Script {
     begins.push_back(static_cast<std::uint32_t>(all.size()));
     for (const Op& op : all) {
       if (op.slot >= slots.size())
-        throw Error(Exit::usage, "exercise: slot " + std::to_string(op.slot) + " of too few");
+        throw Error(Exit::usage, "exercise: slot " + std::to_string(op.slot) +
+                                     ": the job has only " + std::to_string(job.slots));
     }
     count = all.size();
     all.push_back({});  // avoids empty buffers
@@ -292,7 +293,8 @@ ExerciseResult exercise(const ExerciseJob& job) {
     using G = Guarded<F>;
     const auto* log = counted ? &*counted : nullptr;
     if ((job.coalesced || job.two_heaps) && counted)
-      throw Error(Exit::usage, "exercise: such a job is neither counted nor guarded");
+      throw Error(Exit::usage,
+                  "exercise: coalesced jobs and jobs of two heaps cannot be counted or guarded");
     if (guard) {
       const auto wrap = [&](const A& a) {
         return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool,

@@ -233,9 +233,9 @@ struct CycleKernel : KernelShape {
   }
 
  private:
-  // The abort flag is read only now and then, because a load from memory every turn would add to
-  // the time. It is read every turn if that time is not reported, and in a nearly full pool, where
-  // calls may take long.
+  // The abort flag is read every 16th turn, because a load from memory every turn would add to the
+  // time. With until_refused it is read every turn, because calls may take long in a nearly full
+  // pool.
   template <class Warp>
   SIMT_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
     return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();

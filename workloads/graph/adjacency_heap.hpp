@@ -13,9 +13,9 @@
 
 namespace heapwood::workloads::graph {
 
-// Sums over a launch that has no outcomes per group. `changed` counts edges: removed by a deletion
-// of vertices, or of new vertices whose block was refused. There are several copies, so that warps
-// rarely contend for one.
+// Sums over a launch that has no outcomes per group. `changed` counts the edges that a deletion of
+// vertices removed or, at an allocation, those of vertices whose block was refused. There are
+// several copies, so that warps rarely contend for one.
 struct UpdateTotals {
   static constexpr std::uint32_t copies = 64;
   std::uint64_t changed, moved, refused, padding;  // to 32 bytes
@@ -33,7 +33,7 @@ SIMT_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_
 }
 
 // Requests a block for each vertex of [first, first + count) or, with `order`, for the vertices of
-// a list (class_order.hpp); a refused one keeps degree 0.
+// a list (class_order.hpp). A vertex whose request is refused has degree 0.
 struct AllocateArguments {
   Vertex* vertices;
   const std::uint64_t* offsets;  // the degrees as differences
@@ -47,8 +47,7 @@ struct AllocateArguments {
 struct UpdateArguments {
   Vertex* vertices;
   EdgeBatch inserts, deletes;
-  // Locks each vertex: two warps may have edges of the same one.
-  bool locks;
+  bool locks;         // whether warps lock vertices: two of them may update the same one
   VertexSet deleted;  // words == nullptr: edge updates
   UpdateTotals* totals;
   std::uint32_t vertex_count;  // of the table, for deletions of vertices
@@ -66,10 +65,11 @@ class AdjacencyHeap {
  public:
   virtual ~AdjacencyHeap() = default;
   virtual const alloc::AllocatorTraits& traits() const = 0;
-  // All return milliseconds, of reset() by the host's clock.
+  // These return milliseconds: of the device, reset() by the host's clock.
   virtual double reset() = 0;
   virtual double allocate(const AllocateArguments& arguments) = 0;
   virtual double update(const UpdateArguments& arguments) = 0;
+
   // Of the pool, while no kernel runs; empty if the allocator cannot be walked.
   virtual std::vector<alloc::Region> regions() const = 0;
 };

@@ -165,8 +165,9 @@ struct UpdateKernel : KernelShape {
     }
   }
 
-  // Moves the adjacency to another block if the new degree needs one, and publishes it. Edges to
-  // remove have been removed in place: without another block they stay in the present one.
+  // Moves the adjacency to a block of another class if the new degree asks for one, and publishes
+  // it. Deleted edges have been removed in place already: if the request for a smaller block is
+  // refused, the remaining ones stay in the present block.
   template <class Warp>
   SIMT_INLINE void finish(Warp& warp, const Change& change) const {
     A a = allocator;

@@ -16,8 +16,8 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 };
 
-// Adds to a sum that other threads add to. The oldest supported libcu++ has no addition of floats,
-// on CPU threads: there it is a loop of exchanges.
+// Adds to a sum that other threads add to. On CPU threads the oldest supported libcu++ has no
+// fetch_add() of floats: a loop of compare-and-swap replaces it.
 template <class Float>
 SIMT_INLINE void add_to_sum(Float& sum, Float value) {
   simt::atomic_ref<Float> word(sum);
@@ -30,8 +30,9 @@ SIMT_INLINE void add_to_sum(Float& sum, Float value) {
   }
 }
 
-// One vertex per lane. Lanes visit short adjacencies on their own; then the warp visits the long
-// ones together. f(vertex, value of `prepare`, destination).
+// Calls f(vertex, value, destination) for each edge of the lanes' vertices, where value is what
+// prepare(vertex, degree) returned. One vertex per lane: lanes visit short adjacencies on their
+// own; then the warp visits the long ones together.
 template <class View, class Warp, class Prepare, class F>
 SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t vertex, bool valid,
                                    Prepare prepare, F f) {
@@ -131,7 +132,7 @@ struct SearchKernel : KernelShape {
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    // A stream launches no more warps than are resident on CPU threads.
+    // A loop, since on CPU threads a stream launches at most as many warps as are resident.
     simt::for_items(warp, (std::size_t{size} + Warp::width - 1) / Warp::width,
                     [&](std::size_t part) { visit(warp, part * Warp::width + warp.lane()); });
   }
@@ -217,7 +218,7 @@ struct PageCursor {
     }
   }
 };
-// Pages cannot be searched by halving. The lanes have a pair of vertices each and merge the lists.
+// As common_above(), but by one lane, which merges the lists: pages allow no binary search.
 SIMT_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
   PageCursor a(view, u), b(view, v);
   std::uint64_t count = 0;
@@ -265,7 +266,8 @@ struct TriangleKernel : KernelShape {
                            static_cast<std::uint32_t>(stop - offsets[u]));
       at = stop;
     }
-    // At most edges_per_warp times a degree per warp: the sum of the halves fits.
+    // reduce_add() adds 32 bits. The counts of all lanes add up to at most edges_per_warp times a
+    // degree, so neither the sum of their lower 16 bits nor that of the rest overflows.
     const std::uint64_t sum =
         warp.reduce_add(static_cast<std::uint32_t>(count & 0xffff)) +
         (std::uint64_t{warp.reduce_add(static_cast<std::uint32_t>(count >> 16))} << 16);

@@ -22,7 +22,7 @@ class BlockGraph final : public StoreBase {
   BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
              std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
              BlockInit block_init = BlockInit::each);
-  // A heap outside the pool keeps its blocks: they are freed.
+  // Frees the blocks of a heap outside the pool, which would otherwise keep them.
   ~BlockGraph() override;
   BlockGraph(const BlockGraph&) = delete;
   BlockGraph& operator=(const BlockGraph&) = delete;

@@ -18,7 +18,7 @@
 namespace heapwood::workloads::graph {
 
 struct ClassOrder {
-  static constexpr std::uint32_t classes = 32;  // class_of() is below; the last one has no block
+  static constexpr std::uint32_t classes = 32;  // class_of() < 31; 31: vertices without a block
   static constexpr std::uint32_t no_block = classes - 1;
   static constexpr std::uint32_t no_vertex = ~std::uint32_t{0};
   // Words of the list of `vertices` vertices, with the gaps between classes.

@@ -22,7 +22,8 @@ class CsrGraph final : public StoreBase {
 
  private:
   CsrView rows() const { return {offsets_.data(), destinations_.data(), count_}; }
-  // Replaces the rows by the edges that pass the filter, together with sorted or unsorted new ones.
+  // Replaces the rows by those edges of the rows and of `inserts`, in any order, that pass the
+  // filter.
   double rebuild(std::span<const EdgeKey> inserts, RowFilter filter);
 
   simt::Buffer<std::uint64_t> offsets_;

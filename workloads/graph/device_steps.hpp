@@ -14,8 +14,8 @@ namespace heapwood::workloads::graph {
 
 struct PageArguments;  // page_kernels.hpp
 
-// Which of the sorted keys of a graph and its insertions stay: the first of equal ones that is no
-// loop, not in the sorted `removed`, and not from or to a vertex of `deleted`.
+// Which of the sorted keys of a graph and its insertions stay: of equal ones the first, unless it
+// is a loop, is in the sorted `removed`, or is from or to a vertex of `deleted`.
 struct RowFilter {
   const EdgeKey* keys;
   const EdgeKey* removed;
@@ -26,7 +26,7 @@ struct RowFilter {
 class DeviceSteps {
  public:
   virtual ~DeviceSteps() = default;
-  // All return milliseconds of the device.
+  // A double that is returned is in milliseconds of the device.
 
   // Sorts `count` keys of vertices below `vertices`. `spare` is as large; the sorted keys may be in
   // it afterwards: then the two pointers are exchanged.

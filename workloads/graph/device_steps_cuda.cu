@@ -36,7 +36,7 @@ class CudaSorter {
   double exclusive_sum(const simt::Cuda& device, std::uint64_t* values, std::uint64_t count) {
     std::size_t bytes = 0;
     const auto scan = [&](void* memory) {
-      simt::check_cuda(cub::DeviceScan::ExclusiveSum(memory, bytes, values, count), "sum");
+      simt::check_cuda(cub::DeviceScan::ExclusiveSum(memory, bytes, values, count), "prefix sum");
     };
     scan(nullptr);
     reserve(device, bytes);

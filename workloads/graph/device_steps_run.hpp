@@ -337,7 +337,8 @@ class StepsOn final : public DeviceSteps {
           const std::uint32_t zero = 0;
           simt::device_upload(device_.id(), distances + source, &zero, sizeof(zero));
           simt::device_upload(device_.id(), queue, &source, sizeof(source));
-          // One size per level, in turn: the launch of a level clears none that is still in use.
+          // Sizes of the levels' queues, used in turn. They are cleared together, when none of them
+          // is needed any more.
           constexpr std::uint32_t sizes = 1024;
           simt::Buffer<std::uint32_t> size(device_.id(), sizes);
           size.fill(0);

@@ -190,7 +190,8 @@ SIMT_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
   return degree - kept;
 }
 
-// Copies `count` entries between blocks, in units of 16 bytes: both blocks are a multiple of it.
+// Copies `count` entries between blocks in units of 16 bytes: up to 3 entries more than `count`,
+// for which there is space, since the size of a block is a multiple of 16 bytes.
 template <class Warp>
 SIMT_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint32_t* from,
                               std::uint32_t count) {

@@ -68,8 +68,7 @@ namespace {
 using Surroundings = unsigned;
 
 // The triangles whose largest node is one with these surroundings; a node is `unknowns` vertices.
-// Nodes with smaller numbers exist all: up to 13 of the 26 neighbours, those before it in the
-// order of (z, y, x).
+// Up to 13 of its 26 neighbours have smaller numbers: those before it in the order of (z, y, x).
 std::uint64_t count_triangles(Surroundings surroundings, std::uint64_t unknowns) {
   struct Offset {
     int x, y, z;

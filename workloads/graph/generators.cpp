@@ -10,8 +10,8 @@
 namespace heapwood::workloads::graph {
 namespace {
 
-// Memory is the limit in practice. This one keeps sums of edges far from 64 bits, and vertices
-// below 2^32.
+// In practice memory is the limit. These keep the numbers of vertices below 2^32, and sums of edges
+// far below 2^64.
 constexpr std::uint64_t largest_size = 200'000'000;
 constexpr std::uint64_t max_edges = 4'000'000'000;
 
@@ -155,7 +155,8 @@ std::optional<GeneratorCall> parse_generator(std::string_view text) {
     const std::uint64_t count =
         generator->generate == generate_rmat ? std::uint64_t{1} << request.size : request.size;
     if (count * request.parameter * parameter.edge_factor > max_edges)
-      fail(text, "it may have more than " + std::to_string(max_edges) + " directed edges");
+      fail(text, "it may have more than " + std::to_string(max_edges) +
+                     " directed edges; use smaller numbers");
   }
   if (const std::string_view seed = next_part(); !seed.empty()) {
     const auto value = parse_unsigned(seed);

@@ -53,8 +53,8 @@ struct PagesView {
 
 using GraphView = std::variant<BlocksView, CsrView, PagesView>;
 
-// Calls f(destination) for the neighbours [begin, end) of v, by the lanes begin, begin + step, ...
-// of a warp, or by one lane alone with step 1.
+// Calls f(destination) for the entries begin, begin + step, ... below `end` of v's adjacency. The
+// lanes of a warp share them if each begins at its number and `step` is the width of the warp.
 template <class View, class F>
 SIMT_INLINE void for_neighbours(const View& view, std::uint32_t v, std::uint32_t begin,
                                 std::uint32_t end, std::uint32_t step, F f) {

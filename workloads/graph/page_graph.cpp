@@ -26,7 +26,9 @@ PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> 
       inserts_(device),
       deletes_(device) {
   if (pool.bytes < state_bytes + bytes_per_page)
-    throw Error(Exit::usage, "pages: the pool holds no page");
+    throw Error(Exit::usage, "pages: the pool of " + std::to_string(pool.bytes) +
+                                 " bytes holds no page; use at least " +
+                                 std::to_string(state_bytes + bytes_per_page));
   queue_.state = reinterpret_cast<PageQueueState*>(pool.base);
   queue_.capacity =
       static_cast<std::uint32_t>(std::min(max_pages, (pool.bytes - state_bytes) / bytes_per_page));

@@ -16,12 +16,13 @@ namespace heapwood::workloads::graph {
 
 // Matrix Market, `coordinate` only: a square matrix; each entry, whatever its value, is an edge
 // from its row to its column, and if the matrix is symmetric, skew-symmetric or Hermitian also the
-// opposite one. A `general` matrix gives a directed graph, which may still be symmetric. At
-// most as many rows as the text has bytes, or 2^20: nearly all vertices of others have no edge.
+// opposite one. A `general` matrix gives a directed graph, which may still be symmetric. Refuses
+// matrices that have both more than 2^20 rows and more rows than the text has bytes: nearly all
+// their vertices would have no edge.
 GraphInput parse_matrix_market(std::string_view text, const std::string& name);
 
 // METIS and the 10th DIMACS challenge: a line per vertex with its neighbours, counted from 1.
-// Weights and sizes are skipped. Both lists must have an edge.
+// Weights and sizes are skipped. An edge must be in the lists of both its vertices.
 GraphInput parse_metis(std::string_view text, const std::string& name);
 
 // SNAP: two ids below 2^64 per line, `#` before comments. The ids in use are renumbered in

@@ -36,7 +36,9 @@ struct InitResult {
 };
 
 struct UpdateResult {
-  double prepare_ms = 0;  // sorting and grouping the batch
+  // update(): sorting and grouping the batch, not part of `ms`. insert_vertices(): requesting the
+  // blocks or pages, part of `ms`.
+  double prepare_ms = 0;
   double ms = 0;
   std::uint64_t inserted = 0, deleted = 0;  // edges
   std::uint64_t moved = 0;                  // adjacencies copied to another block

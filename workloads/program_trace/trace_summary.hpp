@@ -25,7 +25,7 @@ struct TraceSummary {
   std::uint64_t peak_padded = 0;
   // [k]: requests of 2^(k-1) < bytes <= 2^k; [0]: of 0 or 1 byte.
   std::array<std::uint64_t, 41> sizes{};
-  // [k]: freed blocks whose free is the 2^(k-1)-th to 2^k-th event after the request.
+  // [k]: freed blocks with 2^(k-1) < events from request to free <= 2^k; [0]: 1 event.
   std::array<std::uint64_t, 33> lifetimes{};
 };
 
