@@ -38,7 +38,8 @@ std::vector<std::string> codec_options(const std::string& extension) {
 
 std::string checked(const std::string& path) {
   if (codec_options(scenes::extension_of(path)).empty())
-    throw Error(Exit::usage, fmt::format("--video '{}': name a file .mp4 or .webm", path));
+    throw Error(Exit::usage,
+                fmt::format("--video '{}': expected a file name ending in .mp4 or .webm", path));
   if (find_ffmpeg().empty()) {
     throw Error(Exit::failed,
                 "--video: there is no ffmpeg on the PATH; install it, or write pictures with -o "

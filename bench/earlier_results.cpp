@@ -48,8 +48,8 @@ bool is_better(const Json& earlier, const Json& now) {
          (runs == 0 || same(earlier.value("settings", Json()), now.value("settings", Json())));
 }
 
-// What identifies a measurement: with the digest of its file wherever that is, and by the path of
-// the file whatever it contains.
+// Two keys of a measurement: by the digest of its scene file, wherever that is, and by the path of
+// the file, whatever it contains.
 std::array<std::string, 2> keys_of(Json result) {
   std::array<std::string, 2> keys{sorted_text(identity_of(result))};
   if (result.is_object()) result.erase("digest");

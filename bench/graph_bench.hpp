@@ -105,7 +105,8 @@ struct GraphRow {
   std::optional<std::uint32_t> levels;  // of the search
   std::vector<std::uint64_t> hashes;    // of the edges, after each phase of the warm-up
   std::uint64_t refused = 0;            // requests, of all runs
-  // The rounds that the budget did not allow: "7 of 1000 rounds of mixed". Nothing follows them.
+  // "7 of 1000 rounds of mixed": executed when the budget ended the phase; "" if it ended none. The
+  // phases after it have one round each.
   std::string cut;
   double seconds = 0;  // wall time
 

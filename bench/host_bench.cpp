@@ -28,8 +28,8 @@ class MappedBytes {
   MappedBytes(const host_alloc::HostAllocator& allocator, const simt::DeviceInfo& device)
       : allocator_(allocator), device_(device), before_(simt::platform_available(device.id)) {}
   std::optional<std::size_t> operator()() const {
-    const std::optional<std::size_t> said = allocator_.statistics().mapped_bytes;
-    if (said || device_.id.kind == simt::DeviceKind::cpu) return said;
+    const std::optional<std::size_t> reported = allocator_.statistics().mapped_bytes;
+    if (reported || device_.id.kind == simt::DeviceKind::cpu) return reported;
     const std::size_t now = simt::platform_available(device_.id);
     return before_ - std::min(before_, now);
   }

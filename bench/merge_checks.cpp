@@ -50,7 +50,7 @@ bool is_ok(const Json& result) {
 
 namespace {
 
-// Throws if both files have such values and one of these is another one.
+// Throws unless both files have the same single value, or one of them has none.
 void check_recorded(const ResultsFile& first, const ResultsFile& file, const char* key,
                     const char* name, const char* option) {
   const std::set<std::string> one = first.recorded(key), other = file.recorded(key);

@@ -22,7 +22,7 @@ struct PoolNeeds {
   std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
 };
 PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators);
-// The size of the pool with these settings; of an automatic one, the first that is tried.
+// The size of the pool with these settings; of an automatic one, its initial size.
 std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
                          const simt::DeviceInfo& device, const PoolNeeds& needs);
 
@@ -65,8 +65,8 @@ class PreparedScene {
   // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
   void size_live_pool(const registry::RegisteredAllocator& entry);
-  // Determines live_bytes() for such a pool in builds that enlarge it; it has no size of its own
-  // then. Throws Error{Exit::failed} if no build completes.
+  // Determines live_bytes() for such a pool in builds that enlarge it as needed; set_live_bytes()
+  // gives it its size. Throws Error{Exit::failed} if no build completes.
   void measure_live_bytes(const registry::RegisteredAllocator& entry);
   // Whether the pool has the size that the settings ask for.
   bool has_sized_pool() const { return !needs_sizing_; }
@@ -74,8 +74,8 @@ class PreparedScene {
   std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
   void set_live_bytes(std::uint64_t bytes);
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
-  // incomplete if the pool has a fixed size or the largest possible one is too small. All tries
-  // share one time limit.
+  // incomplete if the pool has a fixed size or the largest possible one is too small. All these
+  // builds share one time limit.
   kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry);
   // Enlarges an automatic pool; false: the pool is fixed or at its limit.
   bool enlarge_pool();

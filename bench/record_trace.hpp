@@ -13,8 +13,8 @@
 
 namespace heapwood::bench {
 
-// All record until nothing is missing: they repeat the work with a larger buffer if events were
-// dropped, and with a larger pool, if its size is automatic, if requests were refused.
+// All repeat the work until nothing is missing: with a larger buffer (up to 2^27 events) if events
+// were dropped, and with a larger pool, if its size is automatic, if requests were refused.
 
 // `announce` is called before each step.
 alloc::ProgramTrace record_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,

@@ -20,7 +20,8 @@
 namespace heapwood::bench {
 
 // The pool of a replay. `automatic`: 4 times the memory in use at the peak of the trace and 16 MiB;
-// with allocators that never free, enough for all requests, if the device has it.
+// at least 1.25 times all requests if an allocator does not free single blocks; at most half of the
+// memory that the device has available.
 struct ReplayPool {
   enum class Kind { automatic, bytes, peak_multiple };
   Kind kind = Kind::automatic;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which two allocators suit the program of a trace: by the time and the memory of its replays.
+// Which allocator serves the program of a trace fastest, and which with the least memory, judged by
+// its replays.
 #pragma once
 
 #include <string>

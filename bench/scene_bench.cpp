@@ -118,8 +118,9 @@ const registry::RegisteredAllocator* SceneBench::live_probe() const {
   return nullptr;
 }
 
-// Also sizes the pool of `--pool auto`, in which every allocator completes a build. Allocators that
-// may hand out live memory come last, when the size is known.
+// Without a probe (choose_pool()) it also sizes the pool of `--pool auto`, which grows until every
+// allocator that keeps live memory completes a build. Those that may hand it out again come last,
+// when the size is known.
 void SceneBench::warm_up() {
   for (const bool keeps : {true, false}) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {

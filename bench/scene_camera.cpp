@@ -134,8 +134,8 @@ render::Camera choose_camera(const CameraOptions& options, const std::string& so
   };
   const render::Camera camera = render::representable(choose(), mesh.origin);
   if (!sees_scene(scene, camera, aspect)) {
-    warning(fmt::format("{}: the camera sees nothing of the scene: --camera {}", source,
-                        render::to_arguments(camera, mesh.origin)));
+    warning(fmt::format("{}: the camera sees nothing of the scene: --camera {}; choose another one",
+                        source, render::to_arguments(camera, mesh.origin)));
   }
   return camera;
 }

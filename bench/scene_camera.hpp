@@ -24,16 +24,15 @@ void add_camera_options(CLI::App& app, CameraOptions& options);
 void check_camera(const CameraOptions& options);
 
 // Parses a camera as render, trace and the viewer print it: the seven numbers of --camera, then the
-// up axis if it is not y (`z` or `--up z`). The first nonblank line is used; a leading `--camera`
-// or `camera` is skipped, '#' starts a comment. Throws Error{Exit::usage}.
+// up axis if it is not y (`z` or `--up z`). A leading `--camera` or `camera` is skipped; '#' starts
+// a comment. Throws Error{Exit::usage}, also if a second line has more than a comment.
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin);
 
 // `model.camera` beside `model.ply`.
 std::string camera_path(const std::string& source);
 
-// The file at camera_path() contains such a line; throws Error{Exit::scene} if it
-// cannot be parsed. Warns if the camera sees nothing of the scene. The camera's text reads back to
-// the same bits.
+// The file at camera_path() contains such a line; throws Error{Exit::scene} if it cannot be parsed.
+// Warns if the camera sees nothing of the scene. The camera's text reads back to the same bits.
 render::Camera choose_camera(const CameraOptions& options, const std::string& source,
                              const scenes::Mesh& mesh, const render::Scene& scene, double aspect);
 

@@ -59,7 +59,7 @@ Shard shard_of_array(const SlurmArray& array) {
   if (!is_even) {
     throw Error(Exit::usage,
                 fmt::format("SLURM_ARRAY_TASK_ID '{}' of {} tasks from '{}' to '{}': the shard "
-                            "does not follow; give --shard I/N",
+                            "is known only of evenly spaced numbers; give --shard I/N",
                             array.id, array.count, array.min, array.max));
   }
   return {(*id - *min) / *step + 1, *count};

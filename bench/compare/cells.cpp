@@ -135,7 +135,7 @@ class CellReader {
   std::string reason_;
 };
 
-// A result with what identifies it outside of it.
+// A result of `trace` with what identifies it but is not in it: scene, allocator, settings, size.
 Json complete(Json result, const ResultsFile& file) {
   if (file.schema != trace_results_schema) return result;
   if (const Json* scene = member_of(file.json, "scene")) result["scene"] = text_at(*scene, "name");

@@ -43,7 +43,7 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
     notes.push_back(
         fmt::format("other driver: {}, before {}", newer.device_text(), older.device_text()));
   }
-  // What device records tell besides.
+  // Other differences between the files' device records, and their warnings.
   const auto note_change = [&](const char* key, const char* name) {
     const std::set<std::string> before = older.recorded(key), after = newer.recorded(key);
     if (before.empty() || after.empty() || before == after) return;

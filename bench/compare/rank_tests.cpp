@@ -145,8 +145,8 @@ void Autocorrelation::add(const std::vector<double>& samples) {
     squares += (ranks[i] - mean) * (ranks[i] - mean);
     if (i > 0) products += (ranks[i] - mean) * (ranks[i - 1] - mean);
   }
-  // Each set counts by its number of samples. Equal times tell nothing: as uncorrelated ones, whose
-  // estimate is -1 / n on average.
+  // Each set counts by its number of samples. If all its times are equal, they give no estimate:
+  // they count as uncorrelated ones, whose estimate is -1 / n on average.
   products_ += squares > 0 ? n * products / squares : -1;
   samples_ += n;
   ++sets_;

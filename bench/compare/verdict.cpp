@@ -30,8 +30,8 @@ void add_to(Autocorrelation& correlation, const CellTimes& cell) {
 }
 
 // Upper bounds of the cells' correlations. A cell's own estimate is uncertain: it is shrunk towards
-// that of all cells (empirical Bayes), more strongly the less the cells differ. Added are twice the
-// error that remains of the cell's estimate and the error of that of all cells.
+// that of all cells (empirical Bayes), more strongly the less the cells differ. Two margins are
+// added: twice the error that remains of the cell's estimate, and the error of that of all cells.
 std::vector<double> correlations_of(const std::vector<CellTimes>& cells) {
   Autocorrelation all;
   std::vector<Autocorrelation> own(cells.size());

@@ -37,8 +37,8 @@ struct CellVerdict {
   std::size_t runs_needed = 0;  // UNDECIDED: about this many in each file
 };
 
-// One verdict per cell. The correlation of successive times is estimated from all cells together,
-// and from each as far as they differ.
+// One verdict per cell. A cell's correlation of successive times is estimated from all cells
+// together and, the more the cells differ in it, from the cell itself.
 std::vector<CellVerdict> judge_cells(const std::vector<CellTimes>& cells,
                                      const CompareRules& rules);
 

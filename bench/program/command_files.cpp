@@ -48,7 +48,7 @@ void CommandFiles::check() const {
         std::filesystem::is_regular_file(path, ignored))
       throw Error(Exit::usage, fmt::format("{}: is a file of a scene; choose another file", path));
   }
-  // What the shell redirected to an input overwrites it, too.
+  // If the shell redirected an output stream to a file that is read, it is overwritten, too.
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     const auto file = identity_of(stream);
     if (file && inputs.contains(*file))

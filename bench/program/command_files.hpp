@@ -13,9 +13,9 @@ class CommandFiles {
   void reads(const std::string& path);
   void writes(const std::string& path);
 
-  // Throws Error{Exit::usage} if a file would be overwritten that the command also reads or writes
-  // by another option, or that receives its output, whatever the paths to it; or an existing scene
-  // or material file.
+  // Throws Error{Exit::usage} if the command would write to a file that it also reads, or that
+  // another option writes or its output is redirected to, whatever the paths to the file; or to an
+  // existing scene or material file.
   void check() const;
 
  private:

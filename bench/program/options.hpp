@@ -28,7 +28,7 @@ struct PoolSize {
   Kind kind = Kind::automatic;
   bool for_speed = true;  // automatic: adds what allocators cache per warp
   std::size_t bytes = 0;
-  double multiple = 0;        // of the root node, or of the most bytes in use at once
+  double multiple = 0;        // of the root node, or of the peak bytes in use
   std::string text = "fast";  // as given
 };
 
@@ -113,7 +113,7 @@ void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 // starts (note_when_work_starts()).
 enum class CpuNote { at_once, when_work_starts };
 simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
-// "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
+// "cpu: AMD EPYC, 2 threads", "cuda:0: NVIDIA H200, 132 multiprocessors, driver ...".
 std::string device_text(const simt::DeviceInfo& device);
 // Throws Error{Exit::device} if the allocator was not compiled for the device.
 const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,

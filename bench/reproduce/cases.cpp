@@ -57,7 +57,7 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
   key += point.requests ? fmt::format(" requests={}", point.requests)
                         : fmt::format(" blocks={}", point.blocks);
   if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
-  // Only what differs from the default: keys of earlier results stay.
+  // Only settings that differ from the default, so that keys of earlier results remain valid.
   if (settings.rounds > 1) key += fmt::format(" rounds={}", settings.rounds);
   if (settings.test == workloads::StressTest::probability && settings.probability != 0.75)
     key += fmt::format(" probability={}", settings.probability);

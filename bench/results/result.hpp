@@ -48,7 +48,7 @@ struct Result {
   std::string digest;            // of a file's content (scenes::digest)
   std::string scene;             // name in tables
   std::uint64_t triangles = 0;   // in the tree
-  std::uint64_t degenerate = 0;  // dropped, or kept with --keep-degenerate
+  std::uint64_t degenerate = 0;  // dropped triangles: none with --keep-degenerate
   std::string allocator, label;
   alloc::Frees frees = alloc::Frees::individually;
   bool lower_bound = false;
