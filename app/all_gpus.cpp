@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* own_options[] = {"--device", "--shard",  "--part",
                                        "--json",   "--format", "--out"};
 
-// The part of N processes of the whole command: a shard of a shard.
+// The shard of process `number` (from 0) of `count` processes that share the shard `whole`.
 bench::Shard part_of(const bench::Shard& whole, std::size_t number, std::size_t count) {
   return {whole.number + whole.count * number, whole.count * count};
 }

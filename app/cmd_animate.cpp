@@ -54,7 +54,7 @@ void parse_trace(const std::string& text, bench::AnimateSettings& settings) {
   for (const std::string& kind : bench::split(text, ',')) {
     if (kind != "primary" && kind != "shaded") {
       throw Error(Exit::usage,
-                  "--trace '" + text + "': '" + kind + "' is not primary, shaded or none");
+                  "--trace '" + text + "': expected shaded, primary, primary,shaded or none");
     }
     (kind == "primary" ? settings.primary : settings.shaded) = true;
   }

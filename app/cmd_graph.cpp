@@ -89,7 +89,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     throw Error(Exit::usage,
                 "graph: no graph given: try 'heapwood graph rgg:100k', or 'heapwood list graphs'");
   if (command.resume && command.json.empty())
-    throw Error(Exit::usage, "graph: --resume needs --json FILE");
+    throw Error(Exit::usage, "graph: --resume needs the file to continue: add --json FILE");
   bench::GraphBench bench;
   bench.settings = command.settings;
   bench.settings.phases = bench::parse_phases(command.phases);
@@ -197,8 +197,8 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->type_name("random|pressure");
   command
       ->add_option("--init", options->init,
-                   "each: one malloc per vertex, in order; counted: size\nclasses are counted "
-                   "first, then requested one by one")
+                   "each: one malloc per vertex, in order; counted: the\nblocks of each size class "
+                   "are counted first, then\nrequested class by class")
       ->capture_default_str()
       ->check(bench::quiet(CLI::IsMember({"each", "counted"})))
       ->type_name("each|counted");

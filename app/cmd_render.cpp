@@ -90,15 +90,15 @@ void check_usage(const RenderCommand& command) {
     throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
   if (command.tone != "standard" && command.tone != "filmic") {
     throw Error(Exit::usage,
-                "tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
+                "--tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
   }
   if (command.material != "scene" && command.material != "clay") {
     throw Error(Exit::usage,
-                "material '" + bench::one_line(command.material) + "': expected scene or clay");
+                "--material '" + bench::one_line(command.material) + "': expected scene or clay");
   }
 }
 
-// What the scene names besides its own file is known when it is loaded.
+// Called once the scene is loaded: only then are the files known that its own file names.
 void refuse_input_as_output(const RenderCommand& command, const scenes::Mesh& mesh) {
   bench::CommandFiles files;
   for (const std::string& path : mesh.files) files.reads(path);
@@ -236,7 +236,8 @@ Exit render_picture(const RenderCommand& command) {
   std::optional<render::Environment> environment;
   if (!command.environment.empty()) {
     if (!radiance) {
-      // A light that the surfaces receive; a lamp in an interior has no direction.
+      // The sun is in the direction of the key light, which was chosen to light visible surfaces. A
+      // lamp in an interior has no direction: the default one is used.
       radiance = render::make_sky(job.lighting->lamp ? render::Lighting{}.key : job.lighting->key,
                                   job.camera.up);
     }

@@ -94,7 +94,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
                 "replay: no trace given: record one with 'heapwood build atrium --record-trace "
                 "atrium.trace'");
   if (command.resume && command.json.empty())
-    throw Error(Exit::usage, "replay: --resume needs --json FILE");
+    throw Error(Exit::usage, "replay: --resume needs the file to continue: add --json FILE");
   if (command.dry_run &&
       (!command.json.empty() || command.format == "json" || command.format == "csv")) {
     throw Error(Exit::usage,

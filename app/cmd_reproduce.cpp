@@ -44,8 +44,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One line per item: cases, measured cases, cases with a result that is not `ok`, and their
-// duration.
+// One line per item: cases, measured cases, their results that are not `ok`, and their duration.
 bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
                       const bench::ReproduceSetup& setup, const bench::ReproduceResults* measured) {
   bench::Table table;
@@ -55,19 +54,18 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
   table.columns.push_back({"what", true, true});
   for (const bench::ReproduceItem* item : items) {
     const std::vector<bench::ReproduceCase> cases = reproduce_cases({item}, setup);
-    std::size_t there = 0, reasons = 0;
+    std::size_t measured_cases = 0, not_ok = 0;
     double seconds = 0;
     for (const bench::ReproduceCase& one : cases) {
       const bench::Json* results = measured ? measured->results(one.key) : nullptr;
       if (!results) continue;
-      ++there;
+      ++measured_cases;
       seconds += measured->seconds(one.key);
-      for (const bench::Json& result : *results)
-        reasons += bench::text_at(result, "status") != "ok";
+      for (const bench::Json& result : *results) not_ok += bench::text_at(result, "status") != "ok";
     }
     std::vector<bench::Cell> cells{item->id, bench::count_text(cases.size())};
     if (measured)
-      cells.insert(cells.end(), {bench::count_text(there), bench::count_text(reasons),
+      cells.insert(cells.end(), {bench::count_text(measured_cases), bench::count_text(not_ok),
                                  fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
     cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);

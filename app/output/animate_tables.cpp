@@ -163,15 +163,15 @@ bench::Table animate_flat_table(const std::vector<AnimateRow>& rows) {
   columns.push_back({"frames_per_second", [](const AnimateRow& row) {
                        return bench::csv_text(row.frames_per_second());
                      }});
-  const auto free_share = [](const std::vector<bench::PoolAfterFrame>& pools, bool last) {
+  const auto merged = [](const std::vector<bench::PoolAfterFrame>& pools, bool last) {
     if (pools.empty()) return std::string();
     const alloc::Fragmentation& state = (last ? pools.back() : pools.front()).state;
     return bench::csv_text(std::optional(state.external_merged));
   };
   columns.push_back({"first_external_fragmentation_merged",
-                     [=](const AnimateRow& row) { return free_share(row.pools, false); }});
+                     [=](const AnimateRow& row) { return merged(row.pools, false); }});
   columns.push_back({"last_external_fragmentation_merged",
-                     [=](const AnimateRow& row) { return free_share(row.pools, true); }});
+                     [=](const AnimateRow& row) { return merged(row.pools, true); }});
   return bench::table_of_columns(columns, rows);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and the JSON of `heapwood host-bench`.
+// The tables of `heapwood host-bench`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The tables of `heapwood replay`.
 #pragma once
 
 #include <vector>

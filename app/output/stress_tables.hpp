@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and the JSON of `heapwood stress`.
+// The tables of `heapwood stress`.
 #pragma once
 
 #include <string>
