@@ -69,7 +69,8 @@ def main():
             sources = hashes_of_results(merged)
             if sources is None:
                 raise ResultsError(
-                    "the commit of the results is not in this repository: keep them where it is"
+                    "the code of the results is not known: run --keep in a clone that has their"
+                    " commit (one for all of them, without changes)"
                 )
             print(keep(options.keep, merged, sources))
             return 0
@@ -88,7 +89,9 @@ def main():
             render(results, against, Results(kept) if kept else None), encoding="utf-8"
         )
     except ModuleNotFoundError as error:
-        print(f"report: error: needs {error.name}: make report", file=sys.stderr)
+        print(
+            f"report: error: needs {error.name}, which this installs: make report", file=sys.stderr
+        )
         return 1
     except (ResultsError, OSError) as error:
         print(f"report: error: {error}", file=sys.stderr)

@@ -417,8 +417,8 @@ def _(results):
     "section 6",
     "own-builder",
     "A single kernel with dynamic allocation needs slightly more memory than static allocation for each level",
-    "the median over scenes of the peak bytes in use plus the workspace, over the most bytes of the per-level"
-    " builder, is from 1 to 1.5",
+    "the median over scenes of the peak bytes in use plus the workspace, over the peak bytes in use of the"
+    " per-level builder, is from 1 to 1.5",
     needs="full",
 )
 def _(results):

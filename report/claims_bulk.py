@@ -33,7 +33,7 @@ def unfinished(results, item, *variants_of_it):
 
 
 def unfinished_text(points):
-    return f"not both finish with {', '.join(map(count_text, points))} threads"
+    return f"not finished with {', '.join(map(count_text, points))} threads"
 
 
 SEMAPHORE = "published"  # the bulk semaphore with three counts and compare-and-swap
@@ -71,7 +71,7 @@ def _(results):
     if faster < len(decided):
         return False, evidence
     if missing:
-        return None, f"{evidence}; {unfinished_text(missing)}"
+        return None, f"{evidence}; one or both {unfinished_text(missing)}"
     return (True if decided else None), evidence
 
 
@@ -92,7 +92,7 @@ def _(results):
         for about, _, bulk in variants(results, "bulk-5", SEMAPHORE, SEMAPHORE)
     }
     if missing and missing[-1] > max(rates):
-        return None, unfinished_text(missing).replace("not both finish", "not finished")
+        return None, unfinished_text(missing)
     best, max_threads = max(rates, key=rates.get), max(rates)
     return (
         rates[best] >= 1.05 * rates[max_threads],

@@ -388,7 +388,7 @@ def memory_of_builders(rows):
             ]
         )
     said = [
-        "Single kernel: the peak bytes in use plus the workspace; the pool is what it was given. Per level: the most"
-        " bytes allocated at once."
+        "Single kernel: the peak bytes in use plus the workspace; the pool is what it was given. Per level: the peak"
+        " bytes in use."
     ]
     return table("Memory of the two builders, MiB", ["", "scene", "needed", "pool"], lines, said)

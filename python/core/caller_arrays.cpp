@@ -23,8 +23,9 @@ std::string text_of(const std::vector<std::size_t>& shape) {
 
 void check_contiguous(const char* what, const ArrayFacts& array) {
   if (array.contiguous) return;
-  throw wrong_value(std::string(what) +
-                    ": not contiguous in C order; pass numpy.ascontiguousarray(" + what + ")");
+  const std::string copy =
+      array.on_gpu ? "a contiguous copy" : "numpy.ascontiguousarray(" + std::string(what) + ")";
+  throw wrong_value(std::string(what) + ": not contiguous in C order; pass " + copy);
 }
 
 bool check_floats(const char* what, const ArrayFacts& array) {
@@ -161,7 +162,7 @@ void* output_of(const char* what, const ArrayFacts& array, const char* type, con
 }
 
 void check_device(const char* what, bool on_gpu, int gpu, const simt::DeviceInfo& device) {
-  if (!on_gpu) return;  // copied to a GPU
+  if (!on_gpu) return;  // host memory is read there or copied to a GPU
   if (device.id.kind == simt::DeviceKind::cuda && device.id.index == gpu) return;
   throw Error(Exit::device, std::string(what) + ": on cuda:" + std::to_string(gpu) +
                                 ", but the scene is on " + device.key);

@@ -73,7 +73,7 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
     step = dtype.itemsize
     for extent, stride in zip(reversed(shape), reversed(strides or ())):
         if extent > 1 and stride != step:
-            raise ValueError(f"{name}: not contiguous in C order")
+            raise ValueError(f"{name}: not contiguous in C order; pass a contiguous copy")
         step *= extent
     core = _core.wrap_gpu_array(facts["data"][0], list(shape), dtype.name, gpu, array)
     return Imported(core, array, shape, gpu, stream if stream is not None else facts.get("stream"))
@@ -130,7 +130,7 @@ class GivenOutput(Output):
 
     def __init__(self, name: str, array: Any, stream: int | None, gpu_hint: int) -> None:
         if isinstance(array, np.ndarray) and not array.flags.writeable:
-            raise ValueError(f"{name}: read-only")
+            raise ValueError(f"{name}: read-only; pass an array that can be written")
         if not hasattr(array, "shape"):
             raise TypeError(f"{name}: {type(array).__name__}: expected an array")
         self._result = array

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._arrays import GivenOutput, Imported, Output, import_array, streams_of
 
-# What a ray without a hit has as its primitive id.
+# The primitive id of a ray without a hit.
 INVALID_ID = 0xFFFFFFFF
 
 _FIELDS = {
@@ -268,7 +268,7 @@ class Scene:
             outputs.append(Output(first, (entries, 2), "float32"))
             return [output.core for output in outputs]
 
-        # What the memory that allocate() returns was used for before.
+        # Earlier work on the outputs' stream may still use the memory that allocate() returns.
         streams += streams_of(Output(first, (0,), "int64"))
         self._core.list(input_, sort, streams, allocate)
         return RayLists(*(output.finish() for output in outputs))

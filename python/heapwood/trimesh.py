@@ -22,7 +22,7 @@ class RayMeshIntersector:
     """
 
     def __init__(self, geometry: Any, scale_to_box: bool = True, **options: Any) -> None:
-        """options: those of heapwood.Scene. `scale_to_box` has no effect: none is needed."""
+        """options: those of heapwood.Scene. `scale_to_box` is ignored: no scaling is needed."""
         del scale_to_box
         self.mesh = geometry
         self._options = options
