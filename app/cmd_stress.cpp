@@ -112,7 +112,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.large =
       command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
   if (settings.rounds > 1 && !workloads::allocates_once(settings.test))
-    throw Error(Exit::usage, "stress: --rounds is for alloc, mixed and scaling");
+    throw Error(Exit::usage, "stress: --rounds is for alloc, mixed, scaling and exhaust");
   if (workloads::has_lifetimes(settings.test) &&
       (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
     throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin",
@@ -246,8 +246,8 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("LIST");
   command
       ->add_option("--rounds", settings.rounds,
-                   "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on "
-                   "recycled memory, is timed")
+                   "alloc, mixed, scaling, exhaust: repetitions of both\nkernels in one pool; the "
+                   "last, on recycled memory,\nis timed")
       ->transform(bench::between(1, 100))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill each block and verify it before freeing it");

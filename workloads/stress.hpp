@@ -86,7 +86,7 @@ struct StressJob {
   Lifetimes order = Lifetimes::random;
   std::uint32_t seed = 1;           // p, mixed, churn, lifetimes
   std::uint32_t chance = 3u << 30;  // p: of 2^32, that a thread makes its call of a launch
-  unsigned rounds = 1;  // each, mixed, scaling: of both kernels in one pool; the last is timed
+  unsigned rounds = 1;  // allocates_once(): of both kernels in one pool; the last is timed
   bool touch = false;   // fill every block, and check it before it is freed
   // Inspects the pool between kernels instead of timing them: ACD allocates in one kernel and frees
   // in another. Ignored by tests of memory use.

@@ -24,7 +24,7 @@ class CudaSorter {
     std::size_t bytes = 0;
     pass(nullptr, bytes, 0);
     reserve(device, bytes);
-    const double ms = timed([&] {
+    const double ms = timed("sorting edges", [&] {
       pass(memory_.data(), bytes, 0);   // by destination
       pass(memory_.data(), bytes, 32);  // then, stably, by source
     });
@@ -40,19 +40,18 @@ class CudaSorter {
     };
     scan(nullptr);
     reserve(device, bytes);
-    return timed([&] { scan(memory_.data()); });
+    return timed("prefix sum", [&] { scan(memory_.data()); });
   }
 
  private:
   template <class F>
-  static double timed(F f) {
+  static double timed(const char* what, F f) {
     simt::DeviceControl control;
     simt::CudaEvent begin, end;
     begin.record();
     f();
     end.record();
-    const simt::CudaWait waited(end, control, {.what = "sorting edges"},
-                                std::chrono::steady_clock::now());
+    const simt::CudaWait waited(end, control, {.what = what}, std::chrono::steady_clock::now());
     return end.ms_since(begin);
   }
   void reserve(const simt::Cuda& device, std::size_t bytes) {
