@@ -19,9 +19,10 @@
 //   };
 //
 // allocate returns 16-byte aligned memory, or nullptr if the pool is exhausted or the request is
-// larger than the allocator can serve, and never hangs. A request of 0 bytes gets a valid unique
-// pointer, as if it were 1. Thread is one lane of a simt::Warp. An allocator keeps its tables
-// inside the pool, so that the pool's size is its whole footprint.
+// larger than the allocator can serve, and never hangs (unless options say to wait until there is
+// memory). A request of 0 bytes gets a valid unique pointer, as if it were 1. Thread is one lane of
+// a simt::Warp. An allocator keeps its tables inside the pool, so that the pool's size is its whole
+// footprint.
 #pragma once
 
 #include <cstddef>
@@ -215,7 +216,7 @@ class ReleaseAtEnd {
 //
 // Such an allocator may also say how many warps suit its pool. Host code:
 //
-//   unsigned preferred_warps(unsigned max) const;  // 0 to max, where `max` warps can be resident
+//   unsigned preferred_warps(unsigned max) const;  // at most `max`, the warps that can be resident
 struct BlockPair {
   void* first = nullptr;
   void* second = nullptr;

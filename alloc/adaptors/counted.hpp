@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Counted<Base>: counts requests and logs the requested size of each live block. For instrumented
-// runs, whose times are meaningless: every call adds to a dozen words that all threads share.
+// runs, whose times are meaningless: every call changes words that all threads share, an
+// allocation eight.
 //
 // The log is one u32 per granule of the pool (0: no block starts there; requests of 4 GiB or more
 // are logged as 2^32-1). If Base's blocks lie outside the pool (traits.in_pool), each gets a header

@@ -58,7 +58,7 @@ class RecordedMemory {
   void end_kernel() { kernel_ends_.push_back(total()); }
   // Numbers of events, in ascending order.
   const std::vector<std::uint64_t>& kernel_ends() const { return kernel_ends_; }
-  // Events that occurred, and those that fit into the buffer.
+  // Events that occurred; events() returns the first of them, as many as the buffer holds.
   std::uint64_t total() const { return counts_.download().front().events; }
   std::uint64_t refused() const { return counts_.download().front().refused; }
   std::vector<RecordedEvent> events() const {

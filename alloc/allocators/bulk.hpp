@@ -36,7 +36,8 @@ struct Bulk {
     const std::size_t head = round_up(UAlloc::head_bytes(arenas), 256);
     const TBuddy pages = TBuddy::create(pool.base + head, pool.bytes - head, page_shift, device);
     if (pages.pages() == 0)
-      throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for a page");
+      throw Error(Exit::usage, std::string(traits.id) +
+                                   ": the pool is too small for a page; give a larger pool");
     Bulk b;
     b.small_ = UAlloc::create(pool.base, pages, arenas, device);
     b.wait_ = options.wait_when_full;

@@ -89,7 +89,7 @@ struct FdgPublished {
   void walk(const HostView&, Visitor) const {}
 
  private:
-  // Both begin with a granule of their own; memory follows a superblock.
+  // Each begins a block of the heap of its own. The memory of a superblock follows its granule.
   struct alignas(granule) Superblock {
     Superblock* next;
   };

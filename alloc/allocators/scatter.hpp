@@ -9,7 +9,7 @@
 //     of its first request;
 //   - bitmaps are in a table, not at the end of each page, and the size and count of a page are one
 //     word, so that an empty page changes its size with one exchange (primitives/block_pages.hpp).
-//     The paper's pages keep theirs by default;
+//     By default the paper's pages keep their size;
 //   - if hashing fails, hints lead to a suitable page if there is one. The paper's regions count
 //     failed searches, and all pages are searched for every request that cannot be served;
 //   - requests larger than a page go to a buddy allocator in the other half; the paper locks runs
@@ -49,8 +49,8 @@ struct ScatterOn {
     if (page < 256 || page != simt::bit_floor(page) || page > std::size_t{64} << 20 ||
         page > half / 2) {
       throw Error(Exit::usage, std::string(traits.id) + ": a page of " + std::to_string(page) +
-                                   " bytes; give a power of two from 256 to 64 MiB that is at most "
-                                   "a quarter of the pool");
+                                   " bytes: expected a power of two from 256 bytes to 64 MiB, at "
+                                   "most a quarter of the pool");
     }
     const auto page_shift = simt::highest_bit(page);
     ScatterOn a;

@@ -112,9 +112,9 @@ class BasicBulkSemaphore {
     SIMT_ROLLED
     for (;;) {
       const std::int64_t c = available(seen), spare = std::int64_t{balance(seen)} - keep,
-                         most = c < spare ? c : spare;
-      if (most < each) return 0;
-      const std::uint32_t times = static_cast<std::uint32_t>(most) / each,
+                         takeable = c < spare ? c : spare;
+      if (takeable < each) return 0;
+      const std::uint32_t times = static_cast<std::uint32_t>(takeable) / each,
                           k = times < n ? times : n;
       const std::int64_t units = std::int64_t{k} * each;
       // acquire: what the units represent.
@@ -177,10 +177,10 @@ class BasicBulkSemaphore {
     }
     // The request stays subtracted from V.
     if (owed != 0) word.fetch_add(counts(0, owed), simt::relaxed);
-    unsigned alone = 0, hope = 0;
-    bool gone = false;
+    unsigned uncovered_turns = 0, idle_turns = 0;  // seen with V < 0; since the last attempt
+    bool gives_up = false;
     SIMT_ROLLED
-    for (unsigned turn = 0; !gone; ++turn) {
+    for (unsigned turn = 0; !gives_up; ++turn) {
       // Thousands of threads that poll five times per microsecond would use the whole throughput of
       // the word's slice of the L2 cache, which the threads that signal units need as well.
       SIMT_ROLLED
@@ -189,7 +189,7 @@ class BasicBulkSemaphore {
       // Threads try with a probability such that, of 8,192 waiting threads, about as many try as
       // the units seen can serve. It quadruples with each turn without an attempt.
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
-      const std::uint32_t turns_away = hope < 7 ? dice & (8191u >> 2 * hope) : 0;
+      const std::uint32_t turns_away = idle_turns < 7 ? dice & (8191u >> 2 * idle_turns) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
         move.begin();
         // acquire: what the units represent. release: see moves.hpp.
@@ -198,19 +198,20 @@ class BasicBulkSemaphore {
           return Wait::got;
         word.fetch_add(counts(0, n), simt::relaxed);
         move.cancel();
-        hope = 0;
+        idle_turns = 0;
       } else {
-        ++hope;
+        ++idle_turns;
         if (balance(seen) < 0) {
-          gone = dry != nullptr && simt::atomic_ref<std::uint32_t>(*dry).load(simt::relaxed) != 0;
-          if (++alone > patience && !gone &&
+          gives_up =
+              dry != nullptr && simt::atomic_ref<std::uint32_t>(*dry).load(simt::relaxed) != 0;
+          if (++uncovered_turns > patience && !gives_up &&
               word.compare_exchange_strong(seen, seen + counts(brought, 0), simt::relaxed,
                                            simt::relaxed)) {
             return Wait::grow;
           }
         }
       }
-      gone = gone || ((turn & 63) == 63 && thread.aborted());
+      gives_up = gives_up || ((turn & 63) == 63 && thread.aborted());
     }
     word.fetch_add(counts(n, 0), simt::relaxed);
     return Wait::fail;

@@ -77,9 +77,9 @@ class PublishedBulkSemaphore {
   static constexpr std::uint64_t one_expected = std::uint64_t{1} << 22,
                                  one_reserved = std::uint64_t{1} << 43;
 
-  // Counts a turn of a loop; whether the thread should leave because the launch is aborted. Failed
-  // exchanges are turns, too: among a million threads exchanges succeed so rarely that a launch in
-  // which only successful ones counted went on for more than 20 s.
+  // Counts a turn of a loop; returns whether the thread must leave because the launch is aborted.
+  // Failed exchanges are turns, too: among a million threads so few exchanges succeed that an
+  // aborted launch would run on for more than 20 s if only these were counted.
   template <class Thread>
   SIMT_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
     return ++turn % 64 == 0 && thread.aborted();

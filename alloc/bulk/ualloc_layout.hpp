@@ -158,7 +158,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     if (found != counted) {
       throw Error(Exit::failed, "ualloc: page " + std::to_string(j) + " of the chunk at " +
                                     std::to_string(offset) + " counts " + std::to_string(counted) +
-                                    " blocks, not " + std::to_string(found));
+                                    " blocks in use, its bitmap has " + std::to_string(found));
     }
     used += j > 0 ? found : 0;
   }

@@ -392,9 +392,9 @@ class CircularList {
   }
 
   // Draws a piece that may have space, a different one for each thread and turn: first from the
-  // caller's heap, then from any heap, from the larger half of those if one was full; then from the
-  // rest; then the next piece, from which a lap over all pieces starts. Returns false if that lap
-  // finds none.
+  // caller's heap, then from any heap, then from the rest. After a full piece, or after
+  // `draws_per_level` others, only the larger half of the heaps' pieces remains to draw from.
+  // Finally a lap over all pieces starts at the next piece. Returns false if that lap finds none.
   template <class Thread>
   SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
                               std::uint32_t wanted) const {

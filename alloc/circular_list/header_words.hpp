@@ -73,7 +73,7 @@ struct FusedHeaders {
     const std::uint32_t h = entry(at).load(simt::relaxed);
     return h != 0 && (h & header::used) == 0;
   }
-  // Claims the chunk of any size that follows one's own.
+  // Claims the chunk at `at`, of any size, which follows the caller's chunk.
   SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
     const simt::atomic_ref<std::uint32_t> entry(word[at]);
     std::uint32_t h = entry.load(simt::relaxed);

@@ -115,7 +115,8 @@ struct PresplitShape {
     const std::uint32_t finest = root_shift + 1 - piece_levels, in_heaps = rest() >> finest;
     return index < in_heaps ? index << finest : rest() + ((index - in_heaps) << rest_shift);
   }
-  // The end of the group of smallest pieces that the piece at `begin` belongs to.
+  // Where a walk continues if the piece at `begin` is too small: the later pieces of a heap are no
+  // larger, nor are those of the rest.
   SIMT_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
     return begin < rest() ? begin - begin % heap_units() + heap_units() : units;
   }

@@ -353,7 +353,8 @@ class List {
       Header h;
       SIMT_ROLLED
       while ((h = headers_.snapshot(to)).state == State::dead) to = h.link;
-      // release: as in take(). A new offset is left as it is: its chunk has died since, if at all.
+      // release: as in take(). An offset that has changed since it was read stays: at that time its
+      // new chunk was not dead.
       if (to != seen) offset(i).compare_exchange_strong(seen, to, simt::release, simt::relaxed);
     }
   }

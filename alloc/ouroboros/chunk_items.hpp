@@ -139,8 +139,8 @@ class ChunkItems {
         used += simt::popcount(masks[c * mask_words_ + w]);
       if (used != count_of(states[c])) {
         throw Error(Exit::failed, "ouroboros: chunk " + std::to_string(c) + " counts " +
-                                      std::to_string(count_of(states[c])) + " pages, not " +
-                                      std::to_string(used));
+                                      std::to_string(count_of(states[c])) +
+                                      " pages in use, its bitmap has " + std::to_string(used));
       }
     }
     chunks_.walk(

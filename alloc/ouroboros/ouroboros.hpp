@@ -142,7 +142,8 @@ class Ouroboros {
       if (pages >= max_chunks) break;
     }
     if (shape.small() <= shape.pieces * shape.classes()) {
-      throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for its queues");
+      throw Error(Exit::usage, std::string(traits.id) +
+                                   ": the pool is too small for its queues; give a larger pool");
     }
     // The first buddy has the chunks and no other page, so each of its blocks can become chunks.
     const std::size_t of_chunks = Buddy::bytes_for(shape.chunks, shape.chunk_shift),

@@ -33,9 +33,9 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class PageItems {
  public:
-  // Chooses the parts of a shape that depend on this queue type. The queue of a class has max
-  // `queue_slots` slots, rounded up to a power of two or to whole pieces; 0: pieces may occupy 1/32
-  // of the chunks.
+  // Chooses the parts of a shape that depend on this queue type. The queue of a class has
+  // `queue_slots` slots (at most `max_slots`), rounded up to a power of two or to whole pieces; 0:
+  // pieces may occupy 1/32 of the chunks.
   static void choose(Shape& shape, std::size_t pool, std::size_t queue_slots) {
     shape.slots = 32;
     const std::size_t wanted =

@@ -11,9 +11,9 @@
 // compare-and-swap of the state gives it to another class: nothing is cleared or locked.
 //
 // Counting is a fetch_add even though a page may turn out to be full or of another class; the
-// thread then subtracts what it added. Meanwhile other threads may find the page full, or not
-// empty, for a moment too long. Lanes that call together with one page form a LaneGroup: one add
-// counts all their blocks, one fetch_or takes them.
+// thread then subtracts what it added. Until then a page that has space may look full to other
+// threads, and an empty one may look used. Lanes that call together with one page form a LaneGroup:
+// one add counts all their blocks, one fetch_or takes them.
 //
 // Hints (sum_map.hpp) tell which pages can serve requests: for each class the pages with free
 // blocks (`room`), and for all classes the `empty` pages; optionally for each class the `roomy`
@@ -101,8 +101,8 @@ class BlockPages {
           b.maps_at_ + std::size_t{b.map_count()} * b.map_words_ * sizeof(std::uint64_t), 256);
     } while (pages > 0 && b.memory_at_ + (pages << shape.page_shift) > bytes);
     if (pages == 0)
-      throw Error(Exit::usage,
-                  "the pool is too small for pages of " + std::to_string(page) + " bytes");
+      throw Error(Exit::usage, "the pool is too small for pages of " + std::to_string(page) +
+                                   " bytes; give a larger pool");
     simt::device_fill(device.id(), base, 0, b.memory_at_);
     simt::device_upload(device.id(), base, &b, sizeof(b));
     simt::device_upload(device.id(), base + table_at, table, sizeof(table));
@@ -318,7 +318,7 @@ class BlockPages {
       }
       if (found != used) {
         throw Error(Exit::failed, "page " + std::to_string(page) + " counts " +
-                                      std::to_string(used) + " blocks, not " +
+                                      std::to_string(used) + " blocks in use, its bitmap has " +
                                       std::to_string(found));
       }
       const std::size_t filled = blocks(k) * size;
@@ -342,8 +342,8 @@ class BlockPages {
 
   // How many of n blocks fit in a page whose count is `before`.
   SIMT_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k, std::uint32_t n) const {
-    const std::uint32_t most = blocks(k);
-    return before >= most ? 0 : most - before < n ? most - before : n;
+    const std::uint32_t capacity = blocks(k);
+    return before >= capacity ? 0 : capacity - before < n ? capacity - before : n;
   }
 
   // Slow path of enter(), after its add found the state `old`.

@@ -44,7 +44,7 @@ class Buddy {
     return plan(nullptr, bytes, page_shift, shapes).pages_;
   }
 
-  // The bytes that `pages` pages take, including their tables: just enough for as many.
+  // The fewest bytes that hold `pages` pages and their tables.
   static std::size_t bytes_for(std::uint32_t pages, unsigned page_shift) {
     std::vector<RunMap::Shape> shapes;
     return lay_out(pages, page_shift, shapes).end();

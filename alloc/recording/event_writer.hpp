@@ -20,7 +20,7 @@ struct EventCounts {
 struct EventWriter {
   const std::byte* pool = nullptr;  // places are relative to it
   EventCounts* counts = nullptr;
-  RecordedEvent* lines = nullptr;  // zeros: an event that is written is not 0
+  RecordedEvent* lines = nullptr;  // zeroed beforehand: no event is all zeros
   std::uint64_t capacity = 0;      // 0: nothing is recorded
 
   // relaxed: the modification order of the counter is the order of the events. The host reads them

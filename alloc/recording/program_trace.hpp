@@ -66,7 +66,8 @@ class ProgramTraceBuilder {
       live_.erase(found);
     }
   }
-  // The events so far that no kernel has yet are one kernel. Does nothing if there are none.
+  // Ends a kernel: the events added since the last one ended are its events. Does nothing if there
+  // are none.
   void end_kernel() {
     const std::size_t begin = trace_.kernel_ends.empty() ? 0 : trace_.kernel_ends.back();
     if (trace_.events.size() > begin) trace_.kernel_ends.push_back(trace_.events.size());

@@ -55,7 +55,8 @@ class Reader {
   void read_kernel(ProgramTrace& trace, std::uint64_t events) {
     const std::uint64_t count = number();
     if (count == 0 || count > events - trace.events.size())
-      fail("a kernel with " + std::to_string(count) + " events");
+      fail("a kernel with " + std::to_string(count) + " events, where " +
+           std::to_string(events - trace.events.size()) + " are left");
     for (std::uint64_t i = 0; i < count; ++i) trace.events.push_back(read_event());
     trace.kernel_ends.push_back(trace.events.size());
   }
@@ -105,7 +106,7 @@ class Reader {
         return value;
       }
     }
-    fail("a damaged number");
+    fail("a damaged number before byte " + std::to_string(at_));
   }
 
   [[noreturn]] void fail_truncated() const { fail("the file is truncated"); }
