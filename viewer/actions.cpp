@@ -105,7 +105,8 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.heap.recordings.clear();
 }
 
-// Of a comparison that goes on. Its failures are messages when it ends.
+// Shows the results so far of a comparison that is still running. Its failures become messages when
+// it ends.
 void take_partial(State& state, JobOutcome& outcome) {
   const bool sweep = outcome.kind == JobSpec::Kind::sweep;
   (sweep ? state.swept : state.compared) = std::move(outcome.results);

@@ -12,7 +12,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-// Whether nearly all rays from a point hit the scene, in directions spread over the sphere.
+// Whether more than 70% of the rays from a point, spread evenly over all directions, hit the scene.
 bool surrounds(const render::Scene& scene, Vec3 eye) {
   constexpr int count = 96;
   std::vector<kdtree::Ray> rays;

@@ -23,7 +23,7 @@ Axes axes(const render::Camera& camera) {
   return {forward, right, cross(right, forward), distance};
 }
 
-// A direction turned by these angles, kept this far from the poles.
+// The camera's direction, turned right and up by these angles (radians), but not to a pole.
 Vec3 turned(const render::Camera& camera, float right, float up) {
   const Axes a = axes(camera);
   const Vec3 pole = render::axis_vector(camera.up);

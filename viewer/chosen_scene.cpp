@@ -11,7 +11,7 @@ namespace {
 
 const State::Motion& motion_of(State& state) {
   State::Motion& motion = state.motion;
-  if (motion.source != state.choice.source) {  // whether a scene moves may be in its file
+  if (motion.source != state.choice.source) {  // not in every frame: this may read files
     motion.source = state.choice.source;
     motion.moves = is_moving(motion.source);
     motion.of_files = motion.moves && !scenes::moving_files(motion.source).empty();
@@ -22,8 +22,8 @@ const State::Motion& motion_of(State& state) {
 
 }  // namespace
 
-// A scene for those who opened a trace first. In Live on a CPU a frame of a larger one would take
-// too long.
+// Chooses a scene if the window was opened with a trace only. With a larger one, a frame of Live on
+// a CPU would take too long.
 void choose_default_scene(State& state) {
   if (state.choice.source.empty())
     state.choice.source = fmt::format("atrium:{}k", live_triangles / 1000);

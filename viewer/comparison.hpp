@@ -25,9 +25,10 @@ struct ComparisonHooks {
   std::function<void(bench::PreparedScene&, bench::Result&)> tree_built;
 };
 
-// Measures the allocators in random order: a build finds the device, and a CPU its caches, as the
-// one before has left them, which must not be the same neighbour every time. One pool after the
-// other; those of the settings if the list is empty. Results are in the job's order.
+// Measures one pool after the other, or the settings' pool if the list is empty. The allocators of
+// a pool are measured in random order: the time of a build depends on the state in which the
+// previous one has left the device and the caches, and that should not be the same allocator's
+// every time. Results are in the job's order.
 bench::BenchResult compare_builds(const bench::BenchJob& job,
                                   const std::vector<bench::PoolSize>& pools,
                                   const ComparisonHooks& hooks);

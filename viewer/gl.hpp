@@ -137,7 +137,7 @@ class Lines {
   Lines();
   void upload(const std::vector<Vertex>& vertices);  // two per line
   // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
-  // `may_hide`: not where a surface is nearer.
+  // `may_hide`: lines are hidden where a surface is nearer.
   void draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide = false) const;
 
  private:
@@ -153,7 +153,7 @@ class Surfaces {
   Surfaces();
   void upload(const std::vector<Vertex>& vertices);  // three per triangle
   // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
-  // others. What is on the positive side of `cut` is left out.
+  // others. Parts on the positive side of `cut` are not drawn.
   void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
             const Plane& cut = {}) const;
 

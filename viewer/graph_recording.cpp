@@ -19,7 +19,7 @@ namespace {
 using namespace workloads::graph;
 using alloc::RecordedEvent;
 
-// 16 bytes per event on the host, and a block's life.
+// Each event takes 16 bytes on the host, and each block a record of its lifetime.
 constexpr std::size_t max_graph_events = std::size_t{24} << 20;
 
 // The blocks of all vertices at one time, and the events between two such times.

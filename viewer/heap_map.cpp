@@ -106,7 +106,7 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
       mark = ramp_colour(0.25 + 0.75 * (std::log2(static_cast<double>(cell.largest)) - 4) /
                                     (log_largest - 4));
     } else if (by == HeapColours::age) {
-      // The youngest blocks are brightest; four times the age halves the brightness.
+      // The youngest blocks are brightest; the colour falls with the logarithm of the age.
       const double age = static_cast<double>(time - cell.youngest);
       const double all = std::max(2.0, static_cast<double>(recording.events));
       mark = ramp_colour(1 - 0.8 * std::log2(1 + age) / std::log2(1 + all));

@@ -292,7 +292,8 @@ class LiveLoop {
     link_.publish(std::move(event));
   }
 
-  // 20 frames/s of a moving scene, as many as the window has, if builds leave time for that.
+  // A moving scene has 20 frames/s if its builds leave time for that: as many as the window draws
+  // in Live on CPU threads.
   static constexpr double smooth_frame_seconds = 1.0 / 20, min_picture_seconds = 0.015;
   static constexpr unsigned first_frames = 4, frames_per_walk = 8;
   static constexpr std::size_t max_events = std::size_t{4} << 20;

@@ -36,8 +36,8 @@ class LiveLink {
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
   // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed
-  // by the other. Waits at most so long for a build to end; then no build starts until
-  // end_drawing(), for at most max_drawing_seconds.
+  // by the other. Waits at most `seconds` for the builds of a frame to end, and returns whether
+  // they did. No build starts then until end_drawing(), or for at most max_drawing_seconds.
   bool begin_drawing(double seconds);
   void end_drawing();
   // Number of the latest choice. Events that follow an earlier one may still come.
@@ -50,7 +50,7 @@ class LiveLink {
   void publish(LiveEvent event);
   void begin_builds();
   void end_builds();
-  // Gives the ray tracer so much time, or until its picture is complete.
+  // Gives the ray tracer this much time; `until_done`: less if its picture is complete earlier.
   void leave_to_picture(double seconds, bool until_done);
 
  private:

@@ -117,7 +117,7 @@ void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
   }
 }
 
-// Keeps the cheapest of equally many neighbours, so that minima stay.
+// Keeps the cheapest candidate of each group of neighbours, so that minima stay.
 void thin_out(std::vector<NodeExplanation::Candidate>& curve) {
   const std::size_t step =
       (curve.size() + NodeExplanation::max_points - 1) / NodeExplanation::max_points;

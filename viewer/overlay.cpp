@@ -152,7 +152,8 @@ void draw_shot_progress(State& state, Edge& edge) {
 }
 
 void draw_messages(State& state, Edge& edge) {
-  // Messages fade, errors last; a click removes them. Screenshots of the window have no notes.
+  // A note disappears after 4 s, a warning after 15 s, an error after 30 s; a click removes all.
+  // Screenshots of the window have no notes.
   std::erase_if(state.messages, [&](const Message& m) {
     const double age = state.now - m.time;
     if (m.kind == Message::Kind::note) return state.shots.panel || age > 4;
@@ -261,7 +262,7 @@ void draw_help(State& state) {
   } lines[] = {{"drag", "turn around the point under the mouse, or look around (fly)"},
                {"right drag, wheel", "pan; zoom (fly: speed)"},
                {"W A S D  Q E", "fly; Shift: faster"},
-               {"double click", "orbit around this point"},
+               {"double click", "make this point the centre of the view"},
                {"O   Home   L", "orbit or fly; reset the view; set the light for this view"},
                {"K   [   ]", "save this view; previous and next saved view"},
                {"F5 F6 F7 F8", "Live, Learn, Compare, Heap"},

@@ -43,8 +43,7 @@ bool choose_pool(State& state) {
   state.places.note("pool");
   ui::hint(
       "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple "
-      "of the root node's "
-      "array such as 200x.");
+      "of the root node's array such as 200x or of the peak bytes in use such as live:4.");
   ui::wrapped_text(state.choice.pool_problem, colour::error);
   state.places.texts["pool problem"] = state.choice.pool_problem;
   return edited && state.choice.pool_problem.empty();
@@ -175,7 +174,7 @@ void draw_build_section(State& state) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextColored(colour::warning, "%s", text.c_str());
     ui::hint(outdated
-                 ? "The allocator or the settings above are others than those of this time."
+                 ? "The allocator or the settings above differ from those of this time."
                  : "The builds of the middle half differ by more than a quarter of the median. "
                    "Close other programs, or build again with more runs.");
   }

@@ -35,7 +35,7 @@ void choose_graph(State& state) {
       bench::count_text(static_cast<std::uint64_t>(std::max(graph.batch, 0))) + " per round";
   ImGui::SliderInt("##batch", &graph.batch, 1, 1000000, edges.c_str(),
                    ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
-  ui::hint("Each round inserts so many edges and deletes those of the round before.");
+  ui::hint("Each round inserts this many edges and deletes those of the round before.");
   ui::field("updates");
   const char* names[] = {"of all vertices", "of 1,000 vertices"};
   if (ui::begin_combo(state, "##updates", names[graph.pressure])) {

@@ -63,8 +63,9 @@ void draw_figures(State& state, const NodeExplanation& node) {
             "With the costs chosen above, of all candidate planes.");
   } else {
     ui::row("cost of the split", bench::figure_text(node.split_cost),
-            "Traversal cost + intersection cost × (area and refs of the left part + those of the "
-            "right one) / area of the node");
+            "Traversal cost + intersection cost × (area × refs of the left part + area × refs of "
+            "the right part) / area of the node, less the empty bonus if a part has no refs, plus "
+            "the duplicate cost for each ref that the split adds");
     ui::row("plane", fmt::format("{} = {}", axis_names[node.axis],
                                  bench::figure_text(static_cast<double>(node.plane))));
   }

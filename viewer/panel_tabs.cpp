@@ -19,7 +19,8 @@ constexpr struct {
     {Tab::live, "Live", "Two allocators rebuild the tree of this scene in every frame (F5)"},
     {Tab::learn, "Learn", "The tree, its nodes and rays, and the requests of one build (F6)"},
     {Tab::compare, "Compare", "All allocators on this scene (F7)"},
-    {Tab::heap, "Heap", "The pool over time: a build, or a dynamic graph (F8)"}};
+    {Tab::heap, "Heap",
+     "The pool over time: a build, a dynamic graph, a program trace or a stress test (F8)"}};
 
 void draw_tabs(State& state, const Area& area) {
   const float em = ImGui::GetFontSize(), gap = em * 0.4f;
@@ -76,7 +77,7 @@ float drag_edge(State& state, const char* name, ImVec2 low, ImVec2 size, bool ve
 }  // namespace
 
 void draw_splitters(State& state, const Area& panel, const Area& below) {
-  // Not in pictures of the window, whose size is another one.
+  // Not in screenshots of the window, which have another size.
   if (!state.settings.panel || state.shots.panel) return;
   const float em = ImGui::GetFontSize(), scale = em / 15, thick = em * 0.4f;
   const auto tab = static_cast<std::size_t>(state.tab);

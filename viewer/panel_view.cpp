@@ -101,7 +101,8 @@ void draw_view_section(State& state) {
   if (ui::button(state, state.settings.fly ? "Fly" : "Orbit"))
     state.settings.fly = !state.settings.fly;
   ui::hint(
-      "Orbit: drag to turn around the target. Fly: drag to look around, W A S D Q E to move (O)");
+      "Orbit: drag to turn around the point under the mouse. Fly: drag to look around, W A S D Q E "
+      "to move (O)");
   ImGui::SameLine();
   if (ui::button(state, "Reset")) reset_view(state);
   ui::hint("The scene's own view (Home)");

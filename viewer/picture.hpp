@@ -55,7 +55,7 @@ class Picture {
   // Sets the view to render; a view equal to the last one continues its picture.
   void show(const View& view);
   // While builds are timed: renders coarse pictures only, and only when the view changes.
-  // `wait`: until the launch that runs has ended, so that it does not slow the builds.
+  // `wait`: for at most 100 ms, until the current launch has ended and cannot slow the builds.
   void hold(bool held, bool wait = false);
   // Uploads rows changed since the last call; returns whether there were any.
   bool upload(gl::Texture& texture);
@@ -107,7 +107,7 @@ class Picture {
   const Interop interop_;
 
   // Used by the worker only.
-  double seconds_per_pixel_ = 1e-6;  // measured in a coarse pass
+  double seconds_per_pixel_ = 1e-6;  // measured in the last pass
   render::Development development_;
   render::Range range_;
 

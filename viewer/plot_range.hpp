@@ -9,7 +9,7 @@
 namespace heapwood::viewer {
 
 struct PlotRange {
-  // A recording has at least 400 points: four are still shown.
+  // A long recording has 400 points or more, of which four are then still shown.
   static constexpr double min_span = 0.01;
 
   double from = 0, to = 1;

@@ -23,7 +23,7 @@ struct RayPath {
   kdtree::Hit hit;
   unsigned inner_steps = 0, tests = 0;
   std::vector<VisitedLeaf> leaves;  // front to back, up to the leaf with the hit
-  Box hit_box;                      // of the last leaf
+  Box hit_box;                      // of the leaf with the hit
 };
 
 // Visits the nodes that kdtree::closest_hit visits; the hit is the one it returns.

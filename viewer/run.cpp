@@ -133,7 +133,7 @@ int parse_and_run(int argc, char** argv) {
   render::parse_mode(options.mode);
   if (options.material != "scene" && options.material != "clay") {
     throw Error(Exit::usage,
-                "material '" + bench::one_line(options.material) + "': expected scene or clay");
+                "--material '" + bench::one_line(options.material) + "': expected scene or clay");
   }
   if (!options.tab.empty()) parse_tab(options.tab);
   if (!options.screenshot.empty() && is_program_trace(options.scene))

@@ -25,7 +25,8 @@ class Screenshots {
   const std::string& path() const { return path_; }  // of the last one
   // Stops the screenshot; no file is written.
   void cancel() { cancelled_ = true; }
-  // The screenshot finished since the last call: "picture.png, 1920x1080", or its error.
+  // The screenshot finished since the last call: "Saved picture.png, 1920x1080, 64 samples per
+  // pixel", or its error.
   struct Finished {
     enum class How { fine, cancelled, failed };
     How how = How::failed;

@@ -27,8 +27,8 @@ struct Interop {
       simt::share_gl_buffer;
 };
 
-// An OpenGL buffer that is mapped for the GPU except during show(). Only wait() may be called from
-// another thread than the window's; all functions throw Error.
+// An OpenGL buffer that is mapped for the GPU except during show(). Only pixels() and wait() may be
+// called from another thread than the window's; all functions throw Error.
 class SharedPixels {
  public:
   SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width,

@@ -189,7 +189,8 @@ void SliceView::draw(const BuiltScene& scene, const render::Camera& camera, bool
   gl::clear_depth();
   drawn.surfaces->draw(to_clip, area, 1, true, cut);
   drawn.plane->draw(to_clip, area, 1, false);
-  // What is behind the plane cannot hide it; what is in front of it does.
+  // The half of the scene that is drawn is behind the plane and cannot hide the lines, unless
+  // `other_side` is chosen: then it is in front.
   drawn.cells->draw(to_clip, area, line_width, other_side);
   drawn.section->draw(to_clip, area, line_width, other_side);
 }

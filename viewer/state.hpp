@@ -61,7 +61,7 @@ struct Choice {
   std::string sweep_text = "live:2,live:4,live:8,20x,200x,fast", sweep_problem;
 };
 
-// What was drawn last, by name, for scripts: where to click, and what it says.
+// The widgets of the last frame, by name, for scripts: where each one is, and its text.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
   std::map<std::string, float> width;
@@ -74,7 +74,7 @@ struct FrameTimes {
   std::deque<double> cpu_ms;  // processor time of the window's thread per frame
   double last_second_fps = 0;
   void add(double work_ms, double thread_ms, double now);
-  // Does not count the thread's time so far, spent on other work, to the next frame.
+  // The thread's time before this call was other work and does not count towards the next frame.
   void exclude(double thread_ms) { thread_ms_ = thread_ms; }
 
  private:

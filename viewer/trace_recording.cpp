@@ -23,7 +23,7 @@ namespace {
 using alloc::RecordedEvent;
 using alloc::TraceEvent;
 
-// 16 bytes per event on the host, and a block's life.
+// Each event takes 16 bytes on the host, and each block a record of its lifetime.
 constexpr std::size_t max_trace_events = std::size_t{24} << 20;
 
 std::string warning_of(const alloc::ProgramTrace& trace) {
@@ -54,8 +54,9 @@ alloc::ProgramTrace read_trace(const std::string& path) {
   alloc::ProgramTrace trace = alloc::read_program_trace(*file, path);
   if (trace.requests == 0) throw Error(Exit::scene, path + ": the trace has no requests");
   if (trace.events.size() > max_trace_events)
-    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map", path,
-                                         bench::count_text(trace.events.size())));
+    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map (at most {})",
+                                         path, bench::count_text(trace.events.size()),
+                                         bench::count_text(max_trace_events)));
   return trace;
 }
 

@@ -19,7 +19,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-// The window is drawn at least so often, however long builds take.
+// The window waits at most this long for its turn, however long builds take.
 constexpr double max_turn_seconds = 0.12;
 
 std::atomic<bool> close_flag{false};
@@ -142,7 +142,8 @@ bool Viewer::busy() const {
          state_.path.recording || state_.now - last_activity_ < 0.6;
 }
 
-// Between the builds of Live on CPU threads. Input does not wait.
+// Waits for the builds of Live on CPU threads to end, so that the window is drawn between them;
+// input ends the wait. Returns whether end_drawing() must be called afterwards.
 bool Viewer::take_turn() {
   constexpr double slice = 0.01;
   const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
@@ -205,7 +206,7 @@ void Viewer::step() {
     break;  // one scene at a time
   }
   keep_live();
-  // A live job does so itself.
+  // A live job holds the picture itself.
   if (!state_.jobs.is_live())
     state_.picture.hold(state_.jobs.progress().running &&
                         state_.jobs.progress().kind != JobSpec::Kind::record &&

@@ -32,7 +32,7 @@ const std::string& shown_hint();  // in the last frame, for reports
 void dim_text(const std::string& text);
 void wrapped_text(const std::string& text, const ImVec4& colour);  // nothing if it is empty
 
-// Where times of a CPU are shown: that they are not those of a GPU.
+// Says that the times shown are not those of a GPU, if the chosen device is a CPU.
 void cpu_notice(State& state);
 
 // Continues on the same line if this width fits, otherwise on the next one.

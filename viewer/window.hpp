@@ -16,8 +16,9 @@ struct GLFWwindow;
 namespace heapwood::viewer {
 
 struct KeyPress {
-  // GLFW's. Keys with a character have the code of their position on a US keyboard only if the
-  // layout gives them none: letters, comma and period by name, + - = [ ] as typed.
+  // GLFW's code of the character that the user's layout gives the key (a to z, comma, period) or
+  // that was typed (+ - = [ ]). Other keys have the code of their position, also those that type
+  // letters of another alphabet.
   int key = 0, mods = 0;
   bool repeated = false;  // by a key held down
 };
