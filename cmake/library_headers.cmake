@@ -4,8 +4,8 @@
 # In this tree an include starts at the root ("alloc/allocator.hpp"), which would collide with a
 # user's own folders. In OUTPUT it is relative to the including file, which every compiler looks at
 # first, so FOLDER is the only search path that a user needs. The macros of simt/config.hpp get the
-# library's prefix: SIMT_FN becomes HEAPWOOD_FN. All of them name an older language mode first
-# (cxx20.hpp).
+# library's prefix: SIMT_FN becomes HEAPWOOD_FN. Every header includes cxx20.hpp first, which ends
+# a compilation for a standard before C++20 with one message.
 cmake_policy(VERSION 3.25)
 
 # file(GLOB) takes a path as a pattern: a folder may be named [x].

@@ -50,7 +50,7 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 # Parsing GoogleTest's header takes 2 s of a test's compile time. ccache keeps no object that was
-# compiled with a precompiled header, so ccache's user does without.
+# compiled with a precompiled header, so none is used with ccache.
 set(precompile ON)
 if(CCACHE AND NOT DEFINED ENV{CCACHE_DISABLE})
   set(precompile OFF)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks format, spelling, conventions, words, links, pinned packages, tables and headers, and runs
-# clang-tidy. `make check` calls it.
+# Checks format, spelling, conventions, words, links, pinned packages, tables, headers and the lists
+# in docs/testing.md, and runs clang-tidy. `make check` calls it.
 #   scripts/check.sh            everything
 #   scripts/check.sh quick      the checks that take seconds: without clang-tidy and the compilation
 #                               of each header by itself

@@ -21,8 +21,9 @@ jobs() {
   echo $(( memory < 1 ? 1 : memory < cores ? memory : cores ))
 }
 
-# with_fixed_addresses COMMAND...: runs tests of a sanitizer. GCC's do not support the randomized
-# address layout of newer kernels; where it cannot be turned off, the command runs with it.
+# with_fixed_addresses COMMAND...: runs tests under a sanitizer. GCC's sanitizers do not support
+# the randomized address layout of newer kernels; where it cannot be turned off, the command runs
+# with it.
 with_fixed_addresses() {
   local plain=(setarch "$(uname -m)" --addr-no-randomize)
   "${plain[@]}" true 2> /dev/null || plain=()

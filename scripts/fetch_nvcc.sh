@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs nvcc and its dependencies into build/nvcc from NVIDIA's wheels on PyPI (about 105 MB).
-# pip checks each file against the hashes in nvcc_requirements.txt. They are those of CUDA 13.0,
-# whose programs run with every driver for CUDA 13 and later.
+# pip checks each file against the hashes in nvcc_requirements.txt. The wheels are those of CUDA
+# 13.0: what their nvcc compiles runs with every driver for CUDA 13 and later.
 # Limit: the wheels of CUDA 12 contain ptxas, but no nvcc.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -55,7 +55,7 @@ end_stage() {  # NAME LOG START STATUS
     { failure_excerpt "$log"; echo "error: $name failed; complete log: $log"; } >&2
     return "$4"
   fi
-  # Not ninja's own, such as that an interrupted build left an incomplete log.
+  # Ninja's own warnings are not counted: one says that an interrupted build left an incomplete log.
   warnings=$(grep -E ': warning: |^CMake Warning' "$log" | grep -cv '^ninja: ') || true
   (( warnings == 0 )) || took+="   (compiler warnings: $warnings, see $log)"
   printf '%-16s %s\n' "$name" "$took"

@@ -63,7 +63,7 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
                                 '--runs', str(self.runs), '--json', 'result.json']
         reference = [self.executable, *scene, '--allocator', 'atomic', '--device', 'cpu',
                      '--runs', '1', '--json', 'reference.json', '>', 'reference.txt']
-        # Not every scheduler's back end knows exit codes, so that the job prints them.
+        # Not every scheduler's back end knows exit codes, so the job prints them.
         self.postrun_cmds = ['echo "exit code: $?"', ' '.join(reference),
                              'echo "exit code of the reference: $?"']
 
@@ -99,6 +99,6 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
             'external_fragmentation': (memory.get('external_fragmentation'), '1'),
             'refused': (result.get('allocations', {}).get('refused'), 'requests'),
         }
-        # What was not measured is absent.
+        # Figures that were not measured are absent.
         self.perf_variables = {name: sn.make_performance_function(sn.defer(value), unit)
                                for name, (value, unit) in figures.items() if value is not None}

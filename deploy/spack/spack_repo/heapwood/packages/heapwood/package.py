@@ -29,10 +29,10 @@ class Heapwood(CMakePackage, CudaPackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("git", type="build")  # results have the commit
-    # Without GPUs too: its libcu++ has the atomic operations of CPU threads.
+    # Needed without GPUs, too: CPU threads use the atomic operations of its libcu++.
     depends_on("cuda@12.4:", type="build", when="~cuda")
     depends_on("cuda@12.4:", when="+cuda")
-    # Headers: the program needs none of them at run time.
+    # These are header-only for this package: the program needs none of them at run time.
     depends_on("fmt@9:", type="build")
     depends_on("cli11@2.1:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
