@@ -122,6 +122,12 @@ class GraphRunner {
     if (settings.has(GraphPhase::insert_vertices) || settings.has(GraphPhase::delete_vertices)) {
       max_vertices_ +=
           std::uint64_t{settings.rounds} * vertex_batch(*bench_.host, settings.batches.front());
+      if (max_vertices_ > ~std::uint32_t{0}) {
+        throw Error(Exit::usage, fmt::format("graph: {} rounds would insert more vertices than a "
+                                             "graph can have (2^32); use fewer --rounds or a "
+                                             "smaller --batch",
+                                             settings.rounds));
+      }
     }
     for (Candidate& candidate : candidates_) {
       candidate.row->pool_bytes = pool_bytes;

@@ -38,6 +38,7 @@ std::vector<std::string> command_of(const Json& json) {
       if (word == option) ++i;
       skipped |= word == option || word.starts_with(std::string(option) + "=");
     }
+    skipped |= word.starts_with("-o");  // -oFILE
     if (!skipped) words.push_back(word);
   }
   return words;

@@ -264,6 +264,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& 
       *bench.trace, {.window = bench.settings.window, .cuts = cuts_of(bench)});
   std::vector<ReplayRow> rows;
   std::vector<std::uint64_t> sizes;  // of the pools; throws before anything is measured
+  std::size_t done = 0, steps = 0;
   for (const ReplayPool& pool : bench.settings.pools) {
     sizes.push_back(pool_bytes(bench, pool));
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
@@ -284,11 +285,9 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& 
       row.requests = bench.summary.requests;
       row.reason = interrupted_reason;
       rows.push_back(std::move(row));
+      steps += static_cast<std::size_t>(bench.settings.runs + ReplayPoolRunner::steps_besides_runs);
     }
   }
-  std::size_t done = 0;
-  const std::size_t per_candidate =
-      static_cast<std::size_t>(bench.settings.runs + ReplayPoolRunner::steps_besides_runs);
   for (std::size_t p = 0; p < bench.settings.pools.size(); ++p) {
     const std::size_t first = p * bench.allocators.size();
     const ReplayPool& pool = bench.settings.pools[p];
@@ -299,13 +298,12 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& 
       row.pool_bytes = sizes[p];
       candidates.push_back({bench.allocators[i], &row});
     }
-    ReplayPoolRunner runner(bench, plan, cut_plan, sizes[p], std::move(candidates),
-                            [&](const std::string& what) {
-                              if (events.progress)
-                                events.progress(done, rows.size() * per_candidate,
-                                                fmt::format("pool {}: {}", pool.text, what));
-                              ++done;
-                            });
+    ReplayPoolRunner runner(
+        bench, plan, cut_plan, sizes[p], std::move(candidates), [&](const std::string& what) {
+          if (events.progress)
+            events.progress(done, steps, fmt::format("pool {}: {}", pool.text, what));
+          ++done;
+        });
     if (runner.run()) break;
   }
   return rows;

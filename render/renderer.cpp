@@ -93,13 +93,13 @@ void Progressive::surround(const RenderJob& job) {
 }
 
 double Progressive::add(unsigned samples, double seconds) {
-  const double ms = launch(samples, 0, tile_rows(), seconds);
+  const double ms = launch(samples, 0, tile_rows(), {seconds, "rendering", job_.seconds});
   frame_.first_sample += samples;
   return ms;
 }
 
 double Progressive::add_rows(unsigned first, unsigned count, double seconds) {
-  return launch(1, first, count, seconds);
+  return launch(1, first, count, {seconds, "rendering"});
 }
 
 unsigned Progressive::tile_rows() const { return (job_.height + tile_height - 1) / tile_height; }
@@ -124,15 +124,15 @@ void Progressive::develop_rows(unsigned first, unsigned count, unsigned samples,
                {film_.data() + some.first, rgba + some.first, samples, how, range}, some.count);
 }
 
-double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows, double seconds) {
+double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
+                           const simt::LaunchLimits& limits) {
   const std::uint32_t columns = (job_.width + tile_width - 1) / tile_width;
   const std::uint32_t first_tile = first_row * columns;
   ticket_.upload({&first_tile, 1});
   frame_.samples = samples;
   frame_.end_tile = std::min(first_row + rows, tile_rows()) * columns;
   return backend(scene_->device())
-      .render(scene_->device(), data_, frame_, film_.data(), ticket_.data(),
-              {.seconds = seconds, .what = "rendering"});
+      .render(scene_->device(), data_, frame_, film_.data(), ticket_.data(), limits);
 }
 
 Film Progressive::film() const { return {job_.width, job_.height, samples(), film_.download()}; }

@@ -45,7 +45,8 @@ class Progressive {
   // samples is out of range.
   Progressive(const Scene& scene, const RenderJob& job);
 
-  // Adds `samples` samples per pixel in one launch; returns its milliseconds.
+  // Adds `samples` samples per pixel in one launch, which may take `seconds`: what is left of the
+  // job's. Returns its milliseconds.
   double add(unsigned samples, double seconds);
   unsigned samples() const { return frame_.first_sample; }
   Film film() const;
@@ -68,7 +69,8 @@ class Progressive {
   };
   Pixels pixels(unsigned first_row, unsigned rows) const;
   void surround(const RenderJob& job);
-  double launch(unsigned samples, unsigned first_row, unsigned rows, double seconds);
+  double launch(unsigned samples, unsigned first_row, unsigned rows,
+                const simt::LaunchLimits& limits);
 
   const Scene* scene_;
   RenderJob job_;

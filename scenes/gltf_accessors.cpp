@@ -197,6 +197,8 @@ Accessors::Accessors(const Document& document, const Container& container, const
           bytes_read += bytes.size();
           known[found] = bytes;
         }
+      } catch (const simt::Stopped&) {
+        throw;
       } catch (const Error& error) {
         fail(place + error.what());
       }

@@ -95,9 +95,9 @@ class Object {
     }
     return result;
   }
-  bool flag(const char* key) const {
+  bool flag(const char* key, bool absent = false) const {
     const auto found = json_.find(key);
-    return found != json_.end() && found->is_boolean() && found->get<bool>();
+    return found == json_.end() || !found->is_boolean() ? absent : found->get<bool>();
   }
 
   double number(const char* key, double absent) const {
@@ -391,6 +391,7 @@ class Parser {
       node.skin = o.index("skin", root_.size("skins"));
       node.camera = o.index("camera", root_.size("cameras"));
       node.weights = o.floats("weights");
+      node.visible = o.extension("KHR_node_visibility").flag("visible", true);
     });
   }
 
@@ -455,7 +456,7 @@ class Parser {
     fail_node(static_cast<std::uint32_t>(first), "it is its own ancestor");
   }
 
-  // The default scene; without one the first; without any all nodes.
+  // The visible nodes of the default scene; without one of the first; without any all.
   void choose_scene() {
     const std::uint32_t chosen = root_.index("scene", root_.size("scenes"));
     std::vector<bool> shown(document_.nodes.size(), root_.size("scenes") == 0);
@@ -465,10 +466,12 @@ class Parser {
       if (i++ != (chosen == none ? 0 : chosen)) return;
       for (const std::uint32_t root : roots) shown[root] = true;
     });
+    std::vector<bool> hidden(document_.nodes.size());
     for (const std::uint32_t node : document_.order) {
       const std::uint32_t parent = document_.nodes[node].parent;
       if (parent != none && shown[parent]) shown[node] = true;
-      if (shown[node]) document_.shown.push_back(node);
+      hidden[node] = !document_.nodes[node].visible || (parent != none && hidden[parent]);
+      if (shown[node] && !hidden[node]) document_.shown.push_back(node);
     }
   }
 

@@ -82,6 +82,7 @@ struct Node {
   std::vector<std::uint32_t> children;
   std::uint32_t parent = none, mesh = none, skin = none, camera = none;
   std::vector<float> weights;
+  bool visible = true;  // KHR_node_visibility; false also hides the nodes below
 };
 
 struct Skin {

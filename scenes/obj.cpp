@@ -100,6 +100,8 @@ class Look {
         const std::string path = files.find_anywhere(name);
         mesh_.files.push_back(path);
         parse_mtl(read_file(path).text(), textures, mesh_.appearance, names_);
+      } catch (const simt::Stopped&) {
+        throw;
       } catch (const Error& error) {
         mesh_.notes.push_back(shown_ + ": material library " + error.what());
       }

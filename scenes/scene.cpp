@@ -67,7 +67,7 @@ std::string digest(const std::string& name_or_path) {
   if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored))
     return "";
   std::vector<std::string> files{name_or_path};
-  if (extension_of(name_or_path) == ".gltf") {
+  if (const std::string type = extension_of(name_or_path); type == ".gltf" || type == ".glb") {
     try {
       for (std::string& buffer : gltf_buffer_files(read_file(name_or_path).bytes(), name_or_path)) {
         files.push_back(std::move(buffer));

@@ -32,6 +32,8 @@ std::uint32_t TextureFiles::read(const std::string& name) {
     const std::string path = files_.find_anywhere(name);
     index = decode(name, read_file(path).bytes());
     read_.push_back(path);
+  } catch (const simt::Stopped&) {
+    throw;
   } catch (const Error& error) {
     const std::string text = error.what();  // "NAME: reason" or "PATH: cannot be read: reason"
     const std::size_t colon = text.rfind(": ");

@@ -39,9 +39,13 @@ if (( ${#gpus[@]} )); then
   # GPU number G measures the parts K with (K - 1) mod (number of GPUs) = G, one after another.
   workers=()
   for g in "${!gpus[@]}"; do
-    for (( k = g + 1; k <= parts; k += ${#gpus[@]} )); do
-      CUDA_VISIBLE_DEVICES=${gpus[g]} part "$k" "$@" || exit 1
-    done &
+    (
+      failed=0
+      for (( k = g + 1; k <= parts; k += ${#gpus[@]} )); do
+        CUDA_VISIBLE_DEVICES=${gpus[g]} part "$k" "$@" || failed=1
+      done
+      exit "$failed"
+    ) &
     workers+=($!)
   done
   for worker in "${workers[@]}"; do wait "$worker" || failed=1; done

@@ -100,12 +100,13 @@ class Pinned {
 };
 
 // Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted
-// from `start`, and on Ctrl-C.
+// from `start`, and on Ctrl-C. Ends the program if the kernel is still running 20 s later.
 struct CudaWait {
   bool stopped = false, was_interrupted = false;
 
   CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits,
            std::chrono::steady_clock::time_point start) {
+    double deadline = limits.seconds;
     for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
       if (status != cudaErrorNotReady) check_cuda(status, limits.what);
       const double seconds =
@@ -113,9 +114,10 @@ struct CudaWait {
       if (!stopped && (seconds > limits.seconds || interrupted())) {
         stopped = true;
         was_interrupted = seconds <= limits.seconds;
+        deadline = seconds;
         control.raise_abort();
       }
-      if (seconds > limits.seconds + 20) end_program(limits.what);
+      if (stopped && seconds > deadline + 20) end_program(limits.what);
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   }
@@ -126,7 +128,7 @@ struct CudaWait {
     std::fflush(nullptr);
     std::fprintf(stderr,
                  "heapwood: error: %s: the kernel ignores the abort flag: still running 20 s after "
-                 "its time limit; the program ends\n",
+                 "its time limit or Ctrl-C; the program ends\n",
                  what);
     std::_Exit(static_cast<int>(Exit::failed));
   }

@@ -47,8 +47,12 @@ DeviceInfo describe_gpu(int index) {
   cudaRuntimeGetVersion(&runtime);
   info.driver = "driver CUDA " + version(driver) + ", runtime " + version(runtime);
   cudaFuncAttributes attributes{};
-  if (cudaSetDevice(index) != cudaSuccess ||
-      cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
+  if (const auto status = cudaSetDevice(index); status != cudaSuccess) {
+    info.reason = std::string("cannot be used: ") + cudaGetErrorString(status);
+    cudaGetLastError();  // clears it
+    return info;
+  }
+  if (cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
     info.reason =
         std::string("no code for compute capability ") + std::to_string(info.compute_capability) +
         " in this program: " + cudaGetErrorString(cudaGetLastError()) +

@@ -28,7 +28,9 @@ std::atomic<MemorySource*> memory_source{nullptr};
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (begin != line.npos) return line.substr(begin);
   }
   return "CPU";
 }
@@ -189,7 +191,8 @@ void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool s
   if (!stopped) return;
   if (was_interrupted) throw Stopped(Stopped::Reason::interrupted, what + ": interrupted");
   char limit[32];
-  std::snprintf(limit, sizeof limit, "%g", limits.seconds);
+  std::snprintf(limit, sizeof limit, "%g",
+                limits.stated_seconds > 0 ? limits.stated_seconds : limits.seconds);
   throw Stopped(Stopped::Reason::time_limit,
                 what + ": not finished after " + limit +
                     " s, stopped; raise --timeout if it may take longer");

@@ -31,6 +31,8 @@ namespace heapwood::simt {
 struct LaunchLimits {
   double seconds = 60;              // until the abort flag is raised
   const char* what = "the kernel";  // subject of messages: "cfmmalloc: build of atrium"
+  // The limit that messages state, for a launch that gets what is left of it; 0: `seconds`.
+  double stated_seconds = 0;
 };
 
 // Thrown when a kernel called fail(code, a, b, c).

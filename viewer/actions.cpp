@@ -366,18 +366,24 @@ void light_view(State& state) {
   if (state.scene) state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
 }
 
+bool has_scene(State& state) {
+  if (!state.scene)
+    state.add_message(Message::Kind::warning, "No scene has been built yet: open one first.");
+  return state.scene != nullptr;
+}
+
 void add_bookmark(State& state) {
-  if (!state.scene) return;
+  if (!has_scene(state)) return;
   std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  list.push_back({fmt::format("View {}", list.size() + 1),
-                  render::to_string(state.camera, state.scene->mesh.origin), state.camera.up});
+  list.push_back({next_name(list), render::to_string(state.camera, state.scene->mesh.origin),
+                  state.camera.up});
   state.bookmark = list.size() - 1;
   state.add_message(Message::Kind::note,
                     fmt::format("{} saved for {}.", list.back().name, state.scene->name));
 }
 
 void go_to_bookmark(State& state, std::size_t index) {
-  if (!state.scene) return;
+  if (!has_scene(state)) return;
   const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
   if (list.empty()) {
     state.add_message(Message::Kind::note,

@@ -45,7 +45,7 @@ void show_node_of(State& state, const Recording& recording, const workloads::Blo
 
 void record_path(State& state) {
   PathView& view = state.path;
-  if (!state.scene) return;
+  if (!has_scene(state)) return;
   if (!view.recording) {
     view = {};
     view.recording = true;
@@ -83,7 +83,7 @@ void advance_path(State& state) {
 }
 
 void open_path(State& state, const std::string& file) {
-  if (!state.scene) return;
+  if (!has_scene(state)) return;
   try {
     const std::optional<std::string> text = bench::read_text(file, Exit::usage);
     if (!text) throw Error(Exit::usage, file + ": no such file");

@@ -19,7 +19,7 @@ Recording::Recording(std::string scene_name, const registry::RegisteredAllocator
       frees(entry.traits->frees),
       in_pool(entry.traits->in_pool),
       pool_bytes(pool),
-      replayer_(frees, in_pool ? pool : 0) {
+      builder_(frees, in_pool ? pool : 0) {
   note_point();
 }
 
@@ -34,9 +34,9 @@ void Recording::add(std::span<const alloc::RecordedEvent> lines) {
   using Kind = alloc::RecordedEvent::Kind;
   for (const alloc::RecordedEvent& line : lines) {
     const workloads::Block* freed =
-        line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
+        line.kind() == Kind::free ? builder_.in_use_at(line.offset()) : nullptr;
     if (freed) used_ -= freed->bytes;
-    replayer_.add(line);
+    builder_.add(line);
     if (line.kind() == Kind::allocate) {
       used_ += line.bytes;
       high_water_bytes = std::max(high_water_bytes, used_);
@@ -55,7 +55,7 @@ void Recording::add(std::span<const alloc::RecordedEvent> lines) {
 }
 
 void Recording::note_point() {
-  points.push_back({events, replayer_.gaps(), used_, high_water_bytes, std::nullopt, levels_});
+  points.push_back({events, builder_.gaps(), used_, high_water_bytes, std::nullopt, levels_});
   if (points.size() <= 2 * min_points) return;
   // Keeps every second point, and the last one of an odd number.
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];

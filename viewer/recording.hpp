@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
-#include "workloads/replay.hpp"
+#include "workloads/block_history.hpp"
 
 namespace heapwood::viewer {
 
@@ -58,11 +58,11 @@ class Recording {
   // block was in use. nullptr if the recording has none.
   const NodeEvent* node_of(const workloads::Block& block) const;
 
-  const std::vector<workloads::Block>& blocks() const { return replayer_.replay().blocks; }
-  const workloads::Replay& replay() const { return replayer_.replay(); }
+  const std::vector<workloads::Block>& blocks() const { return builder_.history().blocks; }
+  const workloads::BlockHistory& history() const { return builder_.history(); }
   // Bytes that a request of this size occupied, estimated from the distances between blocks.
   std::uint64_t served_bytes(std::uint64_t requested) const {
-    return std::max(replayer_.served_bytes(requested), requested);
+    return std::max(builder_.served_bytes(requested), requested);
   }
 
   struct Level {
@@ -72,8 +72,8 @@ class Recording {
     std::uint32_t time = 0;
     workloads::Gaps pool;  // between blocks in the pool
     std::uint64_t used_bytes = 0, high_water_bytes = 0;
-    // Mean of (served - requested) / served over live blocks, served: Replayer::served_bytes. Known
-    // after the build.
+    // Mean of (served - requested) / served over live blocks; served:
+    // HistoryBuilder::served_bytes(). Known after the build.
     std::optional<double> internal;
     std::array<Level, 64> levels{};
   };
@@ -100,7 +100,7 @@ class Recording {
   void note_point();
   void find_internal();
 
-  workloads::Replayer replayer_;
+  workloads::HistoryBuilder builder_;
   std::uint32_t stride_ = 1;  // events between points
   std::uint64_t used_ = 0;
   std::array<Level, 64> levels_{};

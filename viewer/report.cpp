@@ -49,8 +49,8 @@ Json heap_json(const HeapView& view) {
                  {"blocks", blocks},
                  {"high_water_bytes", r.high_water_bytes},
                  {"requests", r.requests.allocations},
-                 {"unmatched_frees", r.replay().unmatched_frees},
-                 {"overlaps", r.replay().overlaps},
+                 {"unmatched_frees", r.history().unmatched_frees},
+                 {"overlaps", r.history().overlaps},
                  {"used_regions_at_end", regions},
                  {"pool_bytes", r.pool_bytes}};
     const Recording::Point& point = r.at(time);

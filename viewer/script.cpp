@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,8 +18,6 @@
 namespace heapwood::viewer {
 
 namespace {
-
-constexpr double max_wait = 120;
 
 int key_of(const std::string& name) {
   static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
@@ -104,6 +103,7 @@ void Script::step(State& state, Window& window) {
   const double waited = state.now - since_;
   // A step may add steps, but not remove any.
   const Step step = steps_.front().step;
+  const double max_wait = steps_.front().max_wait;
   if (step({state, window, waited})) {
     steps_.pop_front();
     since_ = -1;
@@ -170,8 +170,10 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       });
     } else {
       const double seconds = std::stod(what);
+      if (!std::isfinite(seconds)) return false;
       add(text, [seconds](const Context& c) { return c.waited >= seconds; });
       steps_.back().rests = seconds >= 1;
+      steps_.back().max_wait += seconds;
     }
     return true;
   }
@@ -302,6 +304,7 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
       c.window.on_key(key, GLFW_RELEASE, 0);
       return true;
     });
+    steps_.back().max_wait += std::stod(w[2]);
   } else if (w[0] == "move" && w.size() > 2) {
     move(std::stof(w[1]), std::stof(w[2]));
   } else if (w[0] == "press" || w[0] == "release") {

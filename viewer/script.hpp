@@ -60,8 +60,9 @@ class Script {
     std::string text;
     Step step;
     bool rests = false;
+    double max_wait = 120;  // seconds; then the script fails
   };
-  void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step), false}); }
+  void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step)}); }
   bool parse(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);
   void click(const std::string& text,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -93,6 +95,15 @@ Settings load_settings(const std::string& path, std::string& problem) {
     problem = path + ": cannot read the settings: " + reason_of(error) +
               "; repair or delete the file, nothing is saved until then";
     return Settings{};
+  }
+}
+
+std::string next_name(const std::vector<Bookmark>& bookmarks) {
+  for (std::size_t n = bookmarks.size() + 1;; ++n) {
+    std::string name = fmt::format("View {}", n);
+    if (std::none_of(bookmarks.begin(), bookmarks.end(),
+                     [&](const Bookmark& bookmark) { return bookmark.name == name; }))
+      return name;
   }
 }
 

@@ -38,6 +38,8 @@ std::string default_settings_path();
 Settings load_settings(const std::string& path, std::string& problem);
 // Puts a source at the front of the recent ones.
 void note_recent(Settings& settings, const std::string& source);
+// "View N" for the smallest N from the list's size + 1 that is not taken.
+std::string next_name(const std::vector<Bookmark>& bookmarks);
 void save_settings(const Settings& settings, const std::string& path);
 
 }  // namespace heapwood::viewer

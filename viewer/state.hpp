@@ -186,6 +186,8 @@ void show_node_of(State& state, const Recording& recording, const workloads::Blo
 void toggle_slice(State& state);
 void reset_view(State& state);
 void light_view(State& state);
+// Whether a scene is shown; if not, a message says so.
+bool has_scene(State& state);
 void add_bookmark(State& state);
 void go_to_bookmark(State& state, std::size_t index);
 // Starts to record the camera's movement, or ends that and saves it.

@@ -43,24 +43,25 @@ struct ScatterOn {
   template <class Device>
   static ScatterOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    const std::size_t half = Large::offset(pool.bytes, pool.bytes / 2);
+    const std::size_t area = Large::offset(pool.bytes, pool.bytes / 2);
     std::size_t page = options.page_bytes;
-    if (page == 0) page = std::clamp<std::size_t>(simt::bit_floor(half / 64), 256, 4096);
+    if (page == 0) page = std::clamp<std::size_t>(simt::bit_floor(area / 64), 256, 4096);
     if (page < 256 || page != simt::bit_floor(page) || page > std::size_t{64} << 20 ||
-        page > half / 2) {
+        page > area / 2) {
       throw Error(Exit::usage, std::string(traits.id) + ": a page of " + std::to_string(page) +
                                    " bytes: expected a power of two from 256 bytes to 64 MiB, at "
-                                   "most a quarter of the pool");
+                                   "most " +
+                                   std::to_string(area / 2) + " in this pool");
     }
     const auto page_shift = simt::highest_bit(page);
     ScatterOn a;
     a.wait_ = options.wait_when_full;
-    a.pages_ = BlockPages::create(pool.base + Large::head_bytes, half - Large::head_bytes,
+    a.pages_ = BlockPages::create(pool.base + Large::head_bytes, area - Large::head_bytes,
                                   {.page_shift = page_shift,
                                    .least = size_class::of(page / max_chunks),
                                    .top = size_class::of(page)},
                                   device);
-    a.large_ = Large::create(pool.base, pool.base + half, pool.bytes - half,
+    a.large_ = Large::create(pool.base, pool.base + area, pool.bytes - area,
                              page_shift < 16 ? page_shift : 16, device);
     return a;
   }

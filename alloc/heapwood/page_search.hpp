@@ -103,9 +103,6 @@ class PageSearch {
   }
 
  private:
-  // max superblocks of a pool in which every failing request searches
-  static constexpr std::uint32_t small_pool_superblocks = 64;
-
   static SIMT_INLINE bool may_serve(PageWord page, BlockClass c) {
     return page.bits() == 0 || (page.is_page() && page.block_class().index() >= c.index());
   }
@@ -239,14 +236,14 @@ class PageSearch {
   static SIMT_INLINE std::uint32_t refuse(const PageSlots& slots, std::uint32_t i,
                                           std::uint32_t granules, std::uint32_t blocks) {
     const Arenas& arenas = slots.pages.arenas;
-    if (arenas.superblocks <= small_pool_superblocks) return 0;
+    if (arenas.superblocks <= Refusals::small_pool_superblocks) return 0;
     const std::uint32_t counted = (1u << 26) >> arenas.shift;
     return slots.refusals_of(i).refuse(granules, blocks,
                                        arenas.superblocks < counted ? arenas.superblocks : counted);
   }
   static SIMT_INLINE void record_search(const PageSlots& slots, std::uint32_t i,
                                         std::uint32_t granules, bool has_found) {
-    if (slots.pages.arenas.superblocks <= small_pool_superblocks) return;
+    if (slots.pages.arenas.superblocks <= Refusals::small_pool_superblocks) return;
     has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
   }
   // Ends a search: returns the first of the blocks found, or nullptr, and keeps the others for

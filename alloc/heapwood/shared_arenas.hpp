@@ -203,8 +203,6 @@ struct SharedArenas {
   // (docs/allocator-experiments.md).
   static constexpr std::uint32_t min_mixed_share = 4;
   static constexpr std::uint32_t max_granules = ~1u;
-  // max superblocks of a pool in which every search is thorough
-  static constexpr std::uint32_t small_pool_superblocks = 64;
 
   SIMT_INLINE Refusals refusals(std::uint32_t i) const {
     return Refusals(slots[(i & slot_mask) * slot_stride + 1]);
@@ -212,7 +210,7 @@ struct SharedArenas {
   template <class Team>
   SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
                                    std::uint32_t requests = 1) const {
-    if (arenas.superblocks <= small_pool_superblocks) return 0;
+    if (arenas.superblocks <= Refusals::small_pool_superblocks) return 0;
     return team.once([&] { return refusals(i).refuse(n, requests, arenas.superblocks); });
   }
   // Blocks that a slot refuses before its second word is consulted again. At most the number of

@@ -57,6 +57,8 @@ class Refusals {
  public:
   static constexpr std::uint64_t none = ~std::uint32_t{0};
   static constexpr std::uint32_t recorded = 1u << 31;
+  // Max superblocks of a pool in which no request is refused without a search.
+  static constexpr std::uint32_t small_pool_superblocks = 64;
   using Word = simt::atomic_ref<std::uint64_t>;
 
   SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}

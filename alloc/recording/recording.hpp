@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The events written by the Recorded adaptor. workloads/replay.hpp reconstructs the life of every
-// block from them; program_trace.hpp keeps what does not depend on addresses, for a replay with
-// other allocators.
+// The events written by the Recorded adaptor. workloads/block_history.hpp reconstructs the life of
+// every block from them; program_trace.hpp keeps what does not depend on addresses, for a replay
+// with other allocators.
 #pragma once
 
 #include <cstddef>

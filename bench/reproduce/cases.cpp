@@ -16,7 +16,7 @@
 #include "bench/stress_json.hpp"
 #include "bench/trace_bench.hpp"
 #include "simt/memory.hpp"
-#include "workloads/replay.hpp"
+#include "workloads/block_history.hpp"
 
 namespace heapwood::bench {
 
@@ -138,11 +138,11 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
 
 // Mean over the blocks in use of (size - requested) / size (RegEff equation 2); null without
 // blocks. `whole` has processed the whole recording, and so knows best which sizes blocks have.
-Json internal_fragmentation(const workloads::Replayer& at, const workloads::Replayer& whole,
-                            std::uint32_t time) {
+Json internal_fragmentation(const workloads::HistoryBuilder& at,
+                            const workloads::HistoryBuilder& whole, std::uint32_t time) {
   double sum = 0;
   std::uint64_t blocks = 0;
-  for (const workloads::Block& block : at.replay().blocks) {
+  for (const workloads::Block& block : at.history().blocks) {
     if (!block.in_use(time)) continue;
     const auto served = static_cast<double>(whole.served_bytes(block.bytes));
     sum += (served - static_cast<double>(block.bytes)) / served;
@@ -156,18 +156,18 @@ Json internal_fragmentation(const workloads::Replayer& at, const workloads::Repl
 // fragmentation].
 Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry,
                     std::uint64_t pool_bytes) {
-  workloads::Replayer whole(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
+  workloads::HistoryBuilder whole(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   for (const alloc::RecordedEvent& event : run.events) whole.add(event);
-  workloads::Replayer replayer(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
+  workloads::HistoryBuilder so_far(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   Json points = Json::array();
   const std::size_t stride = std::max<std::size_t>(1, run.events.size() / 200);
   for (std::size_t i = 0; i < run.events.size(); ++i) {
-    replayer.add(run.events[i]);
+    so_far.add(run.events[i]);
     if (i % stride != 0 && i + 1 != run.events.size()) continue;
-    const workloads::Gaps gaps = replayer.gaps();
+    const workloads::Gaps gaps = so_far.gaps();
     points.push_back({i + 1, gaps.used_bytes, gaps.blocks, gaps.mark_bytes, gaps.external(),
                       gaps.external_below(),
-                      internal_fragmentation(replayer, whole, static_cast<std::uint32_t>(i + 1))});
+                      internal_fragmentation(so_far, whole, static_cast<std::uint32_t>(i + 1))});
   }
   return points;
 }

@@ -122,7 +122,7 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
   const SidePair at = SharedCursor{node.cursor}.reserve(warp, moved);
   // Sanity check, as in partition_refs().
   if ((at + moved).exceeds(counts)) {
-    fail_partition(warp, task.n, counts, at);
+    fail_partition(warp, task.n, counts, at + moved);
     return false;
   }
   const Target left{node.child[0], at.left};

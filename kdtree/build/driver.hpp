@@ -11,6 +11,7 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
+#include "kdtree/build/count_mismatch.hpp"
 #include "kdtree/build/deadline.hpp"
 #include "kdtree/build/worker.hpp"
 #include "kdtree/build/workspace.hpp"
@@ -25,16 +26,6 @@ double timed(F f) {
   f();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-// The error of a kernel that stopped with count_mismatch. `operand`: as of fail_partition().
-inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
-  const auto text = [](SidePair sides) {
-    return std::to_string(sides.left) + " and " + std::to_string(sides.right);
-  };
-  return "internal error: partitioning " + std::to_string(operand[0]) + " refs moved " +
-         text(SidePair::of(operand[2])) + " to the children, but the split was chosen for " +
-         text(SidePair::of(operand[1])) + "; please report the scene";
 }
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/levels/builder.hpp"
 
+#include "kdtree/build/count_mismatch.hpp"
 #include "kdtree/levels/driver.hpp"
 #include "simt/has_cuda.hpp"
 
@@ -24,14 +25,18 @@ LevelBuilder::LevelBuilder(LevelBuilder&&) noexcept = default;
 
 LevelRun LevelBuilder::build(const BuildOptions& options) {
   const LevelJob job{parts_->mesh, parts_->refs, parts_->memory, options};
-  if (parts_->mesh.device().kind == simt::DeviceKind::cpu)
-    return build_levels_cpu(job, parts_->tree);
-  if constexpr (simt::has_cuda)
-    return build_levels_cuda(job, parts_->tree);
-  else
-    throw Error(
-        Exit::device,
-        "the per-level builder was not compiled for CUDA; rebuild with CUDA or use --device cpu");
+  try {
+    if (parts_->mesh.device().kind == simt::DeviceKind::cpu)
+      return build_levels_cpu(job, parts_->tree);
+    if constexpr (simt::has_cuda) return build_levels_cuda(job, parts_->tree);
+  } catch (const simt::KernelFailure& failure) {
+    if (failure.code == count_mismatch)
+      throw Error(Exit::failed, count_mismatch_message(failure.operand));
+    throw;
+  }
+  throw Error(
+      Exit::device,
+      "the per-level builder was not compiled for CUDA; rebuild with CUDA or use --device cpu");
 }
 
 Tree LevelBuilder::download() const { return kdtree::download(parts_->tree); }

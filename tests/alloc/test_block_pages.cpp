@@ -5,6 +5,7 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
+#include "alloc/allocators/scatter_builtin.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "workloads/exercise_run.hpp"
@@ -154,6 +155,14 @@ TEST(Scatter, PageSizesThatCannotBeAreRefused) {
     EXPECT_THROW(Scatter::create({memory.data(), memory.bytes()}, {.page_bytes = page}, device),
                  Error)
         << page;
+  }
+  // With the built-in malloc for large requests all of the pool is pages.
+  try {
+    ScatterBuiltin::create({memory.data(), memory.bytes()}, {.page_bytes = 1 << 20}, device);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("at most 524288 in this pool"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The replay of a recording agrees with the allocator's walk, with a yield possible before every
+// The block history of a recording agrees with the allocator's walk, with a yield possible before every
 // atomic operation (yielding/): otherwise the test misses frees that are recorded too late.
-#include "workloads/replay.hpp"
+#include "workloads/block_history.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Recording, ReplayFindsEveryLife) {
   const std::vector<RecordedEvent> events = {
       event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16), event(Kind::free, 0),
       event(Kind::allocate, 0, 16), event(Kind::free, 32),         event(Kind::inner, 0)};
-  const workloads::Replay r = workloads::replay(events, Frees::individually);
+  const workloads::BlockHistory r = workloads::block_history(events, Frees::individually);
   ASSERT_EQ(r.blocks.size(), 3u);
   EXPECT_EQ(r.blocks[0].released, 2u);
   EXPECT_EQ(r.blocks[0].died, 2u);
@@ -58,12 +58,12 @@ TEST(Recording, ReplayFindsEveryLife) {
 TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
   const std::vector<RecordedEvent> events = {
       event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64), event(Kind::allocate, 16, 16)};
-  EXPECT_EQ(workloads::replay(events, Frees::individually).overlaps, 1u);
+  EXPECT_EQ(workloads::block_history(events, Frees::individually).overlaps, 1u);
   // A block freed in an allocator that never frees occupies its memory until that is handed out
   // again.
   const std::vector<RecordedEvent> round = {event(Kind::allocate, 0, 32), event(Kind::free, 0),
                                             event(Kind::allocate, 0, 16)};
-  const workloads::Replay r = workloads::replay(round, Frees::never);
+  const workloads::BlockHistory r = workloads::block_history(round, Frees::never);
   EXPECT_EQ(r.overlaps, 0u);
   EXPECT_EQ(r.blocks[0].released, 1u);
   EXPECT_EQ(r.blocks[0].died, 2u);
@@ -74,11 +74,11 @@ TEST(Recording, GapsAreWhatLiesBetween) {
   const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20),
                                              event(Kind::allocate, 64, 16), event(Kind::free, 16),
                                              event(Kind::free, 64)};
-  workloads::Replayer replayer(Frees::individually, 128);
-  std::vector<workloads::Gaps> g{replayer.gaps()};
+  workloads::HistoryBuilder builder(Frees::individually, 128);
+  std::vector<workloads::Gaps> g{builder.gaps()};
   for (const RecordedEvent& e : events) {
-    replayer.add(e);
-    g.push_back(replayer.gaps());
+    builder.add(e);
+    g.push_back(builder.gaps());
   }
   EXPECT_EQ(g[0].gap_bytes, 128u);
   EXPECT_EQ(g[0].external(), 0);
@@ -111,7 +111,7 @@ TEST(Recording, GapsAreWhatLiesBetween) {
 // Compares gaps with a bitmap of granules, on random allocations and frees.
 TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
   constexpr std::size_t granules = 64;
-  workloads::Replayer replayer(Frees::individually, granules * granule);
+  workloads::HistoryBuilder builder(Frees::individually, granules * granule);
   std::vector<int> owner(granules, 0);
   std::map<std::size_t, std::size_t> live;  // offset -> size, in granules
   std::size_t mark = 0;
@@ -122,7 +122,7 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
     if (const auto found = live.find(at); found != live.end()) {
       std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), found->second, 0);
       live.erase(found);
-      replayer.add(event(Kind::free, at * granule));
+      builder.add(event(Kind::free, at * granule));
     } else if (at + size <= granules &&
                std::all_of(owner.begin() + static_cast<std::ptrdiff_t>(at),
                            owner.begin() + static_cast<std::ptrdiff_t>(at + size),
@@ -130,7 +130,7 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
       std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), size, 1);
       live[at] = size;
       mark = std::max(mark, at + size);
-      replayer.add(event(Kind::allocate, at * granule, size * granule - step % granule));
+      builder.add(event(Kind::allocate, at * granule, size * granule - step % granule));
     }
     std::size_t all = 0, largest = 0, below = 0, largest_below = 0, run = 0, run_below = 0;
     for (std::size_t i = 0; i < granules; ++i) {
@@ -141,7 +141,7 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
       largest = std::max(largest, run);
       largest_below = std::max(largest_below, run_below);
     }
-    const workloads::Gaps now = replayer.gaps();
+    const workloads::Gaps now = builder.gaps();
     ASSERT_EQ(now.gap_bytes, all * granule) << step;
     ASSERT_EQ(now.largest_gap_bytes, largest * granule) << step;
     ASSERT_EQ(now.mark_bytes, mark * granule) << step;
@@ -149,22 +149,22 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
     ASSERT_EQ(now.largest_below_bytes, largest_below * granule) << step;
     ASSERT_EQ(now.blocks, live.size()) << step;
   }
-  EXPECT_EQ(replayer.replay().overlaps, 0u);
-  EXPECT_EQ(replayer.replay().unmatched_frees, 0u);
+  EXPECT_EQ(builder.history().overlaps, 0u);
+  EXPECT_EQ(builder.history().unmatched_frees, 0u);
 }
 
 TEST(Recording, ServedBytesAreTheSmallestDistance) {
-  workloads::Replayer replayer(Frees::individually, 1024);
-  EXPECT_EQ(replayer.served_bytes(20), 32u);  // no distance known: padded
-  replayer.add(event(Kind::allocate, 0, 20));
-  replayer.add(event(Kind::allocate, 256, 20));
-  EXPECT_EQ(replayer.served_bytes(20), 256u);
-  replayer.add(event(Kind::allocate, 64, 40));  // between the first two
-  EXPECT_EQ(replayer.served_bytes(20), 64u);
-  EXPECT_EQ(replayer.served_bytes(40), 192u);
-  replayer.add(event(Kind::free, 64));
-  replayer.add(event(Kind::allocate, 512, 20));
-  EXPECT_EQ(replayer.served_bytes(20), 64u);
+  workloads::HistoryBuilder builder(Frees::individually, 1024);
+  EXPECT_EQ(builder.served_bytes(20), 32u);  // no distance known: padded
+  builder.add(event(Kind::allocate, 0, 20));
+  builder.add(event(Kind::allocate, 256, 20));
+  EXPECT_EQ(builder.served_bytes(20), 256u);
+  builder.add(event(Kind::allocate, 64, 40));  // between the first two
+  EXPECT_EQ(builder.served_bytes(20), 64u);
+  EXPECT_EQ(builder.served_bytes(40), 192u);
+  builder.add(event(Kind::free, 64));
+  builder.add(event(Kind::allocate, 512, 20));
+  EXPECT_EQ(builder.served_bytes(20), 64u);
 }
 
 // Every worker allocates and frees at random and ends with live blocks.
@@ -223,7 +223,7 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
   for (int repetition = 0; repetition < 5; ++repetition) {
     const ChurnRun run = churn<TypeParam>(4, 4000, 1 << 20);
     ASSERT_EQ(run.total, run.events.size());
-    const workloads::Replay r = workloads::replay(run.events, Frees::individually);
+    const workloads::BlockHistory r = workloads::block_history(run.events, Frees::individually);
     EXPECT_EQ(r.unmatched_frees, 0u);
     EXPECT_EQ(r.overlaps, 0u);
     std::map<std::uint64_t, std::uint64_t> live;
@@ -299,7 +299,7 @@ TEST(Recorded, CapacityZeroIsSwitchedOff) {
 
 TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
   const ChurnRun run = churn<Atomic>(3, 2000, 1 << 16);
-  const workloads::Replay r = workloads::replay(run.events, Frees::never);
+  const workloads::BlockHistory r = workloads::block_history(run.events, Frees::never);
   EXPECT_EQ(r.unmatched_frees, 0u);
   std::uint64_t sum = 0, used = 0;
   for (const workloads::Block& block : r.blocks) {

@@ -184,6 +184,27 @@ TEST(GraphRuns, ABudgetEndsTheRounds) {
   }
 }
 
+TEST(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
+  bench::GraphBench bench;
+  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+  bench.graph = source.name;
+  bench.host = &source.graph;
+  bench.layouts = bench::parse_layouts("csr");
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.phases = bench::parse_phases("insert-vertices");
+  bench.settings.batches = {200};
+  bench.settings.rounds = 1 << 30;
+  bench.settings.pool = bench::parse_pool("auto");
+  try {
+    bench::run_graph(bench, {});
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    EXPECT_NE(std::string(error.what()).find("use fewer --rounds"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   bench::GraphBench bench;
   const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");

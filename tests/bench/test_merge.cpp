@@ -44,8 +44,8 @@ ResultsFile shard(std::size_t number, const std::vector<std::string>& scenes) {
   Json file{
       {"schema", bench_schema},
       {"argv",
-       {"heapwood", "bench", "a", "--shard", std::to_string(number) + "/3", "--json=x",
-        "--resume"}},
+       {"heapwood", "bench", "a", "--shard", std::to_string(number) + "/3", "--json=x", "--resume",
+        "-o" + std::to_string(number) + "_###.png"}},
       {"version", "1"},
       {"git", {{"sha", "abc"}, {"dirty", false}}},
       {"device", {{"kind", "cuda"}, {"name", "GPU"}, {"driver", "1"}, {"memory_bytes", number}}},

@@ -152,6 +152,25 @@ TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
   EXPECT_EQ(rows[1].runs_ms, std::vector<double>{1234.5});
 }
 
+TEST_F(ReplayRuns, ProgressCountsOnlyWhatIsMeasured) {
+  bench_.settings.pools = bench::parse_replay_pools("3x,4x");
+  bench::ReplayRow kept;
+  kept.allocator = "heapwood";
+  kept.pool = "3x";
+  kept.status = bench::Status::ok;
+  bench_.kept = {kept};
+  std::size_t steps = 0, last = 0, total = 0;
+  bench::ReplayEvents events;
+  events.progress = [&](std::size_t done, std::size_t of, const std::string&) {
+    ++steps;
+    last = done;
+    total = of;
+  };
+  bench::run_replay(bench_, events);
+  EXPECT_EQ(last + 1, steps);
+  EXPECT_EQ(total, steps);
+}
+
 TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
   bench_.settings.pools = bench::parse_replay_pools("4x,900T,5x");
   const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});

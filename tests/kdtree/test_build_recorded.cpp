@@ -2,7 +2,7 @@
 // A recorded build with every allocator: the tree is the same, each free matches an allocation, and
 // the recorded nodes are the tree's.
 #include "tests/kdtree/build_support.hpp"
-#include "workloads/replay.hpp"
+#include "workloads/block_history.hpp"
 
 namespace heapwood::kdtree::test {
 
@@ -45,10 +45,11 @@ TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
 
   // Addresses are meaningless if an allocator hands out live memory or memory outside the pool.
   if (!subject.traits->keeps_live_memory || !subject.traits->in_pool) return;
-  const workloads::Replay replay = workloads::replay(recorded.events, subject.traits->frees);
-  EXPECT_EQ(replay.unmatched_frees, 0u);
-  EXPECT_EQ(replay.overlaps, 0u);
-  for (const workloads::Block& block : replay.blocks) {
+  const workloads::BlockHistory history =
+      workloads::block_history(recorded.events, subject.traits->frees);
+  EXPECT_EQ(history.unmatched_frees, 0u);
+  EXPECT_EQ(history.overlaps, 0u);
+  for (const workloads::Block& block : history.blocks) {
     EXPECT_NE(block.released, workloads::never);
     EXPECT_LE(block.offset + block.bytes, workspace.pool().bytes);
   }

@@ -95,6 +95,21 @@ TEST_P(RendererGolden, ThreadsAndPassesDoNotMatter) {
   EXPECT_EQ(in_steps.image(), image);
 }
 
+TEST(Renderer, StatesTheLimitOfThePictureNotOfTheLaunch) {
+  RenderJob job = still_life_job(Mode::path);
+  job.width = job.height = 1024;
+  job.seconds = 7;
+  const Scene scene(test_device(2), still_life_tree(), still_life().view());
+  Progressive picture(scene, job);
+  try {
+    picture.add(64, 0.01);
+    ADD_FAILURE() << "not stopped";
+  } catch (const simt::Stopped& stopped) {
+    EXPECT_EQ(std::string(stopped.what()).find("rendering: not finished after 7 s"), 0u)
+        << stopped.what();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Mode, RendererGolden,
                          testing::Values(Mode::shaded, Mode::path, Mode::ao, Mode::normals,
                                          Mode::depth, Mode::heatmap, Mode::leaves),

@@ -77,6 +77,21 @@ TEST(Gltf, InstancesAndTransforms) {
   EXPECT_EQ(mesh.vertices[4], (Vec3{11, 0, 5}));
 }
 
+TEST(Gltf, HiddenNodesAreLeftOut) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  const std::string hidden = R"("extensions":{"KHR_node_visibility":{"visible":false}})",
+                    visible = R"("extensions":{"KHR_node_visibility":{"visible":true}})";
+  const Mesh mesh = parse(b.file(
+      R"("extensionsRequired":["KHR_node_visibility"],
+      "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
+      "nodes":[{"mesh":0,)" +
+      hidden + R"(,"children":[1]},{"mesh":0,)" + visible +
+      R"(},{"mesh":0,"translation":[7,0,0],)" + visible + "}]"));
+  ASSERT_EQ(mesh.triangles.size(), 1u);
+  EXPECT_EQ(mesh.origin.x + mesh.vertices[0].x, 7);
+}
+
 TEST(Gltf, SparseAccessors) {
   for (const bool has_view : {true, false}) {
     GltfBuilder b;
@@ -230,6 +245,12 @@ TEST(Gltf, FilesBeside) {
   EXPECT_EQ(digest(folder / "a.gltf"), before);
   folder.write("a b.bin", testing::bytes_of_values(std::vector<float>(9, 1)));
   EXPECT_NE(digest(folder / "a.gltf"), before);
+  // A binary file may have other buffers, too.
+  folder.write("a.glb", testing::glb(text, ""));
+  const std::string binary = digest(folder / "a.glb");
+  EXPECT_EQ(binary.size(), 16u);
+  folder.write("a b.bin", testing::bytes_of_values(std::vector<float>(9, 2)));
+  EXPECT_NE(digest(folder / "a.glb"), binary);
 }
 
 TEST(Gltf, ReadsNothingOutsideOfItsDirectory) {

@@ -2,10 +2,12 @@
 // Ctrl-C while a scene is read, which may take minutes.
 #include <gtest/gtest.h>
 
+#include "scenes/gltf.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "scenes/polygon.hpp"
 #include "scenes/scene.hpp"
+#include "scenes/texture_files.hpp"
 #include "simt/device.hpp"
 #include "tests/scenes/support.hpp"
 
@@ -32,6 +34,20 @@ TEST_F(Interruption, EndsReadingOfEveryFormat) {
   const Folder folder;
   EXPECT_THROW(load(folder.write("a.obj", obj)), simt::Stopped);
   EXPECT_EQ(digest(folder.write("a.obj", obj)), "");
+}
+
+// It is not taken for a fault of the file that is being read.
+TEST_F(Interruption, OfACompanionFileIsNoFaultOfIt) {
+  const Folder folder;
+  Appearance appearance;
+  TextureFiles textures(folder.write("a.obj", ""), appearance);
+  folder.write("a.png", "not a picture");
+  EXPECT_THROW(textures.read("a.png"), simt::Stopped);
+  const std::string text =
+      R"({"asset":{"version":"2.0"},"buffers":[{"byteLength":36,"uri":"a.bin"}]})";
+  const std::string source = folder.write("a.gltf", text);
+  folder.write("a.bin", std::string(36, '\0'));
+  EXPECT_THROW(load(source), simt::Stopped);
 }
 
 // A face may have millions of corners.

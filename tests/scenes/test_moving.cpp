@@ -135,7 +135,7 @@ TEST(Moving, ReadsNumberedFiles) {
   expect_error(Exit::scene, {"t_##.obj: frame 9 is missing: t_09.obj", "8 to 11"},
                [&] { open_moving(pattern); });
   EXPECT_TRUE(moving_files(pattern).empty());
-  expect_error(Exit::scene, {"no such file", "none_0000.ply"},
+  expect_error(Exit::scene, {"no file has such a name", "none_0000.ply"},
                [&] { open_moving(folder / "none_####.ply"); });
   expect_error(Exit::scene, {"folder"}, [&] { open_moving(folder / "none/t_##.obj"); });
   folder.write("t_09.obj", "f 1 2 3\n");
@@ -172,7 +172,7 @@ TEST(Moving, Interpolates) {
   const auto three = open_moving(a + ".." + b + ":3");
   EXPECT_EQ(three->frames(), 3u);
   EXPECT_EQ(three->mesh(1).vertices[1].x, 3);
-  expect_error(Exit::scene, {"interpolation", "other vertices"},
+  expect_error(Exit::scene, {"interpolation", "the triangles differ in their indices"},
                [&] { open_moving(a + ".." + c); });
   expect_error(Exit::scene, {"interpolation", "1 triangles", "2 triangles"},
                [&] { open_moving(a + ".." + d); });

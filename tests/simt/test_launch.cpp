@@ -273,6 +273,17 @@ TEST(Stream, LimitAndInterrupt) {
   EXPECT_EQ(other.read(&step), 2u);
 }
 
+// A launch may get what is left of a longer limit: the message states that one.
+TEST(Launch, MessageStatesTheWholeLimit) {
+  try {
+    Cpu().launch(Spin{}, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7});
+    ADD_FAILURE() << "not stopped";
+  } catch (const Stopped& stopped) {
+    EXPECT_EQ(std::string(stopped.what()).find("the part: not finished after 7 s"), 0u)
+        << stopped.what();
+  }
+}
+
 // The message states the limit of the stream, not what earlier launches left of it.
 TEST(Stream, MessageStatesTheWholeLimit) {
   auto stream = Cpu().stream({.seconds = 0.25, .what = "the stream"});

@@ -109,8 +109,8 @@ TEST(GraphRecording, IsTheGraphAfterEachRound) {
   const Recording& recording = *a.recording;
   ASSERT_EQ(recording.rounds.size(), 7u);
   EXPECT_TRUE(recording.finished);
-  EXPECT_EQ(recording.replay().unmatched_frees, 0u);
-  EXPECT_EQ(recording.replay().overlaps, 0u);
+  EXPECT_EQ(recording.history().unmatched_frees, 0u);
+  EXPECT_EQ(recording.history().overlaps, 0u);
   EXPECT_EQ(recording.time_at(0), recording.rounds.front());
   EXPECT_EQ(recording.time_at(1), recording.events);
   EXPECT_EQ(recording.round_of(recording.time_at(0.5)), 3u);

@@ -416,6 +416,12 @@ TEST(Settings, ComeBackAsTheyWere) {
   EXPECT_EQ(problem, "");
 }
 
+TEST(Settings, ANewViewHasANameOfItsOwn) {
+  EXPECT_EQ(next_name({}), "View 1");
+  EXPECT_EQ(next_name({{"View 2", "", 1}, {"View 3", "", 1}}), "View 4");
+  EXPECT_EQ(next_name({{"the arch", "", 1}}), "View 2");
+}
+
 TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   std::vector<bench::Result> results(3);
   const double times[] = {1, 3, 2};

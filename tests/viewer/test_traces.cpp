@@ -46,8 +46,8 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
     const Recording& recording = *recordings.back();
     EXPECT_EQ(recording.events, trace.events.size()) << id;
     EXPECT_EQ(recording.high_water_bytes, summary.peak_bytes) << id;
-    EXPECT_EQ(recording.replay().unmatched_frees, 0u) << id;
-    EXPECT_EQ(recording.replay().overlaps, 0u) << id;
+    EXPECT_EQ(recording.history().unmatched_frees, 0u) << id;
+    EXPECT_EQ(recording.history().overlaps, 0u) << id;
     EXPECT_EQ(recording.requests.failures, 0u) << id;
     EXPECT_TRUE(recording.finished && recording.is_trace);
     EXPECT_EQ(recording.at(recording.events).used_bytes, 0u);
@@ -111,7 +111,7 @@ TEST(TraceRecording, StressTestsAreServed) {
       const std::shared_ptr<const Recording> recording = recorder.record(*registry::find(id));
       EXPECT_EQ(recording->scene, choice.name);
       EXPECT_EQ(recording->requests.failures, 0u) << id;
-      EXPECT_EQ(recording->replay().overlaps, 0u) << id;
+      EXPECT_EQ(recording->history().overlaps, 0u) << id;
       EXPECT_LE(recording->largest_block, choice.max_bytes);
     }
   }

@@ -291,6 +291,14 @@ TEST_F(Window, AMissingSceneIsAMessageAndTheOldOneStays) {
   EXPECT_EQ(json("report")["scene"], "atrium:1k");
 }
 
+TEST_F(Window, APathOfTheCameraNeedsAScene) {
+  std::ofstream(path("flight.path")) << "0 1,2,3,4,5,6,50\n1 2,2,3,4,5,6,50\n";
+  expect_fine(view({"/nowhere/lost.obj"}, "wait built\ndrop " + path("flight.path") +
+                                              "\nwait 0.2\nreport " + path("report") + "\n"));
+  EXPECT_TRUE(has_message(json("report"), "No scene has been built yet"))
+      << json("report")["messages"];
+}
+
 TEST_F(Window, ADroppedFileOpens) {
   std::ofstream(path("fan.obj")) << obj_text(300);
   expect_fine(view({"atrium:1k"}, "wait built\ndrop " + path("fan.obj") +

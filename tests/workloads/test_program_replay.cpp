@@ -280,6 +280,9 @@ TEST(TraceSummary, CountsWhatIsInUse) {
   EXPECT_EQ(summary.lifetimes[0], 1u);
   EXPECT_EQ(summary.lifetimes[1], 1u);
   EXPECT_EQ(summary.lifetimes[2], 1u);
+  // As large as an event can hold; recordings in memory are not checked as files are.
+  trace.events[0].bytes = (std::uint64_t{1} << 48) - 1;
+  EXPECT_EQ(summarize(trace).sizes.back(), 1u);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class ReplayRun {
     const double left = std::max(0.1, job_.seconds - result_.ms / 1e3);
     return device_.launch(kernel,
                           std::min<unsigned>(part.warps, device_.template resident_warps<Kernel>()),
-                          {.seconds = left, .what = A::traits.id});
+                          {.seconds = left, .what = A::traits.id, .stated_seconds = job_.seconds});
   }
 
   void count_refused() {

@@ -46,7 +46,7 @@ TraceSummary summarize(const alloc::ProgramTrace& trace) {
       summary.padded_bytes += alloc::padded(bytes);
       summary.min_bytes = std::min(summary.min_bytes, bytes);
       summary.max_bytes = std::max(summary.max_bytes, bytes);
-      ++summary.sizes[ceiling_log(bytes)];
+      ++summary.sizes[std::min<std::size_t>(ceiling_log(bytes), summary.sizes.size() - 1)];
       live += bytes;
       live_padded += alloc::padded(bytes);
       ++blocks;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Replaces simt/atomic_ref.hpp if this folder comes first in the include path. The interface is the
 // same, but a thread occasionally yields before an atomic operation. With few cores this widens
-// race windows of a few instructions. All sources of an executable must be compiled with it.
+// race windows of a few instructions. A thread that has lost a second to other programs this way
+// yields no more. All sources of an executable must be compiled with it.
 // A test can also run code before the atomic operations of its thread (tests/alloc/interrupt.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cuda/atomic>
 #include <thread>
@@ -24,7 +26,13 @@ inline void maybe_yield() {
   thread_local std::uint32_t state =
       static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id())) | 1;
   state = state * 1664525u + 1013904223u;
-  if (state >> 27 == 0) std::this_thread::yield();
+  if (state >> 27 != 0) return;
+  using Clock = std::chrono::steady_clock;
+  thread_local Clock::duration lost{};
+  if (lost > std::chrono::seconds(1)) return;
+  const Clock::time_point start = Clock::now();
+  std::this_thread::yield();
+  lost += Clock::now() - start;
 }
 
 template <class T>

@@ -27,7 +27,7 @@ struct Block {
   bool occupies(std::uint32_t time) const { return born < time && time <= died; }
 };
 
-struct Replay {
+struct BlockHistory {
   std::vector<Block> blocks;  // in order of birth
   // Of addresses without a block: 0 unless the recording was cut off.
   std::uint64_t unmatched_frees = 0;
@@ -77,15 +77,15 @@ class GapList {
 };
 
 // Processes a recording event by event.
-class Replayer {
+class HistoryBuilder {
  public:
   // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:
   // offsets are not relative to the pool, and there are no gaps.
-  Replayer(alloc::Frees frees, std::uint64_t pool_bytes)
+  HistoryBuilder(alloc::Frees frees, std::uint64_t pool_bytes)
       : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
 
   void add(const alloc::RecordedEvent& event);
-  const Replay& replay() const { return replay_; }
+  const BlockHistory& history() const { return history_; }
   Gaps gaps() const;
   // The block in use that begins at this offset, or nullptr.
   const Block* in_use_at(std::uint64_t offset) const;
@@ -105,7 +105,7 @@ class Replayer {
   alloc::Frees frees_;
   std::uint64_t pool_bytes_;
   std::uint32_t time_ = 0;
-  Replay replay_;
+  BlockHistory history_;
   // Blocks that occupy memory, by offset: their numbers.
   std::map<std::uint64_t, std::uint32_t> at_;
   GapList list_;
@@ -113,6 +113,6 @@ class Replayer {
   std::unordered_map<std::uint64_t, std::uint64_t> nearest_;  // by bytes requested
 };
 
-Replay replay(std::span<const alloc::RecordedEvent> events, alloc::Frees frees);
+BlockHistory block_history(std::span<const alloc::RecordedEvent> events, alloc::Frees frees);
 
 }  // namespace heapwood::workloads

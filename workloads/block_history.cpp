@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/replay.hpp"
+#include "workloads/block_history.hpp"
 
 #include <algorithm>
 
@@ -56,18 +56,18 @@ GapList::Map::iterator GapList::remove(Map::iterator gap) {
   return gaps_.erase(gap);
 }
 
-void Replayer::add(const alloc::RecordedEvent& event) {
+void HistoryBuilder::add(const alloc::RecordedEvent& event) {
   if (event.kind() == alloc::RecordedEvent::Kind::allocate) allocate_block(event);
   if (event.kind() == alloc::RecordedEvent::Kind::free) free_block(event);
   ++time_;
 }
 
-void Replayer::allocate_block(const alloc::RecordedEvent& event) {
+void HistoryBuilder::allocate_block(const alloc::RecordedEvent& event) {
   const std::uint64_t offset = event.offset(), end = offset + alloc::padded(event.bytes);
   auto next = at_.lower_bound(offset);
   if (next != at_.begin()) {
     const auto before = std::prev(next);
-    const Block& block = replay_.blocks[before->second];
+    const Block& block = history_.blocks[before->second];
     if (block.offset + alloc::padded(block.bytes) > offset) {
       next = before;
     } else {
@@ -76,55 +76,55 @@ void Replayer::allocate_block(const alloc::RecordedEvent& event) {
   }
   // An allocator that never frees may wrap around and reuse memory.
   while (next != at_.end() && next->first < end) {
-    Block& old = replay_.blocks[next->second];
-    replay_.overlaps += old.released > time_;
+    Block& old = history_.blocks[next->second];
+    history_.overlaps += old.released > time_;
     release_memory(old);
     next = at_.erase(next);
   }
   if (next != at_.end()) record_distance(event.bytes, next->first - offset);
-  at_[offset] = static_cast<std::uint32_t>(replay_.blocks.size());
-  replay_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
+  at_[offset] = static_cast<std::uint32_t>(history_.blocks.size());
+  history_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
   used_ += event.bytes;
   mark_ = std::max(mark_, end);
   if (pool_bytes_) list_.take(offset, end);
 }
 
-void Replayer::free_block(const alloc::RecordedEvent& event) {
+void HistoryBuilder::free_block(const alloc::RecordedEvent& event) {
   const auto found = at_.find(event.offset());
-  if (found == at_.end() || replay_.blocks[found->second].released != never) {
-    ++replay_.unmatched_frees;
+  if (found == at_.end() || history_.blocks[found->second].released != never) {
+    ++history_.unmatched_frees;
     return;
   }
-  Block& block = replay_.blocks[found->second];
+  Block& block = history_.blocks[found->second];
   block.released = time_;
   if (frees_ == alloc::Frees::never) return;
   release_memory(block);
   at_.erase(found);
 }
 
-void Replayer::release_memory(Block& block) {
+void HistoryBuilder::release_memory(Block& block) {
   block.died = time_;
   used_ -= block.bytes;
   if (pool_bytes_) list_.give(block.offset, block.offset + alloc::padded(block.bytes));
 }
 
-void Replayer::record_distance(std::uint64_t requested, std::uint64_t bytes) {
+void HistoryBuilder::record_distance(std::uint64_t requested, std::uint64_t bytes) {
   const auto [known, is_new] = nearest_.try_emplace(requested, bytes);
   if (!is_new) known->second = std::min(known->second, bytes);
 }
 
-std::uint64_t Replayer::served_bytes(std::uint64_t requested) const {
+std::uint64_t HistoryBuilder::served_bytes(std::uint64_t requested) const {
   const auto known = nearest_.find(requested);
   return known == nearest_.end() ? alloc::padded(requested) : known->second;
 }
 
-const Block* Replayer::in_use_at(std::uint64_t offset) const {
+const Block* HistoryBuilder::in_use_at(std::uint64_t offset) const {
   const auto found = at_.find(offset);
-  if (found == at_.end() || replay_.blocks[found->second].released != never) return nullptr;
-  return &replay_.blocks[found->second];
+  if (found == at_.end() || history_.blocks[found->second].released != never) return nullptr;
+  return &history_.blocks[found->second];
 }
 
-Gaps Replayer::gaps() const {
+Gaps HistoryBuilder::gaps() const {
   Gaps now;
   now.used_bytes = used_;
   now.blocks = at_.size();
@@ -137,10 +137,10 @@ Gaps Replayer::gaps() const {
   return now;
 }
 
-Replay replay(std::span<const alloc::RecordedEvent> events, alloc::Frees frees) {
-  Replayer replayer(frees, 0);
-  for (const alloc::RecordedEvent& event : events) replayer.add(event);
-  return replayer.replay();
+BlockHistory block_history(std::span<const alloc::RecordedEvent> events, alloc::Frees frees) {
+  HistoryBuilder builder(frees, 0);
+  for (const alloc::RecordedEvent& event : events) builder.add(event);
+  return builder.history();
 }
 
 }  // namespace heapwood::workloads
