@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "app/all_gpus.hpp"
@@ -49,6 +50,20 @@ struct BenchOptions {
   bench::DeviceOptions device;
 };
 
+// The results of two files of the same name and contents could not be told apart.
+void refuse_equal_files(const std::vector<std::string>& scenes) {
+  std::map<std::string, std::string> by_name;  // "m.obj" -> "folder/m.obj"
+  for (const std::string& scene : scenes) {
+    if (scenes::parse_scene_name(scene)) continue;
+    const auto [other, is_new] =
+        by_name.emplace(std::filesystem::path(scene).filename().string(), scene);
+    if (is_new || scenes::digest(scene) != scenes::digest(other->second)) continue;
+    throw Error(Exit::usage,
+                fmt::format("bench: {} and {} have the same name and contents; give one of them",
+                            bench::one_line(other->second), bench::one_line(scene)));
+  }
+}
+
 // Reports misspelt names and missing files before any measurement starts.
 void check_scenes(std::vector<std::string>& scenes) {
   if (scenes.empty()) {
@@ -64,6 +79,7 @@ void check_scenes(std::vector<std::string>& scenes) {
     if (!scenes::parse_scene_name(scene) && !std::filesystem::is_regular_file(scene, ignored))
       scenes::load(scene);
   }
+  refuse_equal_files(once);
   scenes = once;
 }
 

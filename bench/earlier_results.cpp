@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <vector>
 
 #include "bench/compare/cells.hpp"
 #include "bench/program/messages.hpp"
@@ -48,12 +48,14 @@ bool is_better(const Json& earlier, const Json& now) {
          (runs == 0 || same(earlier.value("settings", Json()), now.value("settings", Json())));
 }
 
-// Two keys of a measurement: by the digest of its scene file, wherever that is, and by the path of
-// the file, whatever it contains.
-std::array<std::string, 2> keys_of(Json result) {
-  std::array<std::string, 2> keys{sorted_text(identity_of(result))};
-  if (result.is_object()) result.erase("digest");
-  keys[1] = sorted_text(identity_of(result));
+// Keys of a measurement: by the digest of its scene file, wherever that is, and by the path of the
+// file, whatever it contains. Results of graphs have a name instead of a path, which other files
+// may share.
+std::vector<std::string> keys_of(Json result) {
+  std::vector<std::string> keys{sorted_text(identity_of(result))};
+  if (!result.is_object() || result.contains("graph")) return keys;
+  result.erase("digest");
+  keys.push_back(sorted_text(identity_of(result)));
   return keys;
 }
 

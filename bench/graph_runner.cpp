@@ -89,7 +89,9 @@ class GraphRunner {
         return std::nullopt;
       };
       one.run = [this, &candidate] {
-        execute(candidate, false, *candidate.row);
+        GraphRow row = *candidate.row;  // an interrupted run adds nothing
+        execute(candidate, false, row);
+        *candidate.row = std::move(row);
         return std::nullopt;
       };
       one.keep_warm_up = [&candidate] { keep_warm_up(candidate); };
@@ -192,28 +194,33 @@ class GraphRunner {
       return;
     }
     const std::uint64_t overlaps = row.memory ? row.memory->overlaps : 0;
-    row.reason.clear();
     if (overlaps > 0) {
       row.status = Status::failed;
       row.reason = fmt::format("{} blocks overlap", count_text(overlaps));
-    } else if (row.refused > 0) {
-      row.status = Status::incomplete;
-      row.reason = fmt::format("pool of {} exhausted: {} requests refused",
-                               size_text(row.pool_bytes), count_text(row.refused));
-    } else {
-      row.status = Status::ok;
-      if (!candidate.updates) row.reason = "cannot free single blocks: no updates";
-      if (only_warm_up) {
-        row.reason = "interrupted: only the warm-up";
-      } else if (runner_.only_warm_up(i)) {
-        row.reason = "slow: only the warm-up";
-      } else if (runs < static_cast<std::size_t>(bench_.settings.runs)) {
-        row.reason =
-            fmt::format("{} {} of {} runs", runner_.stopped() ? "interrupted after" : "slow: only",
-                        runs, bench_.settings.runs);
-      }
-      if (!row.cut.empty()) row.reason += (row.reason.empty() ? "slow: " : ", ") + row.cut;
+      return;
     }
+    const bool has_all_runs = runs >= static_cast<std::size_t>(bench_.settings.runs);
+    std::string reason;
+    if (only_warm_up) {
+      reason = "interrupted: only the warm-up";
+    } else if (runner_.only_warm_up(i)) {
+      reason = "slow: only the warm-up";
+    } else if (!has_all_runs) {
+      reason =
+          fmt::format("{} {} of {} runs", runner_.stopped() ? "interrupted after" : "slow: only",
+                      runs, bench_.settings.runs);
+    }
+    if (!row.cut.empty()) reason += (reason.empty() ? "slow: " : ", ") + row.cut;
+    row.status = Status::ok;
+    if (row.refused > 0) {
+      row.status = Status::incomplete;
+      reason +=
+          fmt::format("{}pool of {} exhausted: {} requests refused", reason.empty() ? "" : "; ",
+                      size_text(row.pool_bytes), count_text(row.refused));
+    } else if (reason.empty() && !candidate.updates) {
+      reason = "cannot free single blocks: no updates";
+    }
+    row.reason = std::move(reason);
   }
 
   // All candidates without refusals have the same edges after each phase, and the same triangles.

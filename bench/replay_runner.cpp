@@ -180,23 +180,29 @@ class ReplayPoolRunner {
   void measure_floor(ReplayCandidate& candidate) {
     ReplayJob job = job_of(plan_, *data_);
     job.calls = false;
-    for (int i = 0; i < floor_runs; ++i)
-      candidate.row->floor_ms.push_back(replay(candidate, job).ms);
+    std::vector<double> ms;
+    for (int i = 0; i < floor_runs; ++i) ms.push_back(replay(candidate, job).ms);
+    candidate.row->floor_ms = std::move(ms);
   }
 
   void inspect(ReplayCandidate& candidate) {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
-    ReplayRow& row = *candidate.row;
+    // The row gets all inspections or none, if one is interrupted.
+    ReplayRow seen;
     for (int i = 0; i < inspections; ++i) {
-      row.samples = replay(candidate, job).inspection.samples;
-      for (std::size_t k = 0; k < row.samples.size(); ++k) {
-        if (row.samples[k].event == bench_.summary.peak_event) row.peak_sample = k;
+      seen.samples = replay(candidate, job).inspection.samples;
+      for (std::size_t k = 0; k < seen.samples.size(); ++k) {
+        if (seen.samples[k].event == bench_.summary.peak_event) seen.peak_sample = k;
       }
-      if (row.peak() != nullptr && row.peak()->pool.fragmentation.measured)
-        row.peak_held_bytes.push_back(static_cast<double>(row.peak()->held_bytes));
+      if (seen.peak() != nullptr && seen.peak()->pool.fragmentation.measured)
+        seen.peak_held_bytes.push_back(static_cast<double>(seen.peak()->held_bytes));
     }
+    ReplayRow& row = *candidate.row;
+    row.samples = std::move(seen.samples);
+    row.peak_sample = seen.peak_sample;
+    row.peak_held_bytes = std::move(seen.peak_held_bytes);
   }
 
   void judge(std::size_t i) {
@@ -214,6 +220,8 @@ class ReplayPoolRunner {
     } else if (row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs)) {
       row.reason = fmt::format("{} of {} runs{}", row.runs_ms.size(), bench_.settings.runs,
                                runner_.stopped() ? ", interrupted" : " within the budget");
+    } else if (runner_.stopped() && row.samples.empty()) {
+      row.reason = "interrupted before the memory was inspected";
     }
   }
 

@@ -149,6 +149,7 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
     if (was_tested(added)) {
       tested.push_back(result.cells.size() - 1);
       times.push_back({cell.ms, now.ms, cell.paired && now.paired});
+      result.tested_in_pairs += cell.paired && now.paired;
     }
     by_key.erase(other);
   }
@@ -206,11 +207,18 @@ Table compare_table(const Comparison& comparison) {
                   100 * rules.threshold, 100 * rules.false_same));
   if (comparison.tested > 0) {
     const double p = rules.false_alarms / static_cast<double>(comparison.tested) / 2;
-    table.notes.push_back(
-        fmt::format("{} cells need at least {} runs in each file for FASTER or SLOWER, {} for "
-                    "SAME, and more if successive times are correlated",
-                    comparison.tested, samples_needed(p, 1, false),
-                    samples_needed(rules.false_same, 1, false)));
+    const auto runs_needed = [&](double limit) {
+      const std::size_t runs = samples_needed(limit, 1, false),
+                        pairs = samples_needed(limit, 1, true);
+      if (comparison.tested_in_pairs == 0) return fmt::format("{} runs", runs);
+      if (comparison.tested_in_pairs == comparison.tested) return fmt::format("{} runs", pairs);
+      return fmt::format("{} runs ({} of rounds or frames)", runs, pairs);
+    };
+    table.notes.push_back(fmt::format(
+        "{} at least {} in each file for FASTER or SLOWER, {} for SAME, and more "
+        "if successive times are correlated",
+        comparison.tested == 1 ? "1 cell needs" : fmt::format("{} cells need", comparison.tested),
+        runs_needed(p), runs_needed(rules.false_same)));
   }
   return table;
 }

@@ -26,8 +26,9 @@ struct ComparedCell {
 struct Comparison {
   std::vector<ComparedCell> cells;  // those of the old file, then those of the new one only
   CompareRules rules;
-  std::size_t tested = 0;          // cells with samples in both files
-  std::vector<std::string> notes;  // about the files
+  std::size_t tested = 0;           // cells with samples in both files
+  std::size_t tested_in_pairs = 0;  // of these: rounds and frames, compared one by one
+  std::vector<std::string> notes;   // about the files
 
   std::size_t count(Verdict verdict) const;
   // Cells with times in the old file only: not measured again, or failed.

@@ -259,6 +259,25 @@ TEST(CompareFiles, CellsThatNeitherFileMeasured) {
       << to_text(table);
 }
 
+// Frames are compared in pairs, and 8 pairs are the fewest whose test can reach .005.
+TEST(CompareFiles, StatesHowManyRunsAreNeeded) {
+  const Json runs = bench_file({"a"}, 30, 10);
+  EXPECT_NE(
+      to_text(compare_table(compare_results(as_file("old", runs), as_file("new", runs), {}, false)))
+          .find("1 cell needs at least 5 runs"),
+      std::string::npos);
+  Json frames = bench_file({}, 0, 0);
+  const std::vector<double> ms(30, 1.0);
+  frames["results"] = {{{"source", "cloth"}, {"status", "ok"}, {"build_ms", ms}, {"frame_ms", ms}}};
+  std::string text = to_text(
+      compare_table(compare_results(as_file("old", frames), as_file("new", frames), {}, false)));
+  EXPECT_NE(text.find("2 cells need at least 9 runs"), std::string::npos) << text;
+  frames["results"].push_back(runs["results"][0]);
+  text = to_text(
+      compare_table(compare_results(as_file("old", frames), as_file("new", frames), {}, false)));
+  EXPECT_NE(text.find("runs (10 of rounds or frames) in each file"), std::string::npos) << text;
+}
+
 TEST(CompareFiles, FilesOfOneNameAreToldApart) {
   Json file = bench_file({"x/a.obj", "y/a.obj", "c"}, 30, 10);
   file["results"][0]["digest"] = "0123456789abcdef";

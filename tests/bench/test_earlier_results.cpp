@@ -75,5 +75,17 @@ TEST(EarlierResults, ChangedAndMovedFiles) {
   EXPECT_EQ(kept({now}, {earlier}), Runs{5});
 }
 
+// A graph has the name of its file, which files in other folders may have too.
+TEST(EarlierResults, GraphsOfTheSameNameStay) {
+  using Runs = std::vector<std::size_t>;
+  Json now{{"graph", "roads"},           {"digest", "1"},  {"layout", "csr"},
+           {"settings", Json::object()}, {"status", "ok"}, {"runs_ms", {1.0}}};
+  Json earlier = now;
+  earlier["runs_ms"] = {1.0, 2.0};
+  EXPECT_EQ(kept({now}, {earlier}), Runs{2});
+  earlier["digest"] = "2";
+  EXPECT_EQ(kept({now}, {earlier}), (Runs{1, 2}));
+}
+
 }  // namespace
 }  // namespace heapwood::bench

@@ -232,6 +232,62 @@ TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   EXPECT_TRUE(rows[2].phases.empty());
 }
 
+// Counts the heaps of a benchmark. An update of the second one, that of the timed run, is
+// interrupted.
+class InterruptedHeap : public workloads::graph::AdjacencyHeap {
+ public:
+  explicit InterruptedHeap(std::unique_ptr<AdjacencyHeap> heap)
+      : heap_(std::move(heap)), number_(++heaps) {}
+  const alloc::AllocatorTraits& traits() const override { return heap_->traits(); }
+  double reset() override { return heap_->reset(); }
+  double allocate(const workloads::graph::AllocateArguments& arguments) override {
+    return heap_->allocate(arguments);
+  }
+  double update(const workloads::graph::UpdateArguments& arguments) override {
+    if (number_ == 2) simt::interrupt();
+    return heap_->update(arguments);
+  }
+  std::vector<alloc::Region> regions() const override { return heap_->regions(); }
+
+  static inline int heaps = 0;
+
+ private:
+  std::unique_ptr<AdjacencyHeap> heap_;
+  int number_;
+};
+
+// Its phases before the interruption are not taken for a complete run, which --resume would keep.
+TEST(GraphRuns, AnInterruptedRunAddsNothing) {
+  for (const bool ample : {true, false}) {
+    bench::GraphBench bench;
+    const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+    bench.graph = source.name;
+    bench.host = &source.graph;
+    bench.layouts = bench::parse_layouts("blocks");
+    registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
+    InterruptedHeap::heaps = 0;
+    compiled.adjacency_heap = [](const workloads::graph::HeapJob& job)
+        -> std::unique_ptr<workloads::graph::AdjacencyHeap> {
+      return std::make_unique<InterruptedHeap>(
+          registry::find("heapwood")->cpu->adjacency_heap(job));
+    };
+    const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+    bench.allocators = {&entry};
+    bench.device = simt::find_device("cpu", 2);
+    bench.settings.phases = bench::parse_phases("insert");
+    bench.settings.batches = {200};
+    bench.settings.runs = 1;
+    bench.settings.pool = bench::parse_pool(ample ? "auto" : "8K");
+    const bench::GraphRow row = bench::run_graph(bench, {}).front();
+    simt::clear_interrupt();
+    EXPECT_EQ(row.status, ample ? bench::Status::ok : bench::Status::incomplete);
+    EXPECT_TRUE(row.reason.starts_with("interrupted: only the warm-up")) << row.reason;
+    EXPECT_EQ(row.reason.ends_with("requests refused"), !ample) << row.reason;
+    ASSERT_NE(row.find(bench::GraphPhase::insert, 200), nullptr);
+    EXPECT_FALSE(row.find(bench::GraphPhase::insert, 200)->ms.empty());
+  }
+}
+
 TEST(GraphRuns, LackOfHostMemoryIsNamed) {
   bench::GraphBench bench;
   const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");

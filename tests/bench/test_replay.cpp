@@ -152,6 +152,26 @@ TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
   EXPECT_EQ(rows[1].runs_ms, std::vector<double>{1234.5});
 }
 
+// The memory of a row comes from all inspections: --resume would keep fewer for good.
+TEST_F(ReplayRuns, AnInterruptedInspectionLeavesNoMemory) {
+  static int inspections;
+  inspections = 0;
+  registry::CompiledAllocator compiled = *bench_.allocators.front()->cpu;
+  compiled.replay = [](const workloads::ReplayJob& job) -> workloads::ReplayResult {
+    if (job.inspected != nullptr && ++inspections == 2) simt::interrupt();
+    return registry::find("heapwood")->cpu->replay(job);
+  };
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  bench_.allocators = {&entry};
+  const bench::ReplayRow row = bench::run_replay(bench_, {}).front();
+  EXPECT_EQ(inspections, 2);
+  EXPECT_EQ(row.status, bench::Status::ok);
+  EXPECT_EQ(row.reason, "interrupted before the memory was inspected");
+  EXPECT_EQ(row.runs_ms.size(), 1u);
+  EXPECT_TRUE(row.samples.empty());
+  EXPECT_TRUE(row.peak_held_bytes.empty());
+}
+
 TEST_F(ReplayRuns, ProgressCountsOnlyWhatIsMeasured) {
   bench_.settings.pools = bench::parse_replay_pools("3x,4x");
   bench::ReplayRow kept;
