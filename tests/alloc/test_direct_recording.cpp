@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block history of a recording agrees with the allocator's walk, with a yield possible before every
-// atomic operation (yielding/): otherwise the test misses frees that are recorded too late.
+// The block history of a recording agrees with the allocator's walk, with a yield possible before
+// every atomic operation (yielding/): otherwise the test misses frees that are recorded too late.
 #include "workloads/block_history.hpp"
 
 #include <gtest/gtest.h>

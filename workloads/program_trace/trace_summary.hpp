@@ -23,7 +23,7 @@ struct TraceSummary {
   std::size_t peak_event = 0;
   // Largest sum of padded bytes in use at any time: no allocator serves all with less memory.
   std::uint64_t peak_padded = 0;
-  // [k]: requests of 2^(k-1) < bytes <= 2^k; [0]: of 0 or 1 byte; the last: of all larger sizes too.
+  // [k]: requests of 2^(k-1) < bytes <= 2^k; [0]: of 0 or 1 byte; the last: of larger ones too.
   std::array<std::uint64_t, 41> sizes{};
   // [k]: freed blocks with 2^(k-1) < events from request to free <= 2^k; [0]: 1 event.
   std::array<std::uint64_t, 33> lifetimes{};
