@@ -50,9 +50,11 @@ TEST(Runs, PairsWithAnEmptySideAreFreed) {
   EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 
-// A pool filled with blocks of an arena each, for tests that use a range of them again.
+// A pool filled with blocks of an arena each, for tests that use a range of them again. One thread
+// fills and empties it: simulated warps would take seconds.
 class FilledPool {
   static constexpr std::size_t pool_bytes = std::size_t{26} << 20;
+  const simt::Cpu device_{{.threads = 1}};
   simt::Memory memory_;
   std::vector<void*> blocks_;
 
@@ -61,28 +63,26 @@ class FilledPool {
   Heapwood heap;
   std::byte* first;  // of the range, in which no two whole superblocks are free
 
-  template <class Device>
-  explicit FilledPool(const Device& device)
+  FilledPool()
       : memory_({}, pool_bytes),
         heap(Heapwood::create({memory_.data(), pool_bytes}, {.has_persistent_warps = true},
-                              device)) {
+                              device_)) {
     first = static_cast<std::byte*>(memory_.data()) + regions_of(heap, {}).front().bytes +
             std::size_t{640} * arena_bytes;
     blocks_.resize(pool_bytes / arena_bytes);
     std::uint32_t count = 0;
-    device.launch(Fill{heap, blocks_.data(), &count}, 1);
+    device_.launch(Fill{heap, blocks_.data(), &count}, 1);
     EXPECT_GT(count, blocks_.size() - 100);
     blocks_.resize(count);
   }
   // Frees all blocks but the n that start at `first`, and `block`.
-  template <class Device>
-  void free_all_but_range(const Device& device, std::uint32_t n, void* block = nullptr) {
+  void free_all_but_range(std::uint32_t n, void* block = nullptr) {
     std::erase_if(blocks_, [&](void* b) {
       const std::ptrdiff_t offset = static_cast<std::byte*>(b) - first;
       return offset >= 0 && offset < std::ptrdiff_t{n} * arena_bytes;
     });
     if (block != nullptr) blocks_.push_back(block);
-    device.launch(FreeAll{heap, blocks_.data(), blocks_.size()}, 1);
+    device_.launch(FreeAll{heap, blocks_.data(), blocks_.size()}, 1);
     EXPECT_EQ(used_bytes(), 0u);
   }
   std::size_t used_bytes() const {
@@ -149,14 +149,14 @@ struct Gaps {
 };
 template <class Device>
 void collects(const Device& device) {
-  FilledPool pool(device);
+  FilledPool pool;
   const std::size_t filled = pool.used_bytes();
   std::byte* served[2] = {};
   device.launch(Gaps{pool.heap, pool.first, served}, 1);
   EXPECT_EQ(served[0], nullptr);
   ASSERT_EQ(served[1], pool.first);
   EXPECT_EQ(pool.used_bytes(), filled);
-  pool.free_all_but_range(device, Gaps::gaps, served[1]);
+  pool.free_all_but_range(Gaps::gaps, served[1]);
 }
 TEST(RunCollector, LargeBlocksGetArenasThatBecomeFreeOneByOne) {
   collects(simt::Cpu({.threads = 1}));
@@ -253,16 +253,16 @@ struct Crowd {
 template <class Device>
 void crowds(const Device& device, std::uint32_t requests) {
   constexpr unsigned warps = 4;
-  FilledPool pool(device);
+  FilledPool pool;
   std::vector<std::byte*> held(std::size_t{warps} * Crowd::each);
   std::uint64_t wrong = 0, begun = 0, ended = 0;
   device.launch(Crowd{pool.heap, pool.first, held.data(), requests, &wrong, &begun, &ended}, warps);
   EXPECT_EQ(wrong, 0u);
-  pool.free_all_but_range(device, Crowd::range);
+  pool.free_all_but_range(Crowd::range);
 }
 TEST(RunCollector, ManyWarpsDoNotDisturbIt) {
-  crowds(simt::Cpu({.threads = 4}), 100);
-  crowds(simt::Lockstep<4>(4), 20);
+  crowds(simt::Cpu({.threads = 4}), 300);
+  crowds(simt::Lockstep<2>(4), 10);
 }
 
 }  // namespace
