@@ -99,6 +99,7 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
     rays.push_back({start, 0, d, distance * (1 - 1e-4f)});
     // Limited near an emitter, where one ray would outweigh all others.
     strength.push_back(
+        materials.emission_share(i) *
         std::min(materials.view().emitters.power * cosines / (3.14159265 * distance * distance),
                  static_cast<double>(luminance(materials.emission(i)))));
   }

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "geometry/vec3d.hpp"
+#include "render/emission_map.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -21,6 +24,46 @@ bool complete(const std::vector<T>& array, std::size_t count) {
   return !array.empty() && array.size() >= count;
 }
 
+// A texture without texels would be read out of bounds: it is white.
+bool is_blank(const Texture& texture) {
+  const std::size_t texels = std::size_t{texture.width} * texture.height;
+  return texels == 0 || texture.texels.size() < texels;
+}
+
+bool emits(const DeviceMaterial& m) {
+  // Rays pass through all of a material whose factor alone makes its alpha too small.
+  const bool is_invisible = (m.coverage == Coverage::blended && !(m.alpha > 0)) ||
+                            (m.coverage == Coverage::cutout && m.alpha < m.cutoff);
+  return luminance(m.emission) > 0 && !is_invisible;
+}
+
+// The shares of their materials' emission that triangles emit.
+class EmissionShares {
+ public:
+  EmissionShares(const kdtree::MeshView& mesh, const Appearance& appearance)
+      : appearance_(appearance),
+        uv_triangles_(complete(appearance.uv_triangles, mesh.triangles.size())
+                          ? appearance.uv_triangles.data()
+                          : mesh.triangles.data()) {}
+
+  EmissionShare of(std::uint32_t triangle, const DeviceMaterial& m) {
+    if (m.emission_texture == no_texture) return {};
+    const Texture& texture = appearance_.textures[m.emission_texture];
+    if (is_blank(texture)) return {};
+    const std::tuple key{m.emission_texture, m.emission.x, m.emission.y, m.emission.z};
+    auto found = maps_.find(key);
+    if (found == maps_.end()) found = maps_.try_emplace(key, texture, m.emission).first;
+    const auto& v = uv_triangles_[triangle].v;
+    const std::vector<Uv>& uvs = appearance_.uvs;
+    return found->second.share({uvs[v[0]], uvs[v[1]], uvs[v[2]]});
+  }
+
+ private:
+  const Appearance& appearance_;
+  const Triangle* uv_triangles_;
+  std::map<std::tuple<std::uint32_t, float, float, float>, EmissionMap> maps_;
+};
+
 }  // namespace
 
 DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::MeshView& mesh,
@@ -29,10 +72,8 @@ DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::Mes
   const std::size_t texture_count = appearance.textures.size();
   std::vector<DeviceTexture> textures;
   for (const Texture& texture : appearance.textures) {
-    // A texture without texels would be read out of bounds: it is white.
     const std::vector<std::uint32_t> white{0xffffffffu};
-    const bool empty = texture.texels.empty() ||
-                       texture.texels.size() < std::size_t{texture.width} * texture.height;
+    const bool empty = is_blank(texture);
     const auto& texels = texels_.emplace_back(device, empty ? white : texture.texels);
     textures.push_back({texels.data(), empty ? 1 : texture.width, empty ? 1 : texture.height,
                         texture.wrap_u, texture.wrap_v, texture.nearest});
@@ -74,31 +115,38 @@ DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::Mes
       view_.uv_triangles = uv_triangles_.data();
     }
   }
-  list_emitters(device, mesh, appearance);
+  list_emitters(device, mesh, appearance, materials);
 }
 
+// Shading computes the density of a chosen point from the material's emission alone: shares do not
+// change the power. A triangle that emits nothing is left out.
 void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::MeshView& mesh,
-                                    const Appearance& appearance) {
-  const auto emits = [](const Material& m) { return luminance(m.emission) > 0; };
-  if (std::none_of(appearance.materials.begin(), appearance.materials.end(), emits)) return;
+                                    const Appearance& appearance,
+                                    const std::vector<DeviceMaterial>& materials) {
+  if (std::none_of(materials.begin(), materials.end(), emits)) return;
   const bool has_one_material = !complete(appearance.triangle_materials, mesh.triangles.size());
+  EmissionShares shares(mesh, appearance);
   std::vector<double> sums;
   double power = 0;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
     const std::uint32_t index = has_one_material ? 0 : appearance.triangle_materials[id];
-    const Material& m = appearance.materials[index < appearance.materials.size() ? index : 0];
+    const DeviceMaterial& m = materials[index < materials.size() ? index : 0];
     if (!emits(m)) continue;
     const double here = area_of(kdtree::corners(mesh, id)) * luminance(m.emission);
     if (!(here > 0) || !std::isfinite(here)) continue;
+    const EmissionShare share = shares.of(id, m);
+    if (share.is_dark) continue;
     power += here;
     host_emitters_.push_back(id);
     host_emission_.push_back(m.emission);
+    host_shares_.push_back(share.mean);
     sums.push_back(power);
   }
   if (!(power > 0) || !std::isfinite(static_cast<float>(power)) ||
       !(static_cast<float>(power) > 0)) {
     host_emitters_.clear();
     host_emission_.clear();
+    host_shares_.clear();
     return;
   }
   for (const double sum : sums) host_cumulative_.push_back(static_cast<float>(sum / power));

@@ -23,12 +23,13 @@ class DeviceMaterials {
   // On the host: the emitting triangles and their shares of the power, as in view().emitters.
   const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
   const std::vector<float>& cumulative() const { return host_cumulative_; }
-  // Of emitter i, without its texture.
+  // Of emitter i, without its texture; and the mean share of it that the texture leaves.
   Vec3 emission(std::size_t i) const { return host_emission_[i]; }
+  float emission_share(std::size_t i) const { return host_shares_[i]; }
 
  private:
   void list_emitters(const simt::DeviceId& device, const kdtree::MeshView& mesh,
-                     const Appearance& appearance);
+                     const Appearance& appearance, const std::vector<DeviceMaterial>& materials);
 
   simt::Buffer<DeviceMaterial> materials_;
   std::vector<simt::Buffer<std::uint32_t>> texels_;
@@ -38,7 +39,7 @@ class DeviceMaterials {
   simt::Buffer<Triangle> uv_triangles_;
   simt::Buffer<float> cumulative_;
   std::vector<std::uint32_t> host_emitters_;
-  std::vector<float> host_cumulative_;
+  std::vector<float> host_cumulative_, host_shares_;
   std::vector<Vec3> host_emission_;
   MaterialView view_{};
 };
