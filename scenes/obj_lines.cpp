@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenes/file.hpp"
+#include "scenes/signs.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes::obj {
@@ -143,7 +144,7 @@ class Validator {
   void texture_coordinates(std::string_view line) {
     float at[2] = {};
     for (float& x : at) {
-      const std::string_view word = next_word(line);
+      const std::string_view word = without_plus(next_word(line));
       const char* const end = word.data() + word.size();
       const auto [stop, error] = std::from_chars(word.data(), end, x);
       if (stop != end || error != std::errc() || !std::isfinite(x)) x = 0;
@@ -169,10 +170,9 @@ class Validator {
     for (unsigned axis = 0; axis < 3; ++axis) {
       const std::string_view word = next_word(line);
       if (word.empty()) fail("a vertex needs three numbers");
-      const std::size_t sign = word[0] == '+';
       const char* const end = word.data() + word.size();
       double value = 0;
-      const auto [stop, error] = std::from_chars(word.data() + sign, end, value);
+      const auto [stop, error] = std::from_chars(without_plus(word).data(), end, value);
       if (stop != end || error == std::errc::invalid_argument)
         fail("`" + printable(word) + "` is not a number");
       const bool far = error == std::errc::result_out_of_range;
@@ -223,10 +223,9 @@ class Validator {
   // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1.
   std::size_t corner(std::string_view word) const {
     const std::string_view digits = word.substr(0, word.find('/'));
-    const std::size_t sign = digits.starts_with('+');
     std::int64_t index = 0;
     const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data() + sign, end, index);
+    const auto [stop, error] = std::from_chars(without_plus(digits).data(), end, index);
     if (stop != end || error == std::errc::invalid_argument) {
       fail("`" + printable(word) + "` is not a corner of a face");
     }

@@ -17,6 +17,7 @@
 
 #include "scenes/file.hpp"
 #include "scenes/ply_header.hpp"
+#include "scenes/signs.hpp"
 
 namespace heapwood::scenes::ply {
 
@@ -101,7 +102,7 @@ class AsciiReader {
     const std::string_view word = next(current);
     const char* const end = word.data() + word.size();
     double result = 0;
-    const auto [stop, error] = std::from_chars(word.data() + (word[0] == '+'), end, result);
+    const auto [stop, error] = std::from_chars(without_plus(word).data(), end, result);
     if (stop != end || error == std::errc::invalid_argument) {
       place_.fail(at_ - word.size(),
                   "`" + printable(word) + "` in " + current.text() + " is not a number");

@@ -192,7 +192,7 @@ TEST(Obj, RefusesIndicesOutOfRange) {
 }
 
 TEST(Obj, RefusesCornersThatAreNoNumbers) {
-  for (const char* bad : {"x", "1.5", "/1", "--1", "1x/2", "\x01"}) {
+  for (const char* bad : {"x", "1.5", "/1", "--1", "+-1", "++1", "1x/2", "\x01"}) {
     refuses(three + "f 1 2 " + bad + "\n", "line 4: `");
     refuses(three + "f 1 2 " + bad + "\n", "is not a corner of a face");
   }
@@ -202,6 +202,7 @@ TEST(Obj, RefusesBrokenVertices) {
   refuses("v 0 0\nf 1 1 1\n", "line 1: a vertex needs three numbers");
   refuses("v 0 0 x\nf 1 1 1\n", "line 1: `x` is not a number");
   refuses("v 0 0 1,5\nf 1 1 1\n", "line 1: `1,5` is not a number");
+  refuses("v 0 0 +-1\nf 1 1 1\n", "line 1: `+-1` is not a number");
   for (const char* bad : {"nan", "inf", "-inf", "1e39", "1e999", "-1e2147483648"}) {
     refuses(std::string("#\nv 0 0 ") + bad + "\nf 1 1 1\n", "line 2: the vertex is not finite");
   }

@@ -76,7 +76,9 @@ TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
       "+1 -.5 5.\n1e-3 1E2 1e-400\n0x 0 0\n3 0 1 2\n";
   refuses(text, {"line 12: `0x` in vertex 2 is not a number"});
   std::string good = text;
-  good.replace(good.find("0x"), 2, "-0");
+  good.replace(good.find("0x"), 2, "+-1");
+  refuses(good, {"line 12: `+-1` in vertex 2 is not a number"});
+  good.replace(good.find("+-1"), 3, "-0");
   EXPECT_EQ(parse(good).vertices[0], (Vec3{1, -0.5f, 5}));
   EXPECT_EQ(parse(good).vertices[1], (Vec3{1e-3f, 100, 0}));
 }
