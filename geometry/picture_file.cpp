@@ -105,7 +105,8 @@ bool fail(std::string& reason) {
 
 }  // namespace
 
-bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason) {
+bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
+                    bool* has_alpha) {
   if (!plausible(file, reason)) return false;
   const Budget budget(budget_of(file));
   int width = 0, height = 0, channels = 0;
@@ -118,6 +119,8 @@ bool decode_picture(std::span<const std::byte> file, Texture& texture, std::stri
   texture.height = static_cast<unsigned>(height);
   texture.texels.resize(pixels_of(width, height));
   std::memcpy(texture.texels.data(), data.get(), 4 * texture.texels.size());
+  const bool is_bmp = file.size() > 1 && file[0] == std::byte{'B'} && file[1] == std::byte{'M'};
+  if (has_alpha != nullptr) *has_alpha = channels % 2 == 0 && !is_bmp;
   return true;
 }
 

@@ -15,8 +15,11 @@ namespace heapwood {
 
 inline constexpr unsigned max_picture_side = 16384;
 
-// Returns false and sets `reason`, one line, if the picture cannot be decoded.
-bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason);
+// Returns false and sets `reason`, one line, if the picture cannot be decoded. `has_alpha`: whether
+// the file has an alpha channel; without one, alpha is 255 everywhere. False for BMP, whose fourth
+// byte may be unused.
+bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
+                    bool* has_alpha = nullptr);
 
 // Linear radiance, rows from the top.
 struct RadianceMap {

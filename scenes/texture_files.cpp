@@ -18,6 +18,17 @@ void set_sampler(Texture& texture, Wrap wrap_u, Wrap wrap_v, bool nearest) {
   texture.nearest = nearest;
 }
 
+bool is_opaque(std::uint32_t texel) { return texel >> 24 == 255; }
+bool is_grey(std::uint32_t texel) { return ((texel ^ texel >> 8) & 0xffff) == 0; }
+bool all(const Texture& texture, bool (*is)(std::uint32_t)) {
+  return std::all_of(texture.texels.begin(), texture.texels.end(), is);
+}
+
+// The value itself of a grey texel.
+std::uint32_t luminance_of(std::uint32_t texel) {
+  return (54 * (texel & 255) + 183 * (texel >> 8 & 255) + 19 * (texel >> 16 & 255)) >> 8;
+}
+
 }  // namespace
 
 std::uint32_t TextureFiles::miss(const std::string& name, const std::string& reason) {
@@ -46,32 +57,45 @@ std::uint32_t TextureFiles::decode(const std::string& name, std::span<const std:
   check_interruption();
   Texture texture;
   std::string reason;
-  if (!decode_picture(file, texture, reason)) return miss(name, reason);
-  if (!has_space(texture)) return miss(name, too_large);
-  return add(std::move(texture));
+  bool has_alpha = false;
+  if (!decode_picture(file, texture, reason, &has_alpha)) return miss(name, reason);
+  if (!has_space(texture.texels.size())) return miss(name, too_large);
+  const std::uint32_t index = add(std::move(texture));
+  if (has_alpha) has_alpha_.insert(index);
+  return index;
 }
 
 std::uint32_t TextureFiles::with_alpha(std::uint32_t colour, std::uint32_t mask) {
   if (mask == no_texture) return colour;
+  const auto [place, is_new] = with_alpha_.try_emplace({colour, mask}, no_texture);
+  return is_new ? place->second = combine(colour, mask) : place->second;
+}
+
+std::uint32_t TextureFiles::combine(std::uint32_t colour, std::uint32_t mask) {
   const Texture& alpha = appearance_.textures[mask];
-  if (!has_space(colour != no_texture ? appearance_.textures[colour] : alpha))
-    return miss("opacity", too_large);
+  const Texture& base = appearance_.textures[colour != no_texture ? colour : mask];
   Texture result;
-  if (colour != no_texture) {
-    result = appearance_.textures[colour];
-  } else {
-    result.width = alpha.width;
-    result.height = alpha.height;
-    result.texels.assign(alpha.texels.size(), 0xffffffffu);
-  }
-  const bool has_alpha = std::any_of(alpha.texels.begin(), alpha.texels.end(),
-                                     [](std::uint32_t texel) { return texel >> 24 != 255; });
+  result.width = std::max(base.width, alpha.width);
+  result.height = std::max(base.height, alpha.height);
+  set_sampler(result, base.wrap_u, base.wrap_v, base.nearest);
+  const std::size_t texels = std::size_t{result.width} * result.height;
+  if (!has_space(texels)) return miss("opacity", too_large);
+  result.texels.resize(texels);
+  const bool is_mask =
+      !has_alpha_.contains(mask) ||
+      (all(alpha, is_grey) && (colour == no_texture || base.texels != alpha.texels));
+  const bool uses_alpha = !is_mask || !all(alpha, is_opaque);
   for (std::size_t y = 0; y < result.height; ++y) {
+    check_interruption();
     for (std::size_t x = 0; x < result.width; ++x) {
-      const std::uint32_t from = alpha.texels[y * alpha.height / result.height * alpha.width +
-                                              x * alpha.width / result.width];
-      std::uint32_t& to = result.texels[y * result.width + x];
-      to = (to & 0xffffffu) | (has_alpha ? from >> 24 : from & 255) << 24;
+      const auto nearest = [&](const Texture& texture) {
+        return texture.texels[y * texture.height / result.height * texture.width +
+                              x * texture.width / result.width];
+      };
+      const std::uint32_t from = nearest(alpha);
+      const std::uint32_t to = colour != no_texture ? nearest(base) : 0xffffff;
+      result.texels[y * result.width + x] =
+          (to & 0xffffff) | (uses_alpha ? from >> 24 : luminance_of(from)) << 24;
     }
   }
   return add(std::move(result));
@@ -87,16 +111,16 @@ std::uint32_t TextureFiles::with_sampler(std::uint32_t index, Wrap wrap_u, Wrap 
     set_sampler(appearance_.textures[index], wrap_u, wrap_v, nearest);
     return index;
   }
-  if (!has_space(appearance_.textures[index]))
+  if (!has_space(appearance_.textures[index].texels.size()))
     return place->second = miss("a texture with two samplers", too_large);
   Texture copy = appearance_.textures[index];
   set_sampler(copy, wrap_u, wrap_v, nearest);
-  return place->second = add(std::move(copy));
+  place->second = add(std::move(copy));
+  if (has_alpha_.contains(index)) has_alpha_.insert(place->second);
+  return place->second;
 }
 
-bool TextureFiles::has_space(const Texture& texture) const {
-  return texture.texels.size() <= max_texels - texels_;
-}
+bool TextureFiles::has_space(std::size_t texels) const { return texels <= max_texels - texels_; }
 
 std::uint32_t TextureFiles::add(Texture texture) {
   texels_ += texture.texels.size();

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scenes/file.hpp"
@@ -24,8 +25,10 @@ class TextureFiles {
   std::uint32_t read(const std::string& name);
   // The same for a file in memory.
   std::uint32_t decode(const std::string& name, std::span<const std::byte> file);
-  // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its red.
-  // Either may be no_texture.
+  // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its
+  // luminance, which is the default channel of scalar MTL textures. A grey picture other than the
+  // colour's counts as one without alpha channel if that is 255 everywhere. Either may be
+  // no_texture. The result has the larger of the two sizes, per axis.
   std::uint32_t with_alpha(std::uint32_t colour, std::uint32_t mask);
   // The texture with this sampler: a copy if it has another one. `index` may be no_texture.
   std::uint32_t with_sampler(std::uint32_t index, Wrap wrap_u, Wrap wrap_v, bool nearest);
@@ -36,7 +39,8 @@ class TextureFiles {
   void report(Mesh& mesh, const std::string& source) const;
 
  private:
-  bool has_space(const Texture& texture) const;
+  bool has_space(std::size_t texels) const;
+  std::uint32_t combine(std::uint32_t colour, std::uint32_t mask);
   std::uint32_t add(Texture texture);
 
   CompanionFiles files_;
@@ -44,7 +48,8 @@ class TextureFiles {
   Appearance& appearance_;
   std::map<std::string, std::uint32_t> known_;
   std::map<std::tuple<std::uint32_t, Wrap, Wrap, bool>, std::uint32_t> with_sampler_;
-  std::set<std::uint32_t> has_sampler_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> with_alpha_;
+  std::set<std::uint32_t> has_sampler_, has_alpha_;
   std::size_t texels_ = 0, missing_ = 0;
   std::string first_missing_;  // "name: reason"
 };

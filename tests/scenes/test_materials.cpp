@@ -61,7 +61,7 @@ TEST(Materials, TexturesOfObjFiles) {
   const Material& leaf = look.materials[2];
   EXPECT_EQ(leaf.coverage, Coverage::cutout);
   ASSERT_NE(leaf.texture, no_texture);
-  EXPECT_EQ(look.textures[leaf.texture].texels, (std::vector<std::uint32_t>{0x000000ff}));
+  EXPECT_EQ(look.textures[leaf.texture].texels, (std::vector<std::uint32_t>{0xff, 0xff0000ff}));
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("a.obj: 2 textures are missing, first gone.png: No such file"),
             std::string::npos)
@@ -126,6 +126,63 @@ TEST(Materials, OnePictureWithTwoSamplers) {
   EXPECT_EQ(look.textures[look.materials[1].texture].wrap_u, Wrap::repeat);
   EXPECT_EQ(look.textures[look.materials[2].texture].wrap_u, Wrap::clamp);
   EXPECT_EQ(look.materials[3].texture, look.materials[1].texture);
+}
+
+// The mesh of a square with this MTL file.
+Mesh with_library(const Folder& folder, const std::string& library) {
+  folder.write("a.mtl", library);
+  return load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
+              Content::materials);
+}
+
+TEST(Materials, OpacityKeepsTheLargerSize) {
+  const Folder folder;
+  folder.write("colour.tga", tga(1, 2, {0xff0000ff, 0xff00ff00}));
+  folder.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
+  const Mesh mesh = with_library(folder, "newmtl a\nmap_Kd -clamp on colour.tga\nmap_d mask.tga\n");
+  const Texture& texture = mesh.appearance.textures.at(mesh.appearance.materials[1].texture);
+  EXPECT_EQ(texture.width, 2u);
+  EXPECT_EQ(texture.height, 2u);
+  EXPECT_EQ(texture.wrap_u, Wrap::clamp);
+  EXPECT_EQ(texture.texels,
+            (std::vector<std::uint32_t>{0x000000ff, 0xff0000ff, 0x0000ff00, 0xff00ff00}));
+}
+
+// A picture with 24 bits per pixel has no alpha channel: its luminance is the opacity.
+TEST(Materials, OpacityOfPicturesWithAndWithoutAlpha) {
+  const Folder folder;
+  folder.write("opaque.tga", tga(2, 1, {0xff000000, 0xff00ff00}));
+  std::string plain = tga(2, 1, {});
+  plain[16] = 24;
+  plain[17] = 0x20;
+  plain += std::string("\x40\x40\x40\x00\xff\x00", 6);  // grey and green
+  folder.write("plain.tga", plain);
+  const auto alphas = [&](const std::string& maps) {
+    const Mesh mesh = with_library(folder, "newmtl a\n" + maps);
+    const Texture& texture = mesh.appearance.textures.at(mesh.appearance.materials[1].texture);
+    return std::vector<std::uint32_t>{texture.texels[0] >> 24, texture.texels[1] >> 24};
+  };
+  EXPECT_EQ(alphas("map_d opaque.tga\n"), (std::vector<std::uint32_t>{255, 255}));
+  // With two samplers the picture is copied.
+  EXPECT_EQ(alphas("map_Kd opaque.tga\nmap_d -clamp on opaque.tga\n"),
+            (std::vector<std::uint32_t>{255, 255}));
+  EXPECT_EQ(alphas("map_d plain.tga\n"), (std::vector<std::uint32_t>{0x40, 182}));
+  // A grey picture with an alpha channel of 255 is a mask, unless it is the colour.
+  folder.write("grey.tga", tga(2, 1, {0xff000000, 0xff808080}));
+  EXPECT_EQ(alphas("map_d grey.tga\n"), (std::vector<std::uint32_t>{0, 0x80}));
+  EXPECT_EQ(alphas("map_Kd plain.tga\nmap_d grey.tga\n"), (std::vector<std::uint32_t>{0, 0x80}));
+  EXPECT_EQ(alphas("map_Kd grey.tga\nmap_d grey.tga\n"), (std::vector<std::uint32_t>{255, 255}));
+}
+
+TEST(Materials, MaterialsShareATextureWithOpacity) {
+  const Folder folder;
+  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
+  folder.write("mask.tga", tga(1, 1, {0x80000000}));
+  const std::string maps = "map_Kd red.tga\nmap_d mask.tga\n";
+  const Mesh mesh = with_library(folder, "newmtl a\n" + maps + "newmtl b\n" + maps);
+  const Appearance& look = mesh.appearance;
+  EXPECT_EQ(look.textures.size(), 3u);
+  EXPECT_EQ(look.materials[1].texture, look.materials[2].texture);
 }
 
 TEST(Materials, ColoursOfPlyFiles) {
