@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "scenes/file.hpp"
+#include "scenes/signs.hpp"
 
 namespace heapwood::scenes {
 namespace {
@@ -28,7 +29,7 @@ std::string_view next_word(std::string_view& line) {
 
 std::optional<float> number(std::string_view word) {
   float value = 0;
-  if (word.starts_with('+')) word.remove_prefix(1);
+  word = without_plus(word);
   const char* const end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
@@ -48,6 +49,7 @@ std::optional<Vec3> colour(std::string_view line, float largest) {
 struct MapName {
   std::string name;
   bool clamp = false;
+  bool has_transform = false;  // -s or -o, not the identity
 };
 MapName map_name(std::string_view line) {
   MapName result;
@@ -58,9 +60,16 @@ MapName map_name(std::string_view line) {
     std::string_view after = rest;
     const std::string_view first = next_word(after);
     if (option == "-clamp") result.clamp = first == "on";
+    const auto changes = [&](std::string_view word) {
+      return (option == "-s" && number(word) != 1.0f) || (option == "-o" && number(word) != 0.0f);
+    };
+    result.has_transform = result.has_transform || changes(first);
     rest = after;
     for (unsigned i = 1; vector && i < 3; ++i) {
-      if (!number(next_word(after))) break;
+      const std::string_view word = next_word(after);
+      if (!number(word)) break;
+      // The third number is for solid textures.
+      result.has_transform = result.has_transform || (i == 1 && changes(word));
       rest = after;
     }
     line = rest;
@@ -75,7 +84,7 @@ class Parser {
          std::map<std::string, std::uint32_t, std::less<>>& names)
       : textures_(textures), appearance_(appearance), names_(names) {}
 
-  void run(std::string_view text) {
+  bool run(std::string_view text) {
     while (!text.empty()) {
       check_interruption();
       const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
@@ -83,6 +92,7 @@ class Parser {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     finish();
+    return has_transform_;
   }
 
  private:
@@ -121,6 +131,7 @@ class Parser {
 
   std::uint32_t texture(const MapName& map) {
     if (map.name.empty()) return no_texture;
+    has_transform_ = has_transform_ || map.has_transform;
     const Wrap wrap = map.clamp ? Wrap::clamp : Wrap::repeat;
     return textures_.with_sampler(textures_.read(map.name), wrap, wrap, false);
   }
@@ -133,11 +144,12 @@ class Parser {
     if (diffuse_map_.name.empty() && !has_colour_) m.colour = {0.8f, 0.8f, 0.8f};
     m.texture = texture(diffuse_map_);
     const std::uint32_t mask = texture(opacity_map_);
+    // Some programs write `d 0` with a map_d and mean the alpha of the map alone. If the map cannot
+    // be read, an opaque surface is better than none.
+    if (!opacity_map_.name.empty()) m.alpha = 1;
     if (mask != no_texture) {
       m.texture = textures_.with_alpha(m.texture, mask);
       m.coverage = Coverage::cutout;
-      // Some programs write `d 0` with a map_d and mean the alpha of the map alone.
-      m.alpha = 1;
     } else if (m.alpha < 1) {
       m.coverage = Coverage::blended;
     }
@@ -154,13 +166,14 @@ class Parser {
   std::optional<Material> current_;
   MapName diffuse_map_, opacity_map_, emission_map_;
   bool has_colour_ = false, has_opacity_ = false;  // by Kd, by d
+  bool has_transform_ = false;
 };
 
 }  // namespace
 
-void parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
+bool parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
                std::map<std::string, std::uint32_t, std::less<>>& names) {
-  Parser(textures, appearance, names).run(without_byte_order_mark(text));
+  return Parser(textures, appearance, names).run(without_byte_order_mark(text));
 }
 
 }  // namespace heapwood::scenes

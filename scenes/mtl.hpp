@@ -13,8 +13,9 @@
 namespace heapwood::scenes {
 
 // Appends the materials of a file to `appearance` and their indices to `names`. Malformed lines are
-// ignored: a picture without a colour is better than none.
-void parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
+// ignored: a picture without a colour is better than none. Returns whether a texture has a scale or
+// an offset (-s, -o), which are ignored, too.
+bool parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
                std::map<std::string, std::uint32_t, std::less<>>& names);
 
 }  // namespace heapwood::scenes

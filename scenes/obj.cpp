@@ -57,6 +57,8 @@ class Look {
     TextureFiles textures(source, mesh.appearance);
     for (const std::string& library : lines.libraries) read(library, files, textures);
     textures.report(mesh, shown_);
+    if (has_transform_)
+      mesh.notes.push_back(shown_ + ": scales and offsets of textures (-s, -o) are ignored");
     if (mesh.appearance.materials.size() == 1) mesh.appearance = {};
     is_textured_ = !mesh.appearance.textures.empty();
     // The last one is for corners without texture coordinates.
@@ -99,7 +101,8 @@ class Look {
       try {
         const std::string path = files.find_anywhere(name);
         mesh_.files.push_back(path);
-        parse_mtl(read_file(path).text(), textures, mesh_.appearance, names_);
+        has_transform_ =
+            parse_mtl(read_file(path).text(), textures, mesh_.appearance, names_) || has_transform_;
       } catch (const simt::Stopped&) {
         throw;
       } catch (const Error& error) {
@@ -115,7 +118,7 @@ class Look {
   std::set<std::string> read_;  // libraries
   std::size_t corner_ = 0, face_ = 0, run_ = 0;
   std::uint32_t current_ = 0;
-  bool is_textured_ = false;
+  bool is_textured_ = false, has_transform_ = false;
 };
 
 }  // namespace

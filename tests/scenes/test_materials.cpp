@@ -185,6 +185,32 @@ TEST(Materials, MaterialsShareATextureWithOpacity) {
   EXPECT_EQ(look.materials[1].texture, look.materials[2].texture);
 }
 
+TEST(Materials, AMissingOpacityMapLeavesTheMaterialOpaque) {
+  const Folder folder;
+  const Mesh mesh = with_library(folder, "newmtl a\nd 0\nmap_d gone.png\n");
+  EXPECT_EQ(mesh.appearance.materials[1].alpha, 1);
+  EXPECT_EQ(mesh.appearance.materials[1].coverage, Coverage::opaque);
+  EXPECT_EQ(mesh.notes.size(), 1u);
+}
+
+TEST(Materials, IgnoredScalesAndOffsetsAreOneNote) {
+  const Folder folder;
+  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
+  for (const std::string options : {"-s 4 4 1", "-s 1 4", "-o .5", "-o 0 .5 0", "-clamp on -s 2"}) {
+    const std::string map = "map_Kd " + options + " red.tga\n";
+    const Mesh mesh = with_library(folder, "newmtl a\n" + map + "newmtl b\n" + map);
+    EXPECT_EQ(mesh.appearance.textures.size(), 1u);
+    ASSERT_EQ(mesh.notes.size(), 1u) << options;
+    EXPECT_NE(mesh.notes[0].find("a.obj: scales and offsets of textures (-s, -o) are ignored"),
+              std::string::npos)
+        << mesh.notes[0];
+  }
+  for (const std::string options : {"-s 1 1 1", "-o 0 0", "-s 1 1 4", "-t 2 2 2"}) {
+    const Mesh mesh = with_library(folder, "newmtl a\nmap_Kd " + options + " red.tga\n");
+    EXPECT_TRUE(mesh.notes.empty()) << options;
+  }
+}
+
 TEST(Materials, ColoursOfPlyFiles) {
   const auto parse = [](const std::string& type, const std::string& rows, Content content) {
     const std::string text =
