@@ -392,6 +392,7 @@ class Parser {
       node.camera = o.index("camera", root_.size("cameras"));
       node.weights = o.floats("weights");
       node.visible = o.extension("KHR_node_visibility").flag("visible", true);
+      node.has_instances = o.object("extensions").has("EXT_mesh_gpu_instancing");
     });
   }
 

@@ -7,6 +7,7 @@
 // 200 KB overflows the stack, and it opens any path that a file names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,8 @@ struct Node {
   std::vector<std::uint32_t> children;
   std::uint32_t parent = none, mesh = none, skin = none, camera = none;
   std::vector<float> weights;
-  bool visible = true;  // KHR_node_visibility; false also hides the nodes below
+  bool visible = true;         // KHR_node_visibility; false also hides the nodes below
+  bool has_instances = false;  // EXT_mesh_gpu_instancing
 };
 
 struct Skin {
@@ -109,6 +111,11 @@ struct TextureUse {
   unsigned uv_set = 0;
   // KHR_texture_transform
   double offset[2] = {0, 0}, scale[2] = {1, 1}, rotation = 0;
+
+  bool has_coordinates_of(const TextureUse& other) const {
+    return uv_set == other.uv_set && std::ranges::equal(offset, other.offset) &&
+           std::ranges::equal(scale, other.scale) && rotation == other.rotation;
+  }
 };
 
 struct MaterialInfo {

@@ -95,9 +95,11 @@ void Model::read_parts(Content content, Accessors& accessors) {
   std::vector<std::size_t> first_part(document_.meshes.size(), 0), part_count(first_part);
   std::vector<bool> is_read(document_.meshes.size());
   std::size_t skipped = 0, vertices = 0, triangles = 0;
+  bool has_instances = false;
   for (const std::uint32_t node : document_.shown) {
     const std::uint32_t mesh = document_.nodes[node].mesh;
     if (mesh == none) continue;
+    has_instances = has_instances || document_.nodes[node].has_instances;
     if (!is_read[mesh]) {
       is_read[mesh] = true;
       first_part[mesh] = parts_.size();
@@ -127,6 +129,10 @@ void Model::read_parts(Content content, Accessors& accessors) {
     rest_.notes.push_back(source_ + ": " + std::to_string(skipped) +
                           (skipped == 1 ? " primitive" : " primitives") +
                           " of points or lines skipped");
+  }
+  if (has_instances) {
+    rest_.notes.push_back(source_ +
+                          ": EXT_mesh_gpu_instancing is ignored: each node shows one instance");
   }
 }
 
@@ -318,10 +324,14 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
     }
     return files.with_sampler(images[info.image], info.wrap_u, info.wrap_v, info.nearest);
   };
+  bool has_other_coordinates = false;
   for (const MaterialInfo& info : document_.materials) {
     Material& m = look.materials.emplace_back(info.material);
     m.texture = texture_of(info.base);
     m.emission_texture = m.emission == Vec3{} ? no_texture : texture_of(info.emission);
+    has_other_coordinates =
+        has_other_coordinates || (m.texture != no_texture && m.emission_texture != no_texture &&
+                                  !info.emission.has_coordinates_of(info.base));
   }
   const auto plain = static_cast<std::uint32_t>(look.materials.size());
   look.materials.push_back({.name = "default", .colour = {0.8f, 0.8f, 0.8f}});
@@ -341,13 +351,23 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
     }
   }
   files.report(rest_, source_);
+  if (has_other_coordinates) {
+    rest_.notes.push_back(source_ +
+                          ": an emissive texture has other texture coordinates than the base "
+                          "colour's: it is shown with those of the base colour");
+  }
   if (document_.has_ignored_maps) {
     rest_.notes.push_back(source_ + ": metallic-roughness, normal and occlusion maps are ignored");
   }
 }
 
-// The first perspective camera of the scene.
+// The first perspective camera of the scene that can be used.
 void Model::add_camera(const Pose& pose) {
+  std::size_t skipped = 0;
+  std::string first_skipped;
+  const auto skip = [&](std::uint32_t node, const char* reason) {
+    if (skipped++ == 0) first_skipped = "of nodes[" + std::to_string(node) + "]: " + reason;
+  };
   for (const std::uint32_t node : document_.shown) {
     const std::uint32_t camera = document_.nodes[node].camera;
     if (camera == none || !document_.cameras[camera].perspective) continue;
@@ -357,8 +377,16 @@ void Model::add_camera(const Pose& pose) {
     const Vec3 eye = to_float(at.origin - rest_.origin);
     // It looks along its -z; straight up or down it has no horizon to keep.
     const Vec3d forward{-at.z.x / length, -at.z.y / length, -at.z.z / length};
-    if (!(length > 0) || !is_finite(eye) || !(fov > 1 && fov < 170) ||
-        !(std::abs(forward.y) < 0.99)) {
+    if (!(fov > 1 && fov < 170)) {
+      skip(node, "its vertical field of view is not between 1 and 170 degrees");
+      continue;
+    }
+    if (!(length > 0) || !is_finite(eye)) {
+      skip(node, "its transform is singular or out of range");
+      continue;
+    }
+    if (!(std::abs(forward.y) < 0.99)) {
+      skip(node, "it looks almost straight up or down");
       continue;
     }
     const Box box = bounds(rest_);
@@ -367,9 +395,17 @@ void Model::add_camera(const Pose& pose) {
     const Vec3 target =
         to_float(at.origin - rest_.origin +
                  Vec3d{forward.x * distance, forward.y * distance, forward.z * distance});
-    if (!is_finite(target) || target == eye) continue;
+    if (!is_finite(target) || target == eye) {
+      skip(node, "it is too far away");
+      continue;
+    }
     rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
-    return;
+    break;
+  }
+  if (skipped > 0) {
+    rest_.notes.push_back(source_ + ": " + std::to_string(skipped) +
+                          (skipped == 1 ? " camera is ignored, " : " cameras are ignored, first ") +
+                          first_skipped);
   }
 }
 

@@ -195,6 +195,65 @@ TEST(Gltf, OnePictureWithTwoSamplers) {
 }
 
 // Every node has every primitive of its mesh, which is more than a file's size for each list.
+TEST(Gltf, OtherTextureCoordinatesOfEmissionAreANote) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
+  const std::string picture = std::to_string(b.add_view(testing::tga(1, 1, {0xff0000ff})));
+  const auto notes = [&](const std::string& factor, const std::string& emission) {
+    const std::string material =
+        "{\"pbrMetallicRoughness\":{\"baseColorTexture\":{\"index\":0}},\"emissiveFactor\":" +
+        factor + ",\"emissiveTexture\":{\"index\":0" + emission + "}}";
+    return parse(b.file(R"("images":[{"bufferView":)" + picture +
+                        R"(}],"textures":[{"source":0}],"materials":[)" + material + "," +
+                        material + R"(],"meshes":[{"primitives":[
+        {"attributes":{"POSITION":0,"TEXCOORD_0":1,"TEXCOORD_1":1},"material":0}]}],
+        "nodes":[{"mesh":0}])"),
+                 Content::materials)
+        .notes;
+  };
+  EXPECT_TRUE(notes("[1,1,1]", "").empty());
+  EXPECT_TRUE(notes("[0,0,0]", ",\"texCoord\":1").empty());
+  for (const std::string other :
+       {R"(,"texCoord":1)", R"(,"extensions":{"KHR_texture_transform":{"scale":[2,1]}})"}) {
+    const std::vector<std::string> got = notes("[1,1,1]", other);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_NE(got[0].find("file: an emissive texture has other texture coordinates"),
+              std::string::npos)
+        << got[0];
+  }
+}
+
+TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  const auto read = [&](const std::string& nodes) {
+    return parse(b.file(R"("cameras":[{"type":"perspective","perspective":{"yfov":1}},
+        {"type":"perspective","perspective":{"yfov":3.1}},{"type":"orthographic"}],
+        "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0})" +
+                        nodes + "]"));
+  };
+  const std::string down = R"(,{"camera":0,"rotation":[-0.70710678,0,0,0.70710678]})",
+                    wide = R"(,{"camera":1})", flat = R"(,{"camera":0,"scale":[1,1,0]})",
+                    good = R"(,{"camera":0,"translation":[0,0,3]})", parallel = R"(,{"camera":2})";
+  EXPECT_TRUE(read(good + down + wide).notes.empty());
+  EXPECT_TRUE(read(parallel + good).notes.empty());
+  const auto expect_note = [&](const std::string& nodes, const std::string& text) {
+    const Mesh mesh = read(nodes);
+    ASSERT_EQ(mesh.notes.size(), 1u) << text;
+    EXPECT_EQ(mesh.notes[0], "file: " + text);
+  };
+  expect_note(down, "1 camera is ignored, of nodes[1]: it looks almost straight up or down");
+  expect_note(flat, "1 camera is ignored, of nodes[1]: its transform is singular or out of range");
+  expect_note(wide + down + good,
+              "2 cameras are ignored, first of nodes[1]: its vertical field of view is not between "
+              "1 and 170 degrees");
+  EXPECT_TRUE(read(wide + down + good).camera);
+  const std::string many =
+      R"(,{"mesh":0,"extensions":{"EXT_mesh_gpu_instancing":{"attributes":{}}}})";
+  expect_note(many + many, "EXT_mesh_gpu_instancing is ignored: each node shows one instance");
+}
+
 TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
   constexpr int count = 6000;
   GltfBuilder b;
