@@ -15,7 +15,7 @@ using testing::Folder;
 using testing::tga;
 
 constexpr const char* square =
-    "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n";
+    "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt +1 1\nvt 0 1\n";
 
 TEST(Materials, OfObjFiles) {
   const Folder folder;
