@@ -305,7 +305,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
     for (const std::string& file : scenes::moving_files(options->scene))
-      invocation.files.reads(file);
+      invocation.files.reads_scene(file);
     invocation.files.writes(options->json);
     invocation.files.writes(options->video);
     if (!options->pictures.empty()) {

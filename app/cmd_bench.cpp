@@ -309,7 +309,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   bench::add_multiprocessors_option(*command, options->settings);
   add_measured_device_options(*command, options->device, true);
   command->callback([options, &invocation] {
-    for (const std::string& scene : options->scenes) invocation.files.reads(scene);
+    for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
     for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);

@@ -215,7 +215,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
   }
   trace_file->excludes(profile_file);
   command->callback([options, &invocation] {
-    invocation.files.reads(options->scene);
+    invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->json, options->profile, options->trace})
       invocation.files.writes(path);
     invocation.action = [options, &invocation] {

@@ -98,31 +98,27 @@ void check_usage(const RenderCommand& command) {
   }
 }
 
-// Called once the scene is loaded: only then are the files known that its own file names.
-void refuse_input_as_output(const RenderCommand& command, const scenes::Mesh& mesh) {
-  bench::CommandFiles files;
-  for (const std::string& path : mesh.files) files.reads(path);
-  for (const std::string& path : {command.output, command.video}) files.writes(path);
-  files.check();
-}
-
 std::string read_input(const std::string& path) {
   std::optional<std::string> text = bench::read_text(path, Exit::scene);
   if (!text) throw Error(Exit::scene, bench::one_line(path) + ": no such file");
   return std::move(*text);
 }
 
-// The frames of a path, one per 1/rate of a second from the first key to the last.
-std::vector<render::Camera> cameras_of(const render::CameraPath& path, double rate, unsigned up,
-                                       const scenes::Mesh& mesh, const std::string& source) {
+// One per 1/rate of a second from the first key to the last.
+unsigned count_frames(const render::CameraPath& path, double rate, const std::string& source) {
   constexpr double max_frames = 100'000;
   const double steps = std::floor(path.duration() * rate + 1e-6);
   if (!(steps < max_frames)) {
     throw Error(Exit::scene, fmt::format("{}: at {:g} frames/s the path has more than {} frames",
                                          bench::one_line(source), rate, max_frames));
   }
+  return static_cast<unsigned>(steps) + 1;
+}
+
+std::vector<render::Camera> cameras_of(const render::CameraPath& path, double rate, unsigned up,
+                                       const scenes::Mesh& mesh, const std::string& source) {
   std::vector<render::Camera> cameras;
-  for (unsigned frame = 0; frame <= steps; ++frame) {
+  for (unsigned frame = 0; frame < count_frames(path, rate, source); ++frame) {
     cameras.push_back(path.at(frame / rate, up, mesh.origin));
     try {
       render::make_frame(cameras.back(), 1, 1);
@@ -169,11 +165,17 @@ std::string picture_file(const RenderCommand& command, const render::RenderJob& 
   return render::to_png(render::develop(job, film));
 }
 
-Exit render_picture(const RenderCommand& command) {
+// `files` has all files of the command except the pictures of a path.
+Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   check_usage(command);
   std::optional<render::CameraPath> path;
-  if (!command.path.empty())
+  if (!command.path.empty()) {
     path = render::CameraPath::parse(read_input(command.path), bench::one_line(command.path));
+    const unsigned frames = count_frames(*path, command.frames_per_second, command.path);
+    for (unsigned frame = 0; frame < frames && !command.output.empty(); ++frame)
+      files.writes(bench::picture_path(command.output, frame));
+    files.check();
+  }
   std::optional<RadianceMap> radiance;
   if (!command.environment.empty() && command.environment != "sky") {
     radiance = render::parse_environment(read_input(command.environment),
@@ -193,7 +195,6 @@ Exit render_picture(const RenderCommand& command) {
   const bool clay = command.material == "clay";
   bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}),
                              clay ? scenes::Content::geometry : scenes::Content::materials);
-  refuse_input_as_output(command, scene.mesh());
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
@@ -344,14 +345,14 @@ void add_render(CLI::App& app, Invocation& invocation) {
   bench::add_build_options(*command, options->settings, false);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
-    const std::string& scene = options->scene;
-    for (const std::string& path : {scene, bench::camera_path(scene)}) invocation.files.reads(path);
+    invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);
-    for (const std::string& path : {options->output, options->video}) invocation.files.writes(path);
+    if (options->path.empty()) invocation.files.writes(options->output);
+    invocation.files.writes(options->video);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
-      return render_picture(*options);
+      return render_picture(*options, invocation.files);
     };
   });
 }

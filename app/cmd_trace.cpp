@@ -204,8 +204,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
   command->add_option("--json", options->json, "write all measurements, including raw samples")
       ->type_name("FILE");
   command->callback([options, &invocation] {
-    const std::string& scene = options->bench.scene;
-    for (const std::string& path : {scene, bench::camera_path(scene)}) invocation.files.reads(path);
+    invocation.files.reads_scene(options->bench.scene);
     invocation.files.writes(options->json);
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };
   });

@@ -30,6 +30,22 @@ std::vector<std::string> gltf_buffer_files(std::span<const std::byte> file,
   return files;
 }
 
+std::vector<std::string> gltf_file_names(std::span<const std::byte> file,
+                                         const std::string& source) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& uri) {
+    if (!uri.empty() && !uri.starts_with("data:")) names.push_back(gltf::decode_percent(uri));
+  };
+  try {
+    const gltf::Document document = gltf::parse_document(gltf::split(file, source).json, source);
+    for (const gltf::BufferInfo& buffer : document.buffers) add(buffer.uri);
+    for (const gltf::ImageInfo& image : document.images) add(image.uri);
+  } catch (const Error&) {
+    return {};
+  }
+  return names;
+}
+
 GltfAnimation::GltfAnimation(const std::string& path, Content content)
     : GltfAnimation(read_file(path).bytes(), path, content) {}
 

@@ -29,4 +29,9 @@ Mesh parse_gltf(std::span<const std::byte> file, const std::string& source,
 std::vector<std::string> gltf_buffer_files(std::span<const std::byte> file,
                                            const std::string& source);
 
+// The names of the files of a document's buffers and images, whether they exist or not; none for a
+// document that cannot be read.
+std::vector<std::string> gltf_file_names(std::span<const std::byte> file,
+                                         const std::string& source);
+
 }  // namespace heapwood::scenes

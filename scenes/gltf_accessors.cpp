@@ -193,7 +193,6 @@ Accessors::Accessors(const Document& document, const Container& container, const
           bytes = old->second;
         } else {
           bytes = files_.emplace_back(read_file(found)).bytes();
-          paths_.push_back(found);
           bytes_read += bytes.size();
           known[found] = bytes;
         }

@@ -45,9 +45,6 @@ class Accessors {
   std::vector<std::uint32_t> integers(std::uint32_t accessor, unsigned components);
   std::span<const std::byte> view_bytes(std::uint32_t view) const;
 
-  // The files of buffers, by path.
-  const std::vector<std::string>& paths() const { return paths_; }
-
   // Counts decoded data and throws Error{Exit::scene} beyond the limit.
   void use_memory(std::size_t bytes);
   [[noreturn]] void fail(const std::string& reason) const;
@@ -60,7 +57,6 @@ class Accessors {
   std::string source_;
   std::vector<std::vector<std::byte>> decoded_;  // of data URIs
   std::vector<FileBytes> files_;
-  std::vector<std::string> paths_;
   std::vector<std::span<const std::byte>> buffers_;
   std::size_t memory_ = 0, memory_limit_ = 0;
 };

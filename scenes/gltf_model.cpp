@@ -81,7 +81,6 @@ Model::Model(std::span<const std::byte> file, const std::string& source, Content
   read_parts(content, accessors);
   read_skins(accessors);
   for (const AnimationInfo& info : document_.animations) clips_.emplace_back(info, accessors);
-  rest_.files = accessors.paths();
   rest_.name = printable(stem_of(source), source.size());
   add_triangles();
   require_triangles(rest_, source_);

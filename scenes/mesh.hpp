@@ -33,7 +33,6 @@ struct Mesh {
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
   std::optional<CameraHint> camera;  // absent: the renderer chooses one (render/auto_camera.hpp)
   std::vector<std::string> notes;    // one line each, for the user: deviations from the file
-  std::vector<std::string> files;    // that were read besides the scene's own, by path
   Appearance appearance;             // empty: none, or not requested
 };
 

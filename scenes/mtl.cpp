@@ -78,6 +78,17 @@ MapName map_name(std::string_view line) {
   return result;
 }
 
+template <class F>
+void each_line(std::string_view text, F f) {
+  text = without_byte_order_mark(text);
+  while (!text.empty()) {
+    check_interruption();
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    f(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 class Parser {
  public:
   Parser(TextureFiles& textures, Appearance& appearance,
@@ -85,12 +96,7 @@ class Parser {
       : textures_(textures), appearance_(appearance), names_(names) {}
 
   bool run(std::string_view text) {
-    while (!text.empty()) {
-      check_interruption();
-      const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
-      statement(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    each_line(text, [this](std::string_view line) { statement(line); });
     finish();
     return has_transform_;
   }
@@ -173,7 +179,18 @@ class Parser {
 
 bool parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
                std::map<std::string, std::uint32_t, std::less<>>& names) {
-  return Parser(textures, appearance, names).run(without_byte_order_mark(text));
+  return Parser(textures, appearance, names).run(text);
+}
+
+std::vector<std::string> find_maps(std::string_view text) {
+  std::vector<std::string> maps;
+  each_line(text, [&](std::string_view line) {
+    const std::string key = lower(next_word(line));
+    if (key.starts_with("map_") || key == "bump" || key == "disp" || key == "decal" ||
+        key == "refl" || key == "norm")
+      maps.push_back(map_name(line).name);
+  });
+  return maps;
 }
 
 }  // namespace heapwood::scenes

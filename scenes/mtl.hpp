@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenes/texture_files.hpp"
 
@@ -17,5 +18,8 @@ namespace heapwood::scenes {
 // an offset (-s, -o), which are ignored, too.
 bool parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
                std::map<std::string, std::uint32_t, std::less<>>& names);
+
+// The pictures that a file names, also those that parse_mtl() ignores, such as bump maps.
+std::vector<std::string> find_maps(std::string_view text);
 
 }  // namespace heapwood::scenes

@@ -99,10 +99,8 @@ class Look {
     for (const std::string& name : names) {
       if (!read_.insert(name).second) continue;
       try {
-        const std::string path = files.find_anywhere(name);
-        mesh_.files.push_back(path);
-        has_transform_ =
-            parse_mtl(read_file(path).text(), textures, mesh_.appearance, names_) || has_transform_;
+        const std::string text = read_file(files.find_anywhere(name)).text();
+        has_transform_ = parse_mtl(text, textures, mesh_.appearance, names_) || has_transform_;
       } catch (const simt::Stopped&) {
         throw;
       } catch (const Error& error) {

@@ -259,4 +259,13 @@ Lines validate(std::string_view text, const std::string& source, Content content
   return Validator(text, source, content).run();
 }
 
+std::vector<std::string> find_libraries(std::string_view text) {
+  std::vector<std::string> libraries;
+  LineReader reader(text);
+  for (std::string_view line; reader.next(line);) {
+    if (next_word(line) == "mtllib") libraries.emplace_back(trimmed(line));
+  }
+  return libraries;
+}
+
 }  // namespace heapwood::scenes::obj

@@ -45,4 +45,7 @@ struct Lines {
 Lines validate(std::string_view text, const std::string& source,
                Content content = Content::geometry);
 
+// The material libraries that the text names, as in Lines.
+std::vector<std::string> find_libraries(std::string_view text);
+
 }  // namespace heapwood::scenes::obj

@@ -40,9 +40,7 @@ std::uint32_t TextureFiles::read(const std::string& name) {
   if (const auto found = known_.find(name); found != known_.end()) return found->second;
   std::uint32_t index = no_texture;
   try {
-    const std::string path = files_.find_anywhere(name);
-    index = decode(name, read_file(path).bytes());
-    read_.push_back(path);
+    index = decode(name, read_file(files_.find_anywhere(name)).bytes());
   } catch (const simt::Stopped&) {
     throw;
   } catch (const Error& error) {
@@ -129,7 +127,6 @@ std::uint32_t TextureFiles::add(Texture texture) {
 }
 
 void TextureFiles::report(Mesh& mesh, const std::string& source) const {
-  mesh.files.insert(mesh.files.end(), read_.begin(), read_.end());
   if (missing_ == 0) return;
   mesh.notes.push_back(source + ": " + std::to_string(missing_) +
                        (missing_ == 1 ? " texture is missing: " : " textures are missing, first ") +

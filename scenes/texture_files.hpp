@@ -35,7 +35,7 @@ class TextureFiles {
   // Counts a texture that cannot be read for another reason.
   std::uint32_t miss(const std::string& name, const std::string& reason);
 
-  // Adds the files to the mesh that owns the appearance, and a note if textures are missing.
+  // Adds a note to the mesh if textures are missing.
   void report(Mesh& mesh, const std::string& source) const;
 
  private:
@@ -44,7 +44,6 @@ class TextureFiles {
   std::uint32_t add(Texture texture);
 
   CompanionFiles files_;
-  std::vector<std::string> read_;  // paths
   Appearance& appearance_;
   std::map<std::string, std::uint32_t> known_;
   std::map<std::tuple<std::uint32_t, Wrap, Wrap, bool>, std::uint32_t> with_sampler_;

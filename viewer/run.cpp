@@ -17,6 +17,7 @@
 #include "bench/program/version.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
+#include "scenes/moving/moving_scene.hpp"
 #include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/trace_recording.hpp"
@@ -106,8 +107,9 @@ void add_options(CLI::App& app, Options& options) {
 // Throws Error{Exit::usage} if a file would be overwritten that is also read.
 void check_files(const Options& options, const bench::HostMemoryOptions& host) {
   bench::CommandFiles files;
-  for (const std::string& path : {options.scene, bench::camera_path(options.scene), options.script})
-    files.reads(path);
+  for (const std::string& path : scenes::moving_files(options.scene)) files.reads_scene(path);
+  files.reads_scene(options.scene);
+  files.reads(options.script);
   for (const std::string& path : {options.screenshot, host.trace}) files.writes(path);
   if (options.settings_file != "none") files.writes(options.settings_file);
   files.check();

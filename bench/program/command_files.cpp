@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "bench/program/file_identity.hpp"
+#include "bench/scene_camera.hpp"
+#include "scenes/companions.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 #include "simt/error.hpp"
@@ -21,10 +24,25 @@ namespace {
               fmt::format("{}: already used in this command; choose another file", path));
 }
 
+bool has_existing_output(const std::vector<std::string>& written) {
+  std::error_code ignored;
+  return identity_of(STDOUT_FILENO) || identity_of(STDERR_FILENO) ||
+         std::any_of(written.begin(), written.end(), [&](const std::string& path) {
+           return std::filesystem::is_regular_file(path, ignored);
+         });
+}
+
 }  // namespace
 
 void CommandFiles::reads(const std::string& path) {
   if (!path.empty()) read_.push_back(path);
+}
+
+void CommandFiles::reads_scene(const std::string& name_or_path) {
+  if (name_or_path.empty()) return;
+  reads(name_or_path);
+  reads(camera_path(name_or_path));
+  scenes_.push_back(name_or_path);
 }
 
 void CommandFiles::writes(const std::string& path) {
@@ -33,8 +51,14 @@ void CommandFiles::writes(const std::string& path) {
 
 void CommandFiles::check() const {
   std::set<FileIdentity> inputs, outputs;
-  for (const std::string& path : read_) {
+  const auto add_input = [&](const std::string& path) {
     if (const auto file = identity_of(path)) inputs.insert(*file);
+  };
+  for (const std::string& path : read_) add_input(path);
+  if (has_existing_output(written_)) {
+    for (const std::string& scene : scenes_) {
+      for (const std::string& path : scenes::companion_files(scene)) add_input(path);
+    }
   }
   for (const std::string& path : written_) {
     if (path == "-")

@@ -80,6 +80,53 @@ TEST_F(OutputFiles, NoPathIsUsedTwice) {
             (std::set<std::string>{"scene.obj", "hard.obj", "trace.csv", "dangling", "meshes"}));
 }
 
+// Whether the command reads them or not, and under any name.
+TEST_F(OutputFiles, NoFileThatASceneNamesIsOverwritten) {
+  const std::string mesh = folder_ / "q.obj", texture = folder_ / "tex_001.png",
+                    bump = folder_ / "bumps.json", fox = folder_ / "fox.gltf",
+                    buffer = folder_ / "fox.bin", image = folder_ / "image.json",
+                    path = folder_ / "path.txt", pattern = folder_ / "tex_###.png";
+  write_file(mesh, "mtllib q.mtl\nusemtl a\n" + obj_text(20));
+  write_file(folder_ / "q.mtl", "newmtl a\nmap_Kd -s 1 1 tex_001.png\nmap_Bump bumps.json\n");
+  write_file(fox,
+             R"({"asset":{"version":"2.0"},"buffers":[{"uri":"fox.bin","byteLength":36}],)"
+             R"("bufferViews":[{"buffer":0,"byteLength":36}],"accessors":[{"bufferView":0,)"
+             R"("componentType":5126,"count":3,"type":"VEC3"}],"images":[{"uri":"image.json"}],)"
+             R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}]})");
+  write_file(path, "0 -9 3 30 8 6 5 40\n1 9 3 30 8 6 5 50\n");
+  for (const std::string& file : {texture, bump, buffer, image}) write_file(file, file);
+  fs::create_symlink("fox.bin", folder_ / "link");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"render", mesh, "-o", pattern, "--path", path, "--fps", "2"},
+        {"render", mesh, "-o", pattern, "--path", path, "--fps", "2", "--material", "clay"},
+        {"render", mesh, "-o", texture, "--material", "clay"},
+        {"render", mesh, "-o", texture},
+        {"animate", mesh + ".." + mesh, "--frames", "2", "-o", pattern},
+        {"animate", mesh + ".." + mesh, "--frames", "2", "--json", bump},
+        {"animate", fox, "--json", buffer},
+        {"animate", fox, "--json", folder_ / "fox.camera"},
+        {"build", mesh, "--json", bump},
+        {"build", fox, "--json", buffer},
+        {"build", fox, "--json", folder_ / "link"},
+        {"build", fox, "--profile", buffer},
+        {"build", fox, "--record-trace", image},
+        {"build", fox, "--host-trace", image},
+        {"trace", fox, "--json", buffer},
+        {"bench", scene_, fox, "--json", buffer},
+        {"bench", mesh, "--profile", bump}}) {
+    expect_error(command, 2, {"already used in this command", "choose another file"});
+  }
+  EXPECT_EQ(shell("$H build q.obj --device cpu >> bumps.json").exit, 2);
+  for (const std::string& file : {texture, bump, buffer, image}) EXPECT_EQ(read_file(file), file);
+  // Frames that the path does not have overwrite nothing.
+  fs::rename(texture, folder_ / "tex_009.png");
+  write_file(folder_ / "q.mtl", "newmtl a\nmap_Kd tex_009.png\n");
+  EXPECT_EQ(run({"render", mesh, "-o", pattern, "--path", path, "--fps", "2", "--size", "8x8",
+                 "--spp", "1", "--device", "cpu"})
+                .exit,
+            0);
+}
+
 TEST_F(OutputFiles, ModeAndLinksOfAFileStay) {
   const std::string file = folder_ / "file", hard = folder_ / "hard", link = folder_ / "link",
                     linked = folder_ / "linked", long_name = folder_ / std::string(250, 'x');

@@ -104,7 +104,9 @@ TEST_F(Surroundings, NoOutputReplacesWhatTheSceneNames) {
   expect_error({"render", mesh, "-o", texture, "--device", "cpu"}, 2,
                {"t.png: already used", "choose another file"});
   EXPECT_EQ(read_file(texture), before);
-  expect_error({"build", mesh, "--json", materials, "--device", "cpu"}, 2, {"m.mtl: is a file of"});
+  expect_error({"build", mesh, "--json", materials, "--device", "cpu"}, 2, {"m.mtl: already used"});
+  expect_error({"build", scene_, "--json", materials, "--device", "cpu"}, 2,
+               {"m.mtl: is a file of a scene"});
 }
 
 TEST_F(Surroundings, PicturesHaveNamesOfPictures) {
