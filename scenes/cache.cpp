@@ -116,6 +116,10 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
     for (unsigned i = 0; i < 7; ++i) {
       if (!std::isfinite(c[i])) fail("byte 24: the camera is not finite");
     }
+    if (std::equal(c, c + 3, c + 3))
+      fail("byte 24: the camera's eye and target are the same point");
+    if (!(c[6] > 0 && c[6] < 180))
+      fail("byte 48: the camera's vertical angle is not between 0 and 180 degrees");
     mesh.camera = CameraHint{{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, c[6]};
   }
   const auto copy = [](void* to, std::span<const std::byte> from) {

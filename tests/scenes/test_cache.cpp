@@ -156,6 +156,16 @@ TEST(Cache, ChecksWhatItLoads) {
   mesh.camera = CameraHint{{INFINITY, 0, 0}, {0, 0, 0}, 45};
   save_cache(mesh, folder / "a.hwmesh");
   expect_error(Exit::scene, {"camera is not finite"}, [&] { load_cache(folder / "a.hwmesh"); });
+  mesh.camera = CameraHint{{1, 2, 3}, {1, 2, 3}, 45};
+  save_cache(mesh, folder / "a.hwmesh");
+  expect_error(Exit::scene, {"a.hwmesh: byte 24", "same point"},
+               [&] { load_cache(folder / "a.hwmesh"); });
+  for (const float fov : {0.0f, -5.0f, 180.0f, 200.0f}) {
+    mesh.camera = CameraHint{{1, 2, 3}, {0, 0, 0}, fov};
+    save_cache(mesh, folder / "a.hwmesh");
+    expect_error(Exit::scene, {"a.hwmesh: byte 48", "between 0 and 180"},
+                 [&] { load_cache(folder / "a.hwmesh"); });
+  }
   mesh.camera.reset();
   mesh.up = 3;
   save_cache(mesh, folder / "a.hwmesh");
