@@ -110,6 +110,9 @@ Environment::Environment(const simt::DeviceId& device, const RadianceMap& map, u
 }
 
 RadianceMap parse_environment(const std::string& file, const std::string& source) {
+  // The decoder also reads formats of 8 bits, which do not hold radiance.
+  if (!file.starts_with("#?RADIANCE") && !file.starts_with("#?RGBE"))
+    throw Error(Exit::scene, source + ": it is not a Radiance picture (.hdr)");
   RadianceMap map;
   std::string reason;
   if (!decode_radiance(std::as_bytes(std::span(file)), map, reason))

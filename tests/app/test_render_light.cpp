@@ -103,7 +103,11 @@ TEST_F(RenderLight, EnvironmentsLightPaths) {
   expect_error(wrong({"--environment", "sky"}), 2, {"--environment", "--mode path"});
   expect_error(wrong({"--mode", "path", "--environment", folder_ / "none.hdr"}), 3,
                {"none.hdr: no such file"});
-  expect_error(wrong({"--mode", "path", "--environment", scene_}), 3, {"not a PNG"});
+  expect_error(wrong({"--mode", "path", "--environment", scene_}), 3,
+               {"scene.obj: it is not a Radiance picture (.hdr)"});
+  fs::copy_file(folder_ / "a.png", folder_ / "b.png");
+  expect_error(wrong({"--mode", "path", "--environment", folder_ / "b.png"}), 3,
+               {"b.png: it is not a Radiance picture (.hdr)"});
   expect_error(wrong({"--tone", "loud"}), 2, {"tone 'loud'", "filmic"});
 }
 

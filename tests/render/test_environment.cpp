@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "render/image.hpp"
 #include "render/renderer.hpp"
 #include "simt/error.hpp"
 #include "tests/render/trees.hpp"
@@ -195,7 +196,7 @@ TEST(EnvironmentFile, IsReadOrRefused) {
   EXPECT_EQ(map.height, 2u);
   expect_near(map.texels[5], {0.5f, 0.25f, 0.125f}, 0.01f);
   for (const std::string& wrong :
-       {std::string(), std::string("#?RADIANCE\n"),
+       {std::string(), std::string("#?RADIANCE\n"), to_png(Image(1, 1)),
         std::string("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 9999 +X 9999\n")}) {
     try {
       parse_environment(wrong, "f.hdr");
