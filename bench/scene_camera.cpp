@@ -15,6 +15,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
+#include "scenes/file.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
@@ -23,7 +24,7 @@ namespace {
 // The words of the only nonblank line; '#' starts a comment. Throws Error{Exit::usage} if there is
 // another one.
 std::vector<std::string> words_of_line(const std::string& text) {
-  std::istringstream lines(text);
+  std::istringstream lines(std::string(scenes::without_byte_order_mark(text)));
   std::vector<std::string> words;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream in_line(line.substr(0, line.find('#')));

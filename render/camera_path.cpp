@@ -39,7 +39,8 @@ Camera camera_of(const double (&number)[7], unsigned up, const Vec3d& origin) {
 
 CameraPath CameraPath::parse(const std::string& text, const std::string& source) {
   CameraPath path;
-  std::istringstream lines(text);
+  // Editors on Windows add a byte order mark.
+  std::istringstream lines(text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text);
   unsigned number = 0;
   const auto fail = [&](const std::string& what) {
     throw Error(Exit::scene, source + ": line " + std::to_string(number) + ": " + what);

@@ -45,6 +45,13 @@ TEST_F(RenderLight, APathBecomesNumberedPictures) {
   EXPECT_EQ(read_file(folder_ / "f_00.png"), read_file(folder_ / "one.png"));
   EXPECT_NE(read_file(folder_ / "f_04.png"), read_file(folder_ / "one.png"));
   EXPECT_EQ(render::read_png(folder_ / "f_04.png").width, 32u);
+  // An editor may add a byte order mark.
+  const std::string first = read_file(folder_ / "f_00.png");
+  ASSERT_EQ(run(small({"--path", path_file("\xef\xbb\xbf" + std::string(flight).substr(14)),
+                       "--fps", "2", "-o", pattern, "--up", "y"}))
+                .exit,
+            0);
+  EXPECT_EQ(read_file(folder_ / "f_00.png"), first);
 }
 
 TEST_F(RenderLight, APathBecomesAVideo) {

@@ -56,7 +56,8 @@ TEST(SceneCamera, AutomaticCamerasReadBackToTheSameBits) {
 
 TEST(SceneCamera, LinesAreReadAsTheyArePrinted) {
   const render::Camera camera{{1, 2, 3}, {4, 5, 6}, 40, 0};
-  for (const std::string prefix : {"", "--camera ", "camera: ", "\n# comment\n\n  camera   "}) {
+  for (const std::string prefix :
+       {"", "--camera ", "camera: ", "\xef\xbb\xbf", "\n# comment\n\n  camera   "}) {
     const render::Camera read =
         parse_camera_line(prefix + to_arguments(camera) + " # more\n\n# rest\n", {});
     EXPECT_EQ(read.eye, camera.eye);
