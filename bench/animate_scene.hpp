@@ -21,6 +21,8 @@ class AnimateScene {
                const BuildSettings& settings, const PoolNeeds& needs);
 
   unsigned frames() const { return scene_->frames(); }
+  // Any frame; prepare() is not affected.
+  scenes::Mesh mesh_of(unsigned frame) const { return scene_->mesh(frame); }
   const simt::DeviceInfo& device() const { return device_; }
   // Of the last prepare().
   const scenes::Mesh& mesh() const { return mesh_; }

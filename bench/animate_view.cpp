@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/scene_camera.hpp"
 #include "bench/stopwatch.hpp"
 #include "render/auto_light.hpp"
 #include "render/kernel.hpp"
@@ -16,6 +17,14 @@ namespace {
 std::string camera_source(const std::string& scene) {
   const std::vector<std::string> files = scenes::moving_files(scene);
   return files.empty() ? scene : files.front();
+}
+
+// choose_camera() checks the first frame. Frames of procedural scenes have similar extents.
+void check_last_extent(const AnimateScene& scene, const AnimateJob& job) {
+  const std::vector<std::string> files = scenes::moving_files(job.scene);
+  const unsigned frames = job.settings.frames,
+                 last = scene_frame(frames - 1, frames, scene.frames());
+  if (!files.empty() && last != 0) check_extent(files.back(), scene.mesh_of(last));
 }
 
 }  // namespace
@@ -32,6 +41,7 @@ AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
   data_.watertight = first.watertight();
   camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
                           static_cast<double>(width_) / height_);
+  check_last_extent(scene, job);
   lighting_ = render::choose_lighting(first, camera_);
   ticket_ = simt::Buffer<std::uint32_t>(device, 1);
   if (job.settings.shaded || job.picture_spp > 0)

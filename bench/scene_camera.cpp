@@ -50,20 +50,6 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
   }
 }
 
-// Tracing squares lengths and multiplies edges, which overflows or underflows outside this range.
-// Builds are not affected.
-void check_extent(const std::string& source, const scenes::Mesh& mesh) {
-  const double min = 1e-18, max = 1e18;
-  const Vec3 extent = scenes::bounds(mesh).extent();
-  const double longest = std::max({extent.x, extent.y, extent.z});
-  if (mesh.triangles.empty() || longest == 0 || (longest >= min && longest <= max)) return;
-  const std::string problem =
-      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source,
-                  longest, min, max);
-  if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
-  warning(problem + ": surfaces may be missing; scale its coordinates");
-}
-
 // Whether any ray of the picture hits; tries few rays first.
 bool sees_scene(const render::Scene& scene, const render::Camera& camera, double aspect) {
   for (const double count : {600.0, 230400.0}) {
@@ -85,6 +71,19 @@ bool sees_scene(const render::Scene& scene, const render::Camera& camera, double
 }
 
 }  // namespace
+
+// Tracing squares lengths and multiplies edges, which overflows or underflows outside this range.
+void check_extent(const std::string& source, const scenes::Mesh& mesh) {
+  const double min = 1e-18, max = 1e18;
+  const Vec3 extent = scenes::bounds(mesh).extent();
+  const double longest = std::max({extent.x, extent.y, extent.z});
+  if (mesh.triangles.empty() || longest == 0 || (longest >= min && longest <= max)) return;
+  const std::string problem =
+      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source,
+                  longest, min, max);
+  if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
+  warning(problem + ": surfaces may be missing; scale its coordinates");
+}
 
 std::string camera_path(const std::string& source) {
   return std::filesystem::path(source).replace_extension(".camera").string();

@@ -257,6 +257,13 @@ TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
     EXPECT_NE(outcome.err.find("extent is 1e"), std::string::npos) << outcome.err;
   }
   expect_error(scaled("3e38"), 3, {"scaled.obj", "extent is 3e+38", "scale its coordinates"});
+  // The first or the last frame of a moving scene.
+  write_file(folder_ / "small.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  const std::string small = folder_ / "small.obj", large = folder_ / "scaled.obj";
+  for (const std::string& scene : {large + ".." + small, small + ".." + large})
+    expect_error({"animate", scene + ":4", "--frames", "4", "--size", "64x36", "--allocators",
+                  "atomic", "--device", "cpu"},
+                 3, {"scaled.obj: ", "extent is 3e+38", "scale its coordinates"});
 }
 
 }  // namespace
