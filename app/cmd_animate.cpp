@@ -307,7 +307,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
     for (const std::string& file : scenes::moving_files(options->scene))
       invocation.files.reads_scene(file);
     invocation.files.writes(options->json);
-    invocation.files.writes(options->video);
+    invocation.files.writes_picture(options->video);
     if (!options->pictures.empty()) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)
         invocation.files.writes(bench::picture_path(options->pictures, frame));

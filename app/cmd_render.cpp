@@ -348,8 +348,8 @@ void add_render(CLI::App& app, Invocation& invocation) {
     invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);
-    if (options->path.empty()) invocation.files.writes(options->output);
-    invocation.files.writes(options->video);
+    if (options->path.empty()) invocation.files.writes_picture(options->output);
+    invocation.files.writes_picture(options->video);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       return render_picture(*options, invocation.files);

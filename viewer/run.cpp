@@ -110,7 +110,8 @@ void check_files(const Options& options, const bench::HostMemoryOptions& host) {
   for (const std::string& path : scenes::moving_files(options.scene)) files.reads_scene(path);
   files.reads_scene(options.scene);
   files.reads(options.script);
-  for (const std::string& path : {options.screenshot, host.trace}) files.writes(path);
+  files.writes_picture(options.screenshot);
+  files.writes(host.trace);
   if (options.settings_file != "none") files.writes(options.settings_file);
   files.check();
 }

@@ -49,6 +49,12 @@ void CommandFiles::writes(const std::string& path) {
   if (!path.empty()) written_.push_back(path);
 }
 
+void CommandFiles::writes_picture(const std::string& path) {
+  if (path == "-")
+    throw Error(Exit::usage, "'-' is not a file; pictures are not written to standard output");
+  writes(path);
+}
+
 void CommandFiles::check() const {
   std::set<FileIdentity> inputs, outputs;
   const auto add_input = [&](const std::string& path) {

@@ -15,6 +15,8 @@ class CommandFiles {
   // does not read. Does no harm for the name of a procedural scene.
   void reads_scene(const std::string& name_or_path);
   void writes(const std::string& path);
+  // A picture or video, which is not written to standard output.
+  void writes_picture(const std::string& path);
 
   // Throws Error{Exit::usage} if the command would write to a file that it also reads, or that
   // another option writes or its output is redirected to, whatever the paths to the file; or to an
