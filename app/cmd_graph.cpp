@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -214,7 +215,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("auto|SIZE|Nx");
   command->add_option("--seed", settings.seed, "seed of the updates")
-      ->transform(bench::decimal())
+      ->transform(bench::between(0, UINT32_MAX))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--runs", settings.runs, "timed runs: initialization and all phases")

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -157,7 +158,7 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
                "1K");
   bytes_option("--largest", generated.largest, "max block size", "16M");
   command->add_option("--seed", generated.seed, "seed of slots and sizes")
-      ->transform(bench::decimal())
+      ->transform(bench::between(0, UINT32_MAX))
       ->capture_default_str()
       ->type_name("N");
   command

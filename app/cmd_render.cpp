@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -330,7 +331,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->transform(bench::between(0.1, 1000.0))
       ->type_name("N");
   command->add_option("--seed", options->seed, "seed of the samples")
-      ->transform(bench::decimal())
+      ->transform(bench::between(0, UINT32_MAX))
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--denoise", options->denoise,

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -274,7 +275,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->transform(bench::between(0.001, 1))
       ->type_name("P");
   command->add_option("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak")
-      ->transform(bench::decimal())
+      ->transform(bench::between(0, UINT32_MAX))
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;

@@ -20,6 +20,17 @@ TEST_F(Messages, ValuesOfOptions) {
                {"bench: --runs is given more than once;"});
   expect_error({"bench", "statue:1k", "--runs", "1.5"}, 2,
                {"bench: --runs: '1.5' is not a whole number;"});
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"render", "statue:1k", "-o", folder_ / "a.png"},
+        {"stress", "p"},
+        {"graph", "rgg:200"},
+        {"host-bench"}}) {
+    for (const char* seed : {"4294967296", "-1"}) {
+      std::vector<std::string> with_seed = command;
+      with_seed.insert(with_seed.end(), {"--seed", seed});
+      expect_error(with_seed, 2, {"--seed", seed, "is not between 0 and 4294967295"});
+    }
+  }
   expect_error({"render", "statue:1k", "-o", folder_ / "a.png", "--fps", "0"}, 2,
                {"--fps: 0 is not between 0.1 and 1000"});
   expect_error({"graph", "rgg:200", "--pool", "0x"}, 2, {"a multiple of the blocks, as in 2x"});
