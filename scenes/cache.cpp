@@ -86,7 +86,7 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   }
   if (head.version != 1 && head.version != ours.version) {
     fail("byte 8: it has version " + std::to_string(head.version) + ", this program reads 1 and " +
-         std::to_string(ours.version) + ": write it again from the original");
+         std::to_string(ours.version) + ": use the scene's original file");
   }
   const std::uint64_t vertex_bytes = std::uint64_t{head.vertices} * sizeof(Vec3);
   const std::uint64_t triangle_bytes = std::uint64_t{head.triangles} * sizeof(Triangle);

@@ -121,7 +121,7 @@ TEST(Cache, RefusesOtherFilesAndVersions) {
                [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
   other = saved.bytes;
   other[8] = 3;
-  expect_error(Exit::scene, {"byte 8", "version 3"},
+  expect_error(Exit::scene, {"byte 8", "version 3", "reads 1 and 2: use the scene's original file"},
                [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
 }
 
