@@ -19,10 +19,10 @@ constexpr std::uint32_t warn_above = 1000;  // refs
 
 void warn_of_large_leaf(const std::string& scene, std::uint32_t largest_leaf) {
   if (largest_leaf <= warn_above) return;
-  bench::warning(
-      fmt::format("{}: the largest leaf has {} refs: no split plane lowers its cost; rays that "
-                  "reach it are slow",
-                  scene, bench::count_text(largest_leaf)));
+  bench::warning(fmt::format(
+      "{}: the largest leaf has {} refs: no split plane lowers its cost, or the tree has "
+      "reached its limit of refs; rays that reach it are slow",
+      scene, bench::count_text(largest_leaf)));
 }
 
 std::uint32_t largest_leaf(const kdtree::Tree& tree) {

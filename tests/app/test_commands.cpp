@@ -493,6 +493,9 @@ TEST_F(Commands, WarnsOfALargeLeafOncePerScene) {
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
     EXPECT_EQ(outcome.err.rfind("heapwood: warning: scene: the largest leaf has 1,500 refs", 0), 0u)
         << outcome.err;
+    EXPECT_NE(outcome.err.find("lowers its cost, or the tree has reached its limit of refs;"),
+              std::string::npos)
+        << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
 }
