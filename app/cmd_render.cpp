@@ -39,7 +39,8 @@ constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
   heapwood render helmet.gltf -o helmet.png --mode path --spp 16 --denoise
-  heapwood render helmet.gltf -o helmet.exr --mode path --environment sky --tone filmic
+  heapwood render helmet.gltf -o helmet.exr --mode path --environment sky
+  heapwood render helmet.gltf -o helmet.png --mode path --environment sky --tone filmic
   heapwood render atrium -o frame_###.png --path flight.txt --video flight.mp4
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
@@ -53,6 +54,7 @@ struct RenderCommand {
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false, denoise = false;
+  bool has_rate = false, has_tone = false;  // --fps, --tone are given
   bench::CameraOptions camera;
   bench::BuildSettings settings;
   bench::DeviceOptions device;
@@ -77,6 +79,8 @@ void check_usage(const RenderCommand& command) {
     throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   if (command.path.empty() && !command.video.empty())
     throw Error(Exit::usage, "--video: a still picture has no frames: add --path FILE");
+  if (command.path.empty() && command.has_rate)
+    throw Error(Exit::usage, "--fps: a still picture has no frames: add --path FILE");
   if (command.path.empty()) {
     check_picture_name(command.output);
   } else {
@@ -89,10 +93,14 @@ void check_usage(const RenderCommand& command) {
   const render::Mode mode = render::parse_mode(command.mode);
   if (!command.environment.empty() && mode != render::Mode::path)
     throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
+  if (command.denoise && mode != render::Mode::shaded && mode != render::Mode::path)
+    throw Error(Exit::usage, "--denoise is for modes shaded and path");
   if (command.tone != "standard" && command.tone != "filmic") {
     throw Error(Exit::usage,
                 "--tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
   }
+  if (command.has_tone && scenes::extension_of(command.output) == ".exr")
+    throw Error(Exit::usage, "--tone: an EXR file holds linear light without a tone curve");
   if (command.material != "scene" && command.material != "clay") {
     throw Error(Exit::usage,
                 "--material '" + bench::one_line(command.material) + "': expected scene or clay");
@@ -318,7 +326,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->add_option("--environment", options->environment,
                    "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky")
       ->type_name("FILE");
-  command->add_option("--tone", options->tone, "tone curve: standard, filmic")
+  command->add_option("--tone", options->tone, "tone curve of PNG files: standard, filmic")
       ->capture_default_str()
       ->type_name("CURVE");
   bench::add_camera_options(*command, options->camera);
@@ -345,7 +353,9 @@ void add_render(CLI::App& app, Invocation& invocation) {
   bench::add_builder_option(*command, options->settings, false);
   bench::add_build_options(*command, options->settings, false);
   bench::add_device_options(*command, options->device);
-  command->callback([options, &invocation] {
+  command->callback([options, command, &invocation] {
+    options->has_rate = command->get_option("--fps")->count() > 0;
+    options->has_tone = command->get_option("--tone")->count() > 0;
     invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);
