@@ -99,8 +99,9 @@ class Look {
     for (const std::string& name : names) {
       if (!read_.insert(name).second) continue;
       try {
-        const std::string text = read_file(files.find_anywhere(name)).text();
-        has_transform_ = parse_mtl(text, textures, mesh_.appearance, names_) || has_transform_;
+        const FileBytes file = read_file(files.find_anywhere(name));
+        has_transform_ =
+            parse_mtl(file.text(), textures, mesh_.appearance, names_) || has_transform_;
       } catch (const simt::Stopped&) {
         throw;
       } catch (const Error& error) {
