@@ -15,6 +15,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
+#include "scenes/companions.hpp"
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
 
@@ -38,7 +39,7 @@ std::vector<std::string> words_of_line(const std::string& text) {
 std::optional<render::Camera> camera_beside(const std::string& source, const Vec3d& origin) {
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(source, unreadable)) return {};  // a procedural scene
-  const std::string path = camera_path(source);
+  const std::string path = scenes::camera_path(source);
   const std::optional<std::string> text = read_text(path, Exit::scene);
   if (!text) return {};
   try {
@@ -83,10 +84,6 @@ void check_extent(const std::string& source, const scenes::Mesh& mesh) {
                   longest, min, max);
   if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
   warning(problem + ": surfaces may be missing; scale its coordinates");
-}
-
-std::string camera_path(const std::string& source) {
-  return std::filesystem::path(source).replace_extension(".camera").string();
 }
 
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {

@@ -28,16 +28,13 @@ void check_camera(const CameraOptions& options);
 // a comment. Throws Error{Exit::usage}, also if a second line has more than a comment.
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin);
 
-// `model.camera` beside `model.ply`.
-std::string camera_path(const std::string& source);
-
 // Rays are traced in scenes of an extent between 1e-18 and 1e18; builds are not limited. Warns of
 // another extent, and throws Error{Exit::scene} from 1e37.
 void check_extent(const std::string& source, const scenes::Mesh& mesh);
 
-// Calls check_extent(). The file at camera_path() contains such a line; throws Error{Exit::scene}
-// if it cannot be parsed. Warns if the camera sees nothing of the scene. The camera's text reads
-// back to the same bits.
+// Calls check_extent(). The file at scenes::camera_path() contains such a line; throws
+// Error{Exit::scene} if it cannot be parsed. Warns if the camera sees nothing of the scene. The
+// camera's text reads back to the same bits.
 render::Camera choose_camera(const CameraOptions& options, const std::string& source,
                              const scenes::Mesh& mesh, const render::Scene& scene, double aspect);
 

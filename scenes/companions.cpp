@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/companions.hpp"
 
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -66,6 +67,10 @@ std::vector<std::string> companion_files(const std::string& name_or_path) {
     // load() reports it.
   }
   return collector.take();
+}
+
+std::string camera_path(const std::string& source) {
+  return std::filesystem::path(source).replace_extension(".camera").string();
 }
 
 }  // namespace heapwood::scenes

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The files that belong to a scene file.
 #pragma once
 
 #include <string>
@@ -11,5 +12,8 @@ namespace heapwood::scenes {
 // scene file and its libraries, but decodes nothing. None for a procedural scene and for a file
 // that cannot be read.
 std::vector<std::string> companion_files(const std::string& name_or_path);
+
+// The file beside a scene file that may hold its camera: `model.camera` beside `model.ply`.
+std::string camera_path(const std::string& source);
 
 }  // namespace heapwood::scenes

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "bench/program/file_identity.hpp"
-#include "bench/scene_camera.hpp"
 #include "scenes/companions.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
@@ -41,7 +40,7 @@ void CommandFiles::reads(const std::string& path) {
 void CommandFiles::reads_scene(const std::string& name_or_path) {
   if (name_or_path.empty()) return;
   reads(name_or_path);
-  reads(camera_path(name_or_path));
+  reads(scenes::camera_path(name_or_path));
   scenes_.push_back(name_or_path);
 }
 
