@@ -52,15 +52,20 @@ struct BenchOptions {
 
 // The results of two files of the same name and contents could not be told apart.
 void refuse_equal_files(const std::vector<std::string>& scenes) {
-  std::map<std::string, std::string> by_name;  // "m.obj" -> "folder/m.obj"
+  std::multimap<std::string, std::string> by_name;  // "m.obj" -> "folder/m.obj"
   for (const std::string& scene : scenes) {
     if (scenes::parse_scene_name(scene)) continue;
-    const auto [other, is_new] =
-        by_name.emplace(std::filesystem::path(scene).filename().string(), scene);
-    if (is_new || scenes::digest(scene) != scenes::digest(other->second)) continue;
-    throw Error(Exit::usage,
-                fmt::format("bench: {} and {} have the same name and contents; give one of them",
-                            bench::one_line(other->second), bench::one_line(scene)));
+    const std::string name = std::filesystem::path(scene).filename().string();
+    const auto [begin, end] = by_name.equal_range(name);
+    const auto equal = std::find_if(begin, end, [&](const auto& other) {
+      return scenes::digest(scene) == scenes::digest(other.second);
+    });
+    if (equal != end) {
+      throw Error(Exit::usage,
+                  fmt::format("bench: {} and {} have the same name and contents; give one of them",
+                              bench::one_line(equal->second), bench::one_line(scene)));
+    }
+    by_name.emplace(name, scene);
   }
 }
 

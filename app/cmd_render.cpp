@@ -113,7 +113,7 @@ std::string read_input(const std::string& path) {
   return std::move(*text);
 }
 
-// One per 1/rate of a second from the first key to the last.
+// The number of frames of a path: one per 1/rate of a second from the first key to the last.
 unsigned count_frames(const render::CameraPath& path, double rate, const std::string& source) {
   constexpr double max_frames = 100'000;
   const double steps = std::floor(path.duration() * rate + 1e-6);
@@ -126,8 +126,9 @@ unsigned count_frames(const render::CameraPath& path, double rate, const std::st
 
 std::vector<render::Camera> cameras_of(const render::CameraPath& path, double rate, unsigned up,
                                        const scenes::Mesh& mesh, const std::string& source) {
+  const unsigned frames = count_frames(path, rate, source);
   std::vector<render::Camera> cameras;
-  for (unsigned frame = 0; frame < count_frames(path, rate, source); ++frame) {
+  for (unsigned frame = 0; frame < frames; ++frame) {
     cameras.push_back(path.at(frame / rate, up, mesh.origin));
     try {
       render::make_frame(cameras.back(), 1, 1);

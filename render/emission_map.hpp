@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The light that a texture leaves of a material's emission, per triangle. On the host.
+// How much of a material's emission remains after multiplication by its texture, per triangle. On
+// the host.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace heapwood::render {
 
-// What a triangle emits of its material's emission.
+// The share of its material's emission that a triangle emits.
 struct EmissionShare {
   float mean = 1;        // over the box of its texture coordinates, of the luminance
   bool is_dark = false;  // no point of it emits any light

@@ -106,7 +106,7 @@ struct CudaWait {
 
   CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits,
            std::chrono::steady_clock::time_point start) {
-    double deadline = limits.seconds;
+    double stopped_at = 0;  // seconds
     for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
       if (status != cudaErrorNotReady) check_cuda(status, limits.what);
       const double seconds =
@@ -114,10 +114,10 @@ struct CudaWait {
       if (!stopped && (seconds > limits.seconds || interrupted())) {
         stopped = true;
         was_interrupted = seconds <= limits.seconds;
-        deadline = seconds;
+        stopped_at = seconds;
         control.raise_abort();
       }
-      if (stopped && seconds > deadline + 20) end_program(limits.what);
+      if (stopped && seconds > stopped_at + 20) end_program(limits.what);
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   }

@@ -27,6 +27,7 @@ struct Block {
   bool occupies(std::uint32_t time) const { return born < time && time <= died; }
 };
 
+// What a recording tells of its blocks.
 struct BlockHistory {
   std::vector<Block> blocks;  // in order of birth
   // Of addresses without a block: 0 unless the recording was cut off.
@@ -76,7 +77,7 @@ class GapList {
   std::uint64_t bytes_ = 0;
 };
 
-// Processes a recording event by event.
+// Makes the history of a recording event by event.
 class HistoryBuilder {
  public:
   // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:

@@ -89,9 +89,11 @@ TEST_F(Commands, WrongUsage) {
   expect_error(bench({"--resume"}), 2, {"--json"});
   expect_error({"build", "no-such-scene"}, 2, {"no-such-scene"});
   expect_error({"bench", "no-such-scene"}, 2, {"no-such-scene"});
-  std::filesystem::create_directory(folder_ / "copy");
+  for (const char* folder : {"copy", "other"}) std::filesystem::create_directory(folder_ / folder);
   std::filesystem::copy_file(scene_, folder_ / "copy/scene.obj");
-  expect_error({"bench", scene_, folder_ / "copy/scene.obj"}, 2, {"same name and contents"});
+  write_file(folder_ / "other/scene.obj", obj_text(3));
+  expect_error({"bench", folder_ / "other/scene.obj", scene_, folder_ / "copy/scene.obj"}, 2,
+               {"same name and contents"});
   expect_error({"build", scene_, "--device", "toaster"}, 2, {"toaster"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", "1,2,3"}, 2, {"camera"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--size", "big"}, 2, {"'big'"});

@@ -157,23 +157,33 @@ TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
   EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 1u);
 }
 
+class GraphRuns : public testing::Test {
+ protected:
+  GraphRuns() {
+    bench_.graph = source_.name;
+    bench_.host = &source_.graph;
+    bench_.layouts = bench::parse_layouts("blocks");
+    bench_.allocators = bench::find_allocators("heapwood");
+    bench_.device = simt::find_device("cpu", 2);
+    bench_.settings.phases = bench::parse_phases("insert");
+    bench_.settings.batches = {200};
+    bench_.settings.pool = bench::parse_pool("auto");
+  }
+  void TearDown() override { simt::clear_interrupt(); }
+
+  const workloads::graph::GraphSource source_ = workloads::graph::load_graph("uniform:300:6");
+  bench::GraphBench bench_;
+};
+
 // One run of many rounds may be longer than the budget: it ends there, and its edges, which differ
 // from those of the other allocators, are no failure.
-TEST(GraphRuns, ABudgetEndsTheRounds) {
-  bench::GraphBench bench;
-  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
-  bench.graph = source.name;
-  bench.host = &source.graph;
-  bench.layouts = bench::parse_layouts("blocks,csr");
-  bench.allocators = bench::find_allocators("heapwood");
-  bench.device = simt::find_device("cpu", 2);
-  bench.settings.phases = bench::parse_phases("insert,delete,mixed");
-  bench.settings.batches = {200};
-  bench.settings.rounds = 100000;
-  bench.settings.runs = 1;
-  bench.settings.pool = bench::parse_pool("auto");
-  bench.settings.budget_seconds = 0.05;
-  for (const bench::GraphRow& row : bench::run_graph(bench, {})) {
+TEST_F(GraphRuns, ABudgetEndsTheRounds) {
+  bench_.layouts = bench::parse_layouts("blocks,csr");
+  bench_.settings.phases = bench::parse_phases("insert,delete,mixed");
+  bench_.settings.rounds = 100000;
+  bench_.settings.runs = 1;
+  bench_.settings.budget_seconds = 0.05;
+  for (const bench::GraphRow& row : bench::run_graph(bench_, {})) {
     EXPECT_EQ(row.status, bench::Status::ok) << row.reason;
     EXPECT_TRUE(row.reason.starts_with("slow: only the warm-up, ")) << row.reason;
     EXPECT_TRUE(row.reason.ends_with(" of 100000 rounds of insert")) << row.reason;
@@ -184,19 +194,12 @@ TEST(GraphRuns, ABudgetEndsTheRounds) {
   }
 }
 
-TEST(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
-  bench::GraphBench bench;
-  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
-  bench.graph = source.name;
-  bench.host = &source.graph;
-  bench.layouts = bench::parse_layouts("csr");
-  bench.device = simt::find_device("cpu", 2);
-  bench.settings.phases = bench::parse_phases("insert-vertices");
-  bench.settings.batches = {200};
-  bench.settings.rounds = 1 << 30;
-  bench.settings.pool = bench::parse_pool("auto");
+TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
+  bench_.layouts = bench::parse_layouts("csr");
+  bench_.settings.phases = bench::parse_phases("insert-vertices");
+  bench_.settings.rounds = 1 << 30;
   try {
-    bench::run_graph(bench, {});
+    bench::run_graph(bench_, {});
     ADD_FAILURE() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);
@@ -205,23 +208,13 @@ TEST(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
   }
 }
 
-TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
-  bench::GraphBench bench;
-  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
-  bench.graph = source.name;
-  bench.host = &source.graph;
-  bench.layouts = bench::parse_layouts("all");
-  bench.allocators = bench::find_allocators("heapwood");
-  bench.device = simt::find_device("cpu", 2);
-  bench.settings.phases = bench::parse_phases("insert");
-  bench.settings.batches = {200};
-  bench.settings.pool = bench::parse_pool("auto");
+TEST_F(GraphRuns, AnInterruptionKeepsTheWarmUps) {
+  bench_.layouts = bench::parse_layouts("all");
   bench::GraphEvents events;
   events.progress = [](std::size_t done, std::size_t, const std::string&) {
     if (done == 2) simt::interrupt();  // before the third warm-up
   };
-  const std::vector<bench::GraphRow> rows = bench::run_graph(bench, events);
-  simt::clear_interrupt();
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, events);
   ASSERT_EQ(rows.size(), 3u);
   for (const bench::GraphRow& row : {rows[0], rows[1]}) {
     EXPECT_EQ(row.status, bench::Status::ok);
@@ -232,8 +225,7 @@ TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   EXPECT_TRUE(rows[2].phases.empty());
 }
 
-// Counts the heaps of a benchmark. An update of the second one, that of the timed run, is
-// interrupted.
+// Interrupts the benchmark at an update of its second heap, which is that of the timed run.
 class InterruptedHeap : public workloads::graph::AdjacencyHeap {
  public:
   explicit InterruptedHeap(std::unique_ptr<AdjacencyHeap> heap)
@@ -257,13 +249,8 @@ class InterruptedHeap : public workloads::graph::AdjacencyHeap {
 };
 
 // Its phases before the interruption are not taken for a complete run, which --resume would keep.
-TEST(GraphRuns, AnInterruptedRunAddsNothing) {
+TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
   for (const bool ample : {true, false}) {
-    bench::GraphBench bench;
-    const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
-    bench.graph = source.name;
-    bench.host = &source.graph;
-    bench.layouts = bench::parse_layouts("blocks");
     registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
     InterruptedHeap::heaps = 0;
     compiled.adjacency_heap = [](const workloads::graph::HeapJob& job)
@@ -272,13 +259,10 @@ TEST(GraphRuns, AnInterruptedRunAddsNothing) {
           registry::find("heapwood")->cpu->adjacency_heap(job));
     };
     const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
-    bench.allocators = {&entry};
-    bench.device = simt::find_device("cpu", 2);
-    bench.settings.phases = bench::parse_phases("insert");
-    bench.settings.batches = {200};
-    bench.settings.runs = 1;
-    bench.settings.pool = bench::parse_pool(ample ? "auto" : "8K");
-    const bench::GraphRow row = bench::run_graph(bench, {}).front();
+    bench_.allocators = {&entry};
+    bench_.settings.runs = 1;
+    bench_.settings.pool = bench::parse_pool(ample ? "auto" : "8K");
+    const bench::GraphRow row = bench::run_graph(bench_, {}).front();
     simt::clear_interrupt();
     EXPECT_EQ(row.status, ample ? bench::Status::ok : bench::Status::incomplete);
     EXPECT_TRUE(row.reason.starts_with("interrupted: only the warm-up")) << row.reason;
@@ -288,22 +272,15 @@ TEST(GraphRuns, AnInterruptedRunAddsNothing) {
   }
 }
 
-TEST(GraphRuns, LackOfHostMemoryIsNamed) {
-  bench::GraphBench bench;
-  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
-  bench.graph = source.name;
-  bench.host = &source.graph;
-  bench.layouts = bench::parse_layouts("blocks");
+TEST_F(GraphRuns, LackOfHostMemoryIsNamed) {
   registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
   compiled.adjacency_heap =
       [](const workloads::graph::HeapJob&) -> std::unique_ptr<workloads::graph::AdjacencyHeap> {
     throw std::bad_alloc();
   };
   const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
-  bench.allocators = {&entry};
-  bench.device = simt::find_device("cpu", 2);
-  bench.settings.pool = bench::parse_pool("auto");
-  const std::vector<bench::GraphRow> rows = bench::run_graph(bench, {});
+  bench_.allocators = {&entry};
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, {});
   EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
 }
 

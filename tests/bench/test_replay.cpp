@@ -131,18 +131,23 @@ class ReplayRuns : public testing::Test {
   }
   void TearDown() override { simt::clear_interrupt(); }
 
+  // Two pools; the earlier report has a result in this one.
+  void keep_result_in(const std::string& pool) {
+    bench_.settings.pools = bench::parse_replay_pools("3x,4x");
+    bench::ReplayRow kept;
+    kept.allocator = "heapwood";
+    kept.pool = pool;
+    kept.status = bench::Status::ok;
+    kept.runs_ms = {1234.5};
+    bench_.kept = {kept};
+  }
+
   alloc::ProgramTrace trace_;
   bench::ReplayBench bench_;
 };
 
 TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
-  bench_.settings.pools = bench::parse_replay_pools("3x,4x");
-  bench::ReplayRow kept;
-  kept.allocator = "heapwood";
-  kept.pool = "4x";
-  kept.status = bench::Status::ok;
-  kept.runs_ms = {1234.5};
-  bench_.kept = {kept};
+  keep_result_in("4x");
   bench::ReplayEvents events;
   events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
   const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, events);
@@ -173,12 +178,7 @@ TEST_F(ReplayRuns, AnInterruptedInspectionLeavesNoMemory) {
 }
 
 TEST_F(ReplayRuns, ProgressCountsOnlyWhatIsMeasured) {
-  bench_.settings.pools = bench::parse_replay_pools("3x,4x");
-  bench::ReplayRow kept;
-  kept.allocator = "heapwood";
-  kept.pool = "3x";
-  kept.status = bench::Status::ok;
-  bench_.kept = {kept};
+  keep_result_in("3x");
   std::size_t steps = 0, last = 0, total = 0;
   bench::ReplayEvents events;
   events.progress = [&](std::size_t done, std::size_t of, const std::string&) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "render/auto_light.hpp"
 #include "render/emission_map.hpp"
@@ -216,8 +217,8 @@ TEST(Materials, EmittersLightASurfaceAsComputed) {
   }
 }
 
-// A room that its lamp lights gets no other light; the picture does not depend on the lamp's power.
-TEST(Materials, ARoomIsLitByItsLampAlone) {
+// The last triangle is the lamp.
+std::pair<Soup, Appearance> room_with_lamp() {
   Soup soup = closed_surface(4, 0);
   soup.add({-0.3f, 0.99f, -0.3f}, {0.3f, 0.99f, -0.3f}, {0, 0.99f, 0.4f});
   Appearance look;
@@ -225,6 +226,12 @@ TEST(Materials, ARoomIsLitByItsLampAlone) {
   look.materials.push_back({.name = "lamp", .emission = {1, 1, 1}});
   look.triangle_materials.assign(soup.triangles.size(), 0);
   look.triangle_materials.back() = 1;
+  return {soup, look};
+}
+
+// A room that its lamp lights gets no other light; the picture does not depend on the lamp's power.
+TEST(Materials, ARoomIsLitByItsLampAlone) {
+  auto [soup, look] = room_with_lamp();
   const Tree tree = MedianBuilder::build(soup.view());
   RenderJob job;
   job.mode = Mode::path;
@@ -246,13 +253,7 @@ TEST(Materials, ARoomIsLitByItsLampAlone) {
 // What a lamp's texture and alpha leave of its light counts, not its factor: a dark lamp changes no
 // lighting, and one with half of the light is developed twice as bright.
 TEST(Materials, LampsCountWithTheirTextureAndAlpha) {
-  Soup soup = closed_surface(4, 0);
-  soup.add({-0.3f, 0.99f, -0.3f}, {0.3f, 0.99f, -0.3f}, {0, 0.99f, 0.4f});
-  Appearance look;
-  look.materials.push_back({.name = "wall", .colour = {0.5f, 0.5f, 0.5f}});
-  look.materials.push_back({.name = "lamp", .emission = {1, 1, 1}});
-  look.triangle_materials.assign(soup.triangles.size(), 0);
-  look.triangle_materials.back() = 1;
+  auto [soup, look] = room_with_lamp();
   look.uvs = {{}, {0.05f, 0}, {0.45f, 0}, {0.45f, 0}};
   look.uv_triangles.assign(soup.triangles.size(), {{0, 0, 0}});
   look.uv_triangles.back() = {{1, 2, 3}};
