@@ -142,6 +142,20 @@ class Files(unittest.TestCase):
             self.assertEqual(process.returncode, 1)
             self.assertIn("cases left", process.stderr)
 
+    def test_script_measures_later_parts_after_a_failed_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for gpus in ("", "0"):
+                environment = {**os.environ, "HEAPWOOD": "/bin/false", "GPUS": gpus, "PARTS": "2"}
+                process = subprocess.run(
+                    [ROOT / "scripts/reproduce_full.sh", folder],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(process.returncode, 1)
+                for part in ("part 1 failed", "part 2 failed"):
+                    self.assertIn(part, process.stderr)
+
     def test_missing_items_have_a_reason(self):
         made = content({"a": [], "b": []})
         made["items"][0]["absent"] = "not in this build yet"
