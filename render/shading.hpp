@@ -122,26 +122,58 @@ SIMT_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray, const 
           surface_offset(corners, hit.t)};
 }
 
-// Max holes that a ray passes through: the next surface counts as hit.
-inline constexpr unsigned max_layers = 64;
+// Decides whether a blended surface is hit.
+SIMT_INLINE float coverage_random(const PixelRandom& random, std::uint32_t sample,
+                                  std::uint32_t triangle, std::uint32_t salt) {
+  return random.value(sample, (dimension::coverage + triangle) ^ pcg(salt));
+}
 
-// The closest hit that is not a hole. `salt` tells apart the rays of one sample: blended surfaces
-// are hit at random.
+// The intersection test of a view with materials: rejects hits in holes, so that the search
+// continues behind them. `salt` tells apart the rays of one sample: blended surfaces are hit at
+// random, and the same ray meets the same holes in every leaf.
 template <class View>
-SIMT_INLINE kdtree::Hit closest_surface(const View& scene, kdtree::Ray ray,
+class SurfaceTest : public View::Intersection {
+ public:
+  using Base = typename View::Intersection;
+  using Record = typename Base::Record;
+
+  SIMT_INLINE SurfaceTest(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
+                          std::uint32_t sample, std::uint32_t salt)
+      : Base(ray, scene.tree.slack), scene_(scene), random_(random), sample_(sample), salt_(salt) {}
+
+  SIMT_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
+                        float& t) const {
+    float h;
+    if (!Base::test(record, ray, lower, upper, h)) return false;
+    if (scene_.materials.has_holes && is_hole_at(record, ray, h)) return false;
+    t = h;
+    return true;
+  }
+
+ private:
+  SIMT_INLINE bool is_hole_at(const Record* record, const kdtree::Ray& ray, float t) const {
+    kdtree::Hit hit{.t = t, .triangle = scene_.tree.ids[record - scene_.tree.records]};
+    Base::coordinates(record, ray, t, hit.u, hit.v);
+    return is_hole(scene_.materials, scene_.triangles, hit,
+                   coverage_random(random_, sample_, hit.triangle, salt_));
+  }
+
+  const View& scene_;
+  const PixelRandom& random_;
+  std::uint32_t sample_, salt_;
+};
+
+// The closest hit that is not a hole.
+template <class View>
+SIMT_INLINE kdtree::Hit closest_surface(const View& scene, const kdtree::Ray& ray,
                                         const PixelRandom& random, std::uint32_t sample,
                                         std::uint32_t salt) {
   if constexpr (!View::coloured) {
     return kdtree::closest_hit(scene.tree, ray);
   } else {
-    for (unsigned layer = 0;; ++layer) {
-      const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
-      if (!scene.materials.has_holes || !hit.found() || layer == max_layers) return hit;
-      const float u =
-          random.value(sample, (dimension::coverage + hit.triangle) ^ pcg(salt ^ layer << 16));
-      if (!is_hole(scene.materials, scene.triangles, hit, u)) return hit;
-      ray.tmin = hit.t + surface_offset(corners_of(scene, hit.triangle), hit.t);
-    }
+    kdtree::NoCounters none;
+    return kdtree::closest_hit(scene.tree, SurfaceTest<View>(scene, ray, random, sample, salt), ray,
+                               none);
   }
 }
 
@@ -149,10 +181,11 @@ SIMT_INLINE kdtree::Hit closest_surface(const View& scene, kdtree::Ray ray,
 template <class View>
 SIMT_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
                             std::uint32_t sample, std::uint32_t salt) {
-  if constexpr (View::coloured) {
-    if (scene.materials.has_holes) return closest_surface(scene, ray, random, sample, salt).found();
+  if constexpr (!View::coloured) {
+    return kdtree::any_hit(scene.tree, ray);
+  } else {
+    return kdtree::any_hit(scene.tree, SurfaceTest<View>(scene, ray, random, sample, salt), ray);
   }
-  return kdtree::any_hit(scene.tree, ray);
 }
 
 // The share of each colour that a surface reflects.
@@ -324,7 +357,12 @@ SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const Pixe
   const float density = emitter_density(scene.materials, point.triangle, distance, emitter_cosine);
   const kdtree::Ray shadow{start, 0, direction,
                            distance - simt::max(1e-4f * distance, surface_offset(t, distance))};
-  if (is_blocked(scene, shadow, random, sample, 128 + bounce)) return {};
+  const std::uint32_t salt = 128 + bounce;
+  if (is_hole(scene.materials, scene.triangles, point,
+              coverage_random(random, sample, point.triangle, salt)) ||
+      is_blocked(scene, shadow, random, sample, salt)) {
+    return {};
+  }
   const Vec3 emission =
       emission_at(scene.materials, scene.triangles, point) * frame.lighting.emission;
   // The estimate is emission * of_bounce / density, and the balance heuristic's weight is

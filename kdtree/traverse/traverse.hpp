@@ -16,6 +16,7 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 
 #include "kdtree/traverse/intersect.hpp"
@@ -33,6 +34,11 @@ struct TreeView {
   Box bounds;
   float slack;  // diagonal_slack * diagonal of the bounds
 };
+
+// A test for the trees of an intersection test: the same one, or one derived from it that accepts
+// fewer hits.
+template <class Test, class Intersection>
+concept TestOf = std::derived_from<Test, Intersection>;
 
 // Counters of one ray's work. NoCounters compiles to nothing.
 struct NoCounters {
@@ -143,8 +149,8 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
 // distance.
-template <bool Any, class Intersection, class Count>
-SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test,
+template <bool Any, class Intersection, TestOf<Intersection> Test, class Count>
+SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
                                    const Ray& ray, float& closest, Count& count) {
   typename FarChildren<Intersection::conservative>::Memory memory;
   FarChildren<Intersection::conservative> later(memory);
@@ -214,9 +220,9 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
 
 }  // namespace detail
 
-template <class Intersection, class Count>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Intersection& test,
-                            const Ray& ray, Count& count) {
+template <class Intersection, TestOf<Intersection> Test, class Count>
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
+                            Count& count) {
   Hit hit;
   const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
   if (record != no_triangle) {
@@ -236,9 +242,8 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) 
 }
 
 // Whether anything lies in the ray's interval.
-template <class Intersection>
-SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Intersection& test,
-                         const Ray& ray) {
+template <class Intersection, TestOf<Intersection> Test>
+SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
   NoCounters none;
   float t;
   return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;

@@ -15,11 +15,13 @@
 
 namespace heapwood::python {
 
+using WatertightTree = kdtree::TreeView<kdtree::WatertightIntersection>;
+
 class NextHitTest : public kdtree::WatertightIntersection {
  public:
   // Hits up to (after_t, after_triangle) are rejected; a negative after_t rejects none.
-  SIMT_INLINE NextHitTest(const kdtree::TreeView<NextHitTest>& tree, const kdtree::Ray& ray,
-                          float after_t, std::uint32_t after_triangle)
+  SIMT_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray, float after_t,
+                          std::uint32_t after_triangle)
       : WatertightIntersection(ray),
         records_(tree.records),
         ids_(tree.ids),
@@ -53,8 +55,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
 
 // Calls visit(hit) for each hit in order, until it returns false.
 template <class Visit>
-SIMT_INLINE void for_each_hit(const kdtree::TreeView<NextHitTest>& tree, kdtree::Ray ray,
-                              Visit visit) {
+SIMT_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray, Visit visit) {
   float after_t = -1;
   std::uint32_t after_triangle = 0;
   for (;;) {

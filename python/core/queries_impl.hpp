@@ -86,13 +86,13 @@ struct QueriesOf {
 
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
-    const auto view = render::view<NextHitTest>(scene);
+    const auto view = render::view<kdtree::WatertightIntersection>(scene);
     launch(device, CountKernel{view.tree, in_order(job), counts}, job.count);
   }
 
   static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
-    const auto view = render::view<NextHitTest>(scene);
+    const auto view = render::view<kdtree::WatertightIntersection>(scene);
     launch(device, ListKernel{view.tree, in_order(job), splits, first_ray, out}, job.count);
   }
 

@@ -125,7 +125,7 @@ struct CountKernel {
   static constexpr unsigned block_threads = 128;
   static constexpr unsigned blocks_per_multiprocessor = 8;
 
-  kdtree::TreeView<NextHitTest> tree;
+  WatertightTree tree;
   RaysInOrder in;
   std::uint32_t* counts;
 
@@ -150,7 +150,7 @@ struct ListKernel {
   static constexpr unsigned block_threads = 128;
   static constexpr unsigned blocks_per_multiprocessor = 8;
 
-  kdtree::TreeView<NextHitTest> tree;
+  WatertightTree tree;
   RaysInOrder in;
   const std::int64_t* splits;  // one more than rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
