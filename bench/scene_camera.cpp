@@ -15,6 +15,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
+#include "render/surface.hpp"
 #include "scenes/companions.hpp"
 #include "scenes/file.hpp"
 #include "simt/error.hpp"

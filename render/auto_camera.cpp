@@ -9,6 +9,7 @@
 #include <set>
 
 #include "render/main_part.hpp"
+#include "render/surface.hpp"
 
 namespace heapwood::render {
 namespace {

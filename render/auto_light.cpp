@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "render/main_part.hpp"
+#include "render/surface.hpp"
 
 namespace heapwood::render {
 namespace {

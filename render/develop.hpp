@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "render/colour_map.hpp"
+#include "render/frame.hpp"
 #include "render/image.hpp"
-#include "render/shading.hpp"
 
 namespace heapwood::render {
 

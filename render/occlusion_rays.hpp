@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "render/shading.hpp"
+#include "render/surface.hpp"
 
 namespace heapwood::render {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "render/scene.hpp"
+#include "render/surface.hpp"
 
 #include <algorithm>
 #include <chrono>

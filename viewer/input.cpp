@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "render/image.hpp"
+#include "render/surface.hpp"
 #include "viewer/camera_control.hpp"
 #include "viewer/clipboard.hpp"
 #include "viewer/viewer.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/results/format.hpp"
+#include "render/surface.hpp"
 #include "viewer/ray_probe.hpp"
 #include "viewer/state.hpp"
 

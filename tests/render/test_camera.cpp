@@ -10,6 +10,7 @@
 #include "render/auto_light.hpp"
 #include "render/main_part.hpp"
 #include "render/renderer.hpp"
+#include "render/surface.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {

@@ -10,7 +10,7 @@
 #include "kdtree/check/reference.hpp"
 #include "render/random.hpp"
 #include "render/ray_sets.hpp"
-#include "render/shading.hpp"
+#include "render/surface.hpp"
 #include "simt/error.hpp"
 #include "tests/render/trees.hpp"
 
