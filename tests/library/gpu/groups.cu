@@ -18,7 +18,7 @@ using heapwood_test::check_cuda;
 constexpr unsigned kinds = 5;
 
 struct Errors {
-  unsigned once, first_of, join, part;
+  unsigned once, first_of, reduce_or, part;
 };
 
 // A number that depends on a thread, or a group, and a round.
@@ -72,7 +72,7 @@ __global__ void collectives(unsigned kind, unsigned rounds, const volatile unsig
       if (got != wanted64) atomicAdd(&errors->once, 1);
       const unsigned last = 31 - __clz(static_cast<int>(lanes));
       if (group.first_of(lane == last, lane, 99u) != last) atomicAdd(&errors->first_of, 1);
-      if (group.join(1u << lane) != lanes) atomicAdd(&errors->join, 1);
+      if (group.reduce_or(1u << lane) != lanes) atomicAdd(&errors->reduce_or, 1);
       group.sync();
       // The even ranks go on, as blocks that fit and those that do not.
       const bool side = group.rank() % 2 == 0;
@@ -96,9 +96,10 @@ int main(int count, char** arguments) {
     *errors = {};
     collectives<<<264, 256>>>(kind, rounds, word, errors);
     check_cuda(cudaDeviceSynchronize());
-    std::printf("groups of kind %u: wrong results of once %u, first_of %u, join %u, part %u\n",
-                kind, errors->once, errors->first_of, errors->join, errors->part);
-    check(errors->once == 0 && errors->first_of == 0 && errors->join == 0 && errors->part == 0);
+    std::printf("groups of kind %u: wrong results of once %u, first_of %u, reduce_or %u, part %u\n",
+                kind, errors->once, errors->first_of, errors->reduce_or, errors->part);
+    check(errors->once == 0 && errors->first_of == 0 && errors->reduce_or == 0 &&
+          errors->part == 0);
   }
   return heapwood_test::finish("groups");
 }
