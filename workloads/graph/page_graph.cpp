@@ -94,10 +94,11 @@ GraphMemory PageGraph::memory() {
   memory.metadata_bytes = state_bytes + queue_.capacity * sizeof(std::uint32_t);
   PageQueueState state{};
   simt::device_download(device_, &state, queue_.state, sizeof(state));
-  memory.address_bytes = state_bytes + state.fresh * sizeof(LinkedPage);
+  const std::uint64_t fresh = std::min<std::uint64_t>(state.fresh, queue_.capacity);
+  memory.address_bytes = state_bytes + fresh * sizeof(LinkedPage);
   const std::uint64_t used = memory.held_bytes + memory.metadata_bytes;
   memory.free_bytes = pool_.bytes > used ? pool_.bytes - used : 0;
-  memory.largest_free_bytes = (queue_.capacity - state.fresh) * sizeof(LinkedPage);
+  memory.largest_free_bytes = (queue_.capacity - fresh) * sizeof(LinkedPage);
   memory.external = memory.free_bytes == 0 ? 0
                                            : 1 - static_cast<double>(memory.largest_free_bytes) /
                                                      static_cast<double>(memory.free_bytes);

@@ -16,7 +16,8 @@ struct PageQueueState {
   alignas(64) std::uint64_t taken;     // tickets
   alignas(64) std::uint64_t returned;  // tickets
   alignas(64) std::int64_t available;  // returned pages that no thread has claimed
-  alignas(64) std::uint64_t fresh;     // pages below it have been used
+  // Pages below it have been used; all have if it is beyond the capacity.
+  alignas(64) std::uint64_t fresh;
 };
 
 struct PageQueue {
@@ -36,13 +37,18 @@ struct PageQueue {
     const std::uint64_t page = take_fresh(1);
     return page == none_left ? LinkedPage::none : static_cast<std::uint32_t>(page);
   }
-  // `count` pages in a row that have never been used, or none_left.
+  // `count` pages in a row that have never been used, or none_left. Many threads that are refused at
+  // the same time may leave fewer pages than one of them requested unused.
   SIMT_INLINE std::uint64_t take_fresh(std::uint32_t count) const {
     const simt::atomic_ref<std::uint64_t> fresh(state->fresh);
     if (fresh.load(simt::relaxed) + count > capacity) return none_left;
     const std::uint64_t first = fresh.fetch_add(count, simt::relaxed);
     if (first + count <= capacity) return first;
-    fresh.fetch_sub(count, simt::relaxed);
+    // Undone only if no other request has been added to it. Subtracting `count` from a sum with
+    // other refused requests could let another thread pass, and the next subtraction would then
+    // return below its pages. What is not undone leaves a few pages unused.
+    std::uint64_t seen = first + count;
+    fresh.compare_exchange_strong(seen, first, simt::relaxed, simt::relaxed);
     return none_left;
   }
   template <class Thread>
