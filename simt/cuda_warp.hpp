@@ -43,8 +43,9 @@ struct AnyBlock {
 
 struct LinearBlock {
   static SIMT_INLINE unsigned lane() { return threadIdx.x & 31u; }
-  static SIMT_INLINE unsigned warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-  static SIMT_INLINE unsigned warps() { return gridDim.x * blockDim.x / 32; }
+  // There may be more than 2^32 threads.
+  static SIMT_INLINE unsigned warp() { return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
+  static SIMT_INLINE unsigned warps() { return gridDim.x * (blockDim.x / 32); }
 };
 #else
 struct AnyBlock {};
