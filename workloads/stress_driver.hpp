@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "alloc/statistics.hpp"
@@ -36,9 +37,11 @@ class StressDriver {
   void reset(bool frees) {
     alloc::AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
+    release_.reset();
     const auto start = Clock::now();
     allocator_ = A::create(job_.pool, options, device_);
     result_.reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    release_.emplace(job_.pool, job_.device);
     blocks_.fill(0);
     tallies_.fill(0);
     taken_.fill(0);
@@ -71,12 +74,13 @@ class StressDriver {
     kernel.iterations = (parts & until_refused) != 0   ? ~std::uint32_t{0}
                         : (parts & refusals_only) != 0 ? refusal_turns
                                                        : turns_;
-    kernel.parts = parts | (mixing ? mixes : 0u);
+    // A launch that is stopped leaves in blocks_ what has not been freed.
+    kernel.parts = parts | (mixing ? mixes : 0u) | (A::traits.in_pool ? 0u : clears);
     kernel.seed = job_.seed;
     kernel.chance = job_.chance;
     kernel.launch = number;
     kernel.touch = job_.touch;
-    return launch(kernel, (parts & allocates) != 0 ? limit() : free_limit());
+    return launch(kernel, (parts & (allocates | draws)) != 0 ? limit() : free_limit());
   }
 
   // Sums over all launches of cycle() since the reset.
@@ -165,6 +169,7 @@ class StressDriver {
   const unsigned lanes_;
   const std::uint32_t turns_;
   A allocator_{};
+  std::optional<alloc::ReleaseAtEnd<A>> release_;
   simt::Buffer<void*> blocks_;
   simt::Buffer<stress_detail::Tally> tallies_;
   simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization

@@ -158,7 +158,8 @@ enum Parts : std::uint32_t {
   mixes = 16,  // a thread's size is drawn, up to `bytes`
   // Ends with the first refusal; blocks take the next places, regardless of the thread.
   until_refused = 32,
-  refusals_only = 64  // in a full pool: blocks that are allocated nevertheless are leaked
+  refusals_only = 64,  // in a full pool: blocks that are allocated nevertheless are leaked
+  clears = 128         // leaves null in the place of a block that it frees
 };
 
 template <class A>
@@ -224,7 +225,7 @@ struct CycleKernel : KernelShape {
         void* block = share.blocks[place(i)];
         if (block == nullptr) continue;
         if (touch != 0) tally.damaged += !stamp(place(i)).intact(block);
-        if ((parts & (draws | half)) != 0) share.blocks[place(i)] = nullptr;
+        if ((parts & (draws | half | clears)) != 0) share.blocks[place(i)] = nullptr;
         tally.deallocations += 1;
         a.deallocate(warp, block);
       }

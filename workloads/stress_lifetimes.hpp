@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simt/error.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_driver.hpp"
 
@@ -126,7 +127,12 @@ class StressLifetimes : StressDriver<A, Device> {
     };
     unsigned launches = 0;
     do {
-      result_.ms += launch(launches, false);
+      try {
+        result_.ms += launch(launches, false);
+      } catch (const simt::Stopped&) {
+        if (!A::traits.in_pool) launch(launches, true);
+        throw;
+      }
       if (++launches % launches_per_inspection == 0) inspect();
     } while (!is_over(launches));
     if (launches % launches_per_inspection != 0) inspect();

@@ -50,13 +50,16 @@ class StressRun : StressDriver<A, Device> {
       inspect();
     } else if (job_.test == StressTest::probability) {
       for (unsigned launch = 0; launch < job_.iterations; ++launch) {
-        this->stop_if_late();
-        result_.ms += cycle(stress_detail::draws, launch);
+        result_.ms += allocating([&] {
+          this->stop_if_late();
+          return cycle(stress_detail::draws, launch);
+        });
       }
       add_tallies();
       free_remaining();
     } else if (job_.test == StressTest::cycle) {
-      result_.ms = cycle(stress_detail::allocates | stress_detail::frees);
+      result_.ms =
+          allocating([&] { return cycle(stress_detail::allocates | stress_detail::frees); });
       add_tallies();
     } else if (job_.touch) {
       run_touched();
@@ -78,8 +81,9 @@ class StressRun : StressDriver<A, Device> {
     const bool mixed = job_.test == StressTest::mixed;
     StressCounts split;
     for (unsigned round = 0; round < rounds(); ++round) {
-      result_.allocate_ms = allocating(
-          round, [&] { return mixed ? cycle(stress_detail::allocates) : this->allocate(); });
+      begin_round(round);
+      result_.allocate_ms =
+          allocating([&] { return mixed ? cycle(stress_detail::allocates) : this->allocate(); });
       split = counts_of(this->blocks_.download());
       result_.free_ms = this->free();
     }
@@ -90,14 +94,15 @@ class StressRun : StressDriver<A, Device> {
   void run_touched() {
     using namespace stress_detail;
     if (job_.test == StressTest::alloc_dealloc) {
-      result_.ms = cycle(allocates | frees);
+      result_.ms = allocating([&] { return cycle(allocates | frees); });
       add_tallies();
       reset(false);
     }
     const StressCounts before = result_.counts;
     for (unsigned round = 0; round < rounds(); ++round) {
+      begin_round(round);
       if (round > 0) this->tallies_.fill(0);
-      result_.allocate_ms = allocating(round, [&] { return cycle(allocates); });
+      result_.allocate_ms = allocating([&] { return cycle(allocates); });
       result_.free_ms = cycle(frees);
       result_.counts = {};
       add_tallies();  // sums the damage over all rounds
@@ -107,19 +112,25 @@ class StressRun : StressDriver<A, Device> {
     finish_split(split);
   }
 
-  // Runs a launch that allocates. If the time limit stops it, frees the blocks of a heap outside
-  // the pool.
-  template <class F>
-  double allocating(unsigned round, F launch) {
+  void begin_round(unsigned round) {
     this->stop_if_late();
     // A thread that did not start has no block, in particular not its previous one.
     if (!A::traits.in_pool && round > 0) this->blocks_.fill(0);
+  }
+
+  // Runs a launch that allocates. If the time limit stops it, frees the blocks of a heap outside
+  // the pool: it cannot be reset, and would become fuller with each run.
+  template <class F>
+  double allocating(F launch) {
     try {
       return launch();
     } catch (const simt::Stopped&) {
-      if (!A::traits.in_pool) this->free();
+      free_remaining();
       throw;
     }
+  }
+  void free_remaining() {
+    if (!A::traits.in_pool) cycle(stress_detail::frees);
   }
 
   unsigned rounds() const { return allocates_once(job_.test) ? job_.rounds : 1; }
@@ -144,14 +155,14 @@ class StressRun : StressDriver<A, Device> {
     using namespace stress_detail;
     if (job_.test == StressTest::probability) {
       for (unsigned launch = 0; launch < job_.iterations; ++launch) {
-        cycle(draws, launch);
+        allocating([&] { return cycle(draws, launch); });
         const std::vector<alloc::LiveBlock> live = live_blocks();
         result_.overlaps += alloc::count_overlaps(live);
         if (!result_.peak || live.size() > result_.peak->blocks) result_.peak = state(live);
         if (launch + 1 == job_.iterations) result_.end = state(live);
       }
     } else {
-      cycle(allocates);
+      allocating([&] { return cycle(allocates); });
       const std::vector<alloc::LiveBlock> live = live_blocks();
       result_.overlaps = alloc::count_overlaps(live);
       result_.peak = state(live);
@@ -160,12 +171,6 @@ class StressRun : StressDriver<A, Device> {
     }
     add_tallies();
     free_remaining();
-  }
-
-  // P ends with blocks in use. A heap outside the pool cannot be reset, and would become fuller
-  // with each run.
-  void free_remaining() {
-    if (!A::traits.in_pool && job_.test == StressTest::probability) cycle(stress_detail::frees);
   }
 
   std::vector<alloc::LiveBlock> live_blocks() const {

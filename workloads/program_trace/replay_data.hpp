@@ -13,6 +13,8 @@ namespace heapwood::workloads {
 struct ReplayBlock {
   static constexpr std::uint64_t unserved = 0;  // not requested yet
   static constexpr std::uint64_t refused = 1;   // frees of it do nothing
+  static constexpr std::uint64_t freed = 2;     // only with ReplayKernel::marks_frees
+  static constexpr bool is_address(std::uint64_t value) { return value > freed; }
 };
 
 // For one replay at a time.

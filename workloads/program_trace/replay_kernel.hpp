@@ -31,6 +31,7 @@ struct ReplayKernel {
   std::uint64_t* damaged;
   std::uint32_t warps;
   bool calls, stamps;
+  bool marks_frees;  // sets `blocks` to ReplayBlock::freed
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
@@ -116,6 +117,8 @@ struct ReplayKernel {
         if (stamps && !is_intact(block, bytes[request], request))
           simt::atomic_ref<std::uint64_t>(*damaged).fetch_add(1, simt::relaxed);
         a.deallocate(warp, block);
+        // relaxed: read after the launch.
+        if (marks_frees) place.store(ReplayBlock::freed, simt::relaxed);
       }
     }
     warp.sync();
@@ -144,6 +147,30 @@ struct ReplayKernel {
     if (size < word_bytes) return true;
     const auto* const words = static_cast<const std::uint32_t*>(block);
     return words[0] == word_of(request) && words[size / word_bytes - 1] == word_of(request);
+  }
+};
+
+// Frees the blocks that are in use after a replay.
+template <class A>
+struct ReplayReleaseKernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
+
+  A allocator;
+  std::uint64_t* blocks;
+  std::uint64_t requests;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    A a = allocator;
+    const std::uint64_t stride = std::uint64_t{warp.workers()} * Warp::width;
+    SIMT_ROLLED
+    for (std::uint64_t r = std::uint64_t{warp.worker()} * Warp::width + warp.lane(); r < requests;
+         r += stride) {
+      if (!ReplayBlock::is_address(blocks[r])) continue;
+      a.deallocate(warp, reinterpret_cast<void*>(static_cast<std::uintptr_t>(blocks[r])));
+      blocks[r] = ReplayBlock::freed;
+    }
   }
 };
 

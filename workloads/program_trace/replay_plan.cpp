@@ -19,10 +19,8 @@ class Planner {
   ReplayPlan plan() {
     plan_.bytes.reserve(trace_.requests);
     plan_.requests.reserve(trace_.events.size());
-    std::vector<bool> is_live(trace_.requests);
     for (const TraceEvent& event : trace_.events) {
       if (event.kind == Kind::allocate) plan_.bytes.push_back(event.bytes);
-      is_live[event.request] = event.kind == Kind::allocate;
     }
     std::vector<std::size_t> ends(trace_.kernel_ends.begin(), trace_.kernel_ends.end());
     for (const std::size_t cut : options_.cuts) {
@@ -36,7 +34,6 @@ class Planner {
       add_launch(std::span(trace_.events).subspan(begin, end - begin), end);
       begin = end;
     }
-    add_release(is_live);
     return std::move(plan_);
   }
 
@@ -60,24 +57,6 @@ class Planner {
         is_handed_over_[event.request] = owner.launch == launch && owner.warp != event.warp;
       }
     }
-  }
-
-  // Frees per warp in the launch that releases all blocks.
-  static constexpr std::size_t release_share = 1024;
-
-  void add_release(const std::vector<bool>& is_live) {
-    std::vector<TraceEvent> frees;
-    for (std::uint32_t r = 0; r < is_live.size(); ++r) {
-      if (!is_live[r]) continue;
-      TraceEvent event;
-      event.kind = Kind::free;
-      event.warp = static_cast<std::uint32_t>(frees.size() / release_share);
-      event.lane = frees.size() % 32;
-      event.request = r;
-      frees.push_back(event);
-    }
-    plan_.has_release = !frees.empty();
-    if (plan_.has_release) add_launch(frees, trace_.events.size());
   }
 
   void add_launch(std::span<const TraceEvent> events, std::size_t end_event) {

@@ -53,8 +53,6 @@ struct ReplayPlan {
   // By launch and step: the number of warps that have events in it.
   std::vector<std::uint32_t> step_warps;
   std::vector<ReplayLaunch> launches;
-  // The last launch frees the blocks that the program left in use. It is not part of the replay.
-  bool has_release = false;
 };
 
 struct ReplayPlanOptions {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "simt/error.hpp"
 #include "simt/launch.hpp"
 #include "workloads/exercise_run.hpp"
 #include "workloads/program_trace/replay.hpp"
@@ -28,11 +29,15 @@ class ReplayRun {
     result_.reset_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const alloc::ReleaseAtEnd<A> release(job_.pool, job_.device);
-    const std::size_t launches = plan_.launches.size() - (plan_.has_release ? 1 : 0);
     std::optional<ReplayInspector> inspector;
     if (job_.inspected != nullptr) inspector.emplace(*job_.inspected, job_.pool, A::traits.in_pool);
-    for (std::size_t i = 0; i < launches; ++i) {
-      result_.ms += launch(i);
+    for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+      try {
+        result_.ms += launch(i);
+      } catch (const simt::Stopped&) {
+        free_remaining();
+        throw;
+      }
       if (inspector) {
         const std::vector<std::uint64_t> blocks = data_.blocks.download();
         inspector->observe(plan_.launches[i].end_event, blocks,
@@ -41,8 +46,7 @@ class ReplayRun {
     }
     if (inspector) result_.inspection = inspector->take();
     count_refused();
-    // A heap outside the pool is not reset: blocks that were not freed would be missing later.
-    if (plan_.has_release && !A::traits.in_pool && job_.calls) launch(launches);
+    free_remaining();
     result_.damaged = data_.damaged.download().front();
     return result_;
   }
@@ -65,10 +69,22 @@ class ReplayRun {
     kernel.warps = part.warps;
     kernel.calls = job_.calls;
     kernel.stamps = job_.stamps;
+    kernel.marks_frees = !A::traits.in_pool;
     const double left = std::max(0.1, job_.seconds - result_.ms / 1e3);
     return device_.launch(kernel,
                           std::min<unsigned>(part.warps, device_.template resident_warps<Kernel>()),
                           {.seconds = left, .what = A::traits.id, .stated_seconds = job_.seconds});
+  }
+
+  // A heap outside the pool is not reset: blocks that were not freed would be missing later.
+  void free_remaining() {
+    if constexpr (!A::traits.in_pool) {
+      using Kernel = ReplayReleaseKernel<A>;
+      if (job_.calls)
+        device_.launch(Kernel{allocator_, data_.blocks.data(), plan_.bytes.size()},
+                       device_.template resident_warps<Kernel>(),
+                       {.seconds = max_free_seconds, .what = A::traits.id});
+    }
   }
 
   void count_refused() {
@@ -79,6 +95,8 @@ class ReplayRun {
       if (result_.refused++ == 0) result_.first_refused_bytes = plan_.bytes[r];
     }
   }
+
+  static constexpr double max_free_seconds = 60;
 
   const Device& device_;
   const ReplayJob& job_;
