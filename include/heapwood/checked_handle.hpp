@@ -148,16 +148,17 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       // The allocator's blocks are aligned to the granule.
       const std::size_t slack = alignment > alloc::granule ? alignment : 0;
       // Larger ones are refused before a sum of them could wrap.
-      const bool may_fit = bytes <= max && slack <= max;
-      const std::size_t all = may_fit ? alloc::padded(bytes) + overhead + slack : 0;
+      const bool is_in_range = bytes <= max && slack <= max;
+      const std::size_t all = is_in_range ? alloc::padded(bytes) + overhead + slack : 0;
+      const bool may_fit = is_in_range && all <= max;
       std::byte* origin = nullptr;
       SIMT_ROLLED
-      for (unsigned turn = 0; may_fit && all <= max && origin == nullptr && turn < 2; ++turn) {
+      for (unsigned turn = 0; may_fit && origin == nullptr && turn < 2; ++turn) {
         if (turn == 1) empty_ring();
         origin = static_cast<std::byte*>(heap_.try_malloc(all));
       }
       if (origin == nullptr) {
-        heap_.count_refusal(bytes);
+        heap_.count_refusal(bytes, may_fit);
         return nullptr;
       }
       const std::uint64_t at =

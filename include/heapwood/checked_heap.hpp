@@ -90,6 +90,7 @@ class basic_checked_heap {
   // max_lines. Returns the bytes requested for all of them, except for those whose head was
   // overwritten.
   std::size_t report_leaks(std::FILE* to = stderr, std::size_t max_lines = 20) const {
+    if (has_moved()) return 0;
     device_.synchronize_device();
     device_.fill(tables_.bytes_in_use, 0, sizeof(std::uint64_t));
     device_.for_each(tables_.words(), detail::CountInUse{tables_});
@@ -106,9 +107,13 @@ class basic_checked_heap {
   }
   // As those of basic_heap. stats() counts the head and guard of a block as bytes of it, and freed
   // blocks in the ring as used.
-  heap_stats stats() const { return heap_.stats(); }
+  heap_stats stats() const {
+    heap_stats stats = heap_.stats();
+    stats.max_request = max_request();
+    return stats;
+  }
   std::size_t bytes() const { return heap_.bytes(); }
-  std::size_t max_request() const { return handle().max_request(); }
+  std::size_t max_request() const { return has_moved() ? 0 : handle().max_request(); }
   std::span<std::byte> memory() const { return heap_.memory(); }
   const A& allocator() const { return heap_.allocator(); }
 
@@ -150,9 +155,15 @@ class basic_checked_heap {
     device.synchronize();
   }
 
-  void clear(const simt::StreamDevice& device) { device.fill(memory_.data(), 0, memory_.bytes()); }
+  // Whether another heap has taken the memory of this one, with the tables.
+  bool has_moved() const { return memory_.data() == nullptr; }
+
+  void clear(const simt::StreamDevice& device) {
+    if (!has_moved()) device.fill(memory_.data(), 0, memory_.bytes());
+  }
 
   Errors find_errors() const {
+    if (has_moved()) return {};
     device_.synchronize_device();
     device_.fill(scan_tables_.record_count, 0, counter_bytes);
     device_.fill(scan_tables_.records, 0, records_bytes);

@@ -87,6 +87,22 @@ TEST(CheckedHeapRefusals, TheFirstSizeIsWhatWasAskedFor) {
   EXPECT_EQ(heap.stats().first_refused_bytes, 5 * mib);
 }
 
+// What even an empty heap cannot serve with head, guard and alignment is too large; the heap is not
+// full.
+TEST(CheckedHeapRefusals, CountWhatNeverFitsAsTooLarge) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  EXPECT_EQ(heap.stats().max_request, heap.max_request());
+  EXPECT_EQ(h.malloc(heap.max_request() + 1), nullptr);
+  EXPECT_EQ(h.aligned_alloc(std::size_t{1} << 16, heap.max_request() - 1000), nullptr);
+  EXPECT_EQ(h.aligned_alloc(2 * mib, 0), nullptr);
+  EXPECT_EQ(heap.stats().too_large, 3u);
+  EXPECT_EQ(heap.stats().full, 0u);
+  ASSERT_NE(h.malloc(heap.max_request()), nullptr);
+  EXPECT_EQ(h.malloc(heap.max_request()), nullptr);
+  EXPECT_EQ(heap.stats().full, 1u);
+}
+
 TEST(CheckedHeapRefusals, SumsOfSizesDoNotWrap) {
   checked_heap heap(mib);
   const checked_heap_handle h = heap.handle();
@@ -185,6 +201,22 @@ void use_as_heap() {
 TEST(CheckedHeapInterface, StandsInThePlaceOfAHeap) {
   use_as_heap<heap>();
   use_as_heap<checked_heap>();
+}
+
+TEST(CheckedHeapInterface, AHeapThatWasMovedFromIsEmpty) {
+  checked_heap heap(mib);
+  {
+    checked_heap moved(std::move(heap));
+    ASSERT_NE(moved.handle().malloc(100), nullptr);
+    EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+    heap.reset();
+    EXPECT_EQ(moved.report_leaks(nullptr), 100u);
+  }
+  // The tables are freed by now.
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+  EXPECT_EQ(heap.report(nullptr), 0u);
+  EXPECT_TRUE(heap.check().empty());
+  EXPECT_EQ(heap.bytes() + heap.max_request() + heap.stats().bytes + heap.stats().max_request, 0u);
 }
 
 TEST(CheckedHeapInterface, NamesOfKernelsMoveWithTheHeap) {
