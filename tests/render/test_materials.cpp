@@ -277,8 +277,8 @@ TEST(Materials, EmittersLightASurfaceAsComputed) {
   }
 }
 
-// A lamp of which half is a hole, or half of all rays pass through, gives half of its light, whether
-// a ray is sent to it or meets it by chance.
+// A lamp of which half is a hole, or that half of all rays pass through, gives half of its light,
+// whether a ray is sent to it or meets it by chance.
 TEST(Materials, HolesOfALampEmitNothing) {
   auto [soup, look] = floor_below_lamp(0.5f);
   look.uvs = square_uvs;
