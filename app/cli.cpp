@@ -36,7 +36,7 @@ constexpr const char* examples = R"(Examples:
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
 triangles) or the path of an OBJ, PLY or glTF file. See also 'heapwood COMMAND --help'.
 
-Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
+Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable file,
 4 no such device or one in use, 5 pool exhausted with --strict.)";
 
 void on_signal(int) { simt::interrupt(); }

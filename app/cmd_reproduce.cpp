@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* reproduce_examples = R"(Examples:
   heapwood reproduce --list                              items and their numbers of cases
-  heapwood reproduce --out out/reproduce                 all items, small: minutes on a CPU
+  heapwood reproduce --out out/reproduce                 all items, small: a minute on a CPU
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
   heapwood reproduce regeff-t3,bulk --full --out h200    add items to the same file
   heapwood reproduce --full --out h200 --minutes 9       stop after 9 minutes; repeat to continue
