@@ -38,7 +38,7 @@ struct TreeView {
 // A test for the trees of an intersection test: the same one, or one derived from it that accepts
 // fewer hits.
 template <class Test, class Intersection>
-concept TestOf = std::derived_from<Test, Intersection>;
+concept TestFor = std::derived_from<Test, Intersection>;
 
 // Counters of one ray's work. NoCounters compiles to nothing.
 struct NoCounters {
@@ -149,7 +149,7 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
 // distance.
-template <bool Any, class Intersection, TestOf<Intersection> Test, class Count>
+template <bool Any, class Intersection, TestFor<Intersection> Test, class Count>
 SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
                                    const Ray& ray, float& closest, Count& count) {
   typename FarChildren<Intersection::conservative>::Memory memory;
@@ -220,7 +220,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Tes
 
 }  // namespace detail
 
-template <class Intersection, TestOf<Intersection> Test, class Count>
+template <class Intersection, TestFor<Intersection> Test, class Count>
 SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
                             Count& count) {
   Hit hit;
@@ -242,7 +242,7 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) 
 }
 
 // Whether anything lies in the ray's interval.
-template <class Intersection, TestOf<Intersection> Test>
+template <class Intersection, TestFor<Intersection> Test>
 SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
   NoCounters none;
   float t;
