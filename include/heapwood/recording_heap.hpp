@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A heap that records what a program asks of it, with the functions of heapwood::heap. `heapwood
-// replay` runs the trace with every allocator and says which two suit the program.
+// replay` runs the trace with every allocator and names one for speed and one for memory.
 //
 //   heapwood::recording_heap heap(1ull << 30);
 //   kernel<<<blocks, threads>>>(heap.handle());    // takes a heapwood::recording_heap_handle
