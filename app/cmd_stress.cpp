@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "alloc/recording/trace_file.hpp"
 #include "app/all_gpus.hpp"
@@ -76,9 +80,51 @@ void print_report(const StressCommand& command, const bench::StressBench& bench,
   print_tables(tables, command.format);
 }
 
+// Options for some tests only.
+constexpr std::pair<const char*, const char*> limited_options[] = {
+    {"--rounds", "alloc, mixed, scaling, exhaust"},
+    {"--order", "lifetimes, soak"},
+    {"--probability", "p"},
+    {"--seed", "p, mixed, churn, lifetimes, soak"},
+    {"--record-trace", "lifetimes"},
+};
+// Those of tests of primitives.
+constexpr const char* primitive_options[] = {"--help",   "--runs",    "--seconds",     "--format",
+                                             "--device", "--threads", "--wait-for-gpu"};
+
+bool contains_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ','))
+      return true;
+  }
+  return false;
+}
+
+// An option without effect would go unnoticed.
+void refuse_unused_options(const std::string& test, const CLI::App& command) {
+  if (!bench::is_primitive_test(test)) bench::parse_stress_test(test);  // throws if it is none
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || !option->nonpositional()) continue;
+    const std::string name = option->get_name();
+    if (bench::is_primitive_test(test)) {
+      if (std::find(std::begin(primitive_options), std::end(primitive_options), name) ==
+          std::end(primitive_options)) {
+        throw Error(Exit::usage,
+                    fmt::format("stress {}: {} is for tests of allocators", test, name));
+      }
+      continue;
+    }
+    for (const auto& [limited, tests] : limited_options) {
+      if (name == limited && !contains_word(tests, test))
+        throw Error(Exit::usage, fmt::format("stress {}: {} is for {}", test, name, tests));
+    }
+  }
+}
+
 // Tests of primitives have no allocator, points or JSON report.
 Exit primitives(const StressCommand& command) {
-  if (!command.json.empty() || command.format == "json") {
+  if (command.format == "json") {
     throw Error(Exit::usage,
                 fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
   }
@@ -94,15 +140,7 @@ Exit primitives(const StressCommand& command) {
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
-  if (bench::is_primitive_test(command.test)) {
-    for (const auto& [option, value] :
-         {std::pair("--shard", command.shard), std::pair("--record-trace", command.trace)}) {
-      if (!value.empty())
-        throw Error(Exit::usage,
-                    fmt::format("stress {}: {} is for tests of allocators", command.test, option));
-    }
-    return primitives(command);
-  }
+  if (bench::is_primitive_test(command.test)) return primitives(command);
   const bench::Shard shard = bench::chosen_shard(command.shard);
   bench::check_shard_file(command.json, shard);
   bench::StressBench bench;
@@ -112,8 +150,6 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.order = bench::parse_order(command.order);
   settings.large =
       command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
-  if (settings.rounds > 1 && !workloads::allocates_once(settings.test))
-    throw Error(Exit::usage, "stress: --rounds is for alloc, mixed, scaling and exhaust");
   if (workloads::has_lifetimes(settings.test) &&
       (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
     throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin",
@@ -134,8 +170,6 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.touch = settings.touch || settings.test == workloads::StressTest::soak;
 
   if (!command.trace.empty()) {
-    if (settings.test != workloads::StressTest::lifetimes)
-      throw Error(Exit::usage, "stress: --record-trace is for lifetimes");
     bench::OutputFile trace_file(command.trace);
     const alloc::ProgramTrace trace = bench::record_stress(bench);
     trace_file.write(alloc::program_trace_file(trace));
@@ -180,7 +214,8 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
                 fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
                             failed, rows.size()));
   if (simt::interrupted())
-    throw Error(Exit::failed, "stress: interrupted; the results so far are above");
+    throw Error(Exit::failed, "stress: interrupted; the results so far are above" +
+                                  (command.json.empty() ? "" : " and in " + command.json));
   return Exit::done;
 }
 
@@ -297,7 +332,8 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);
   add_measured_device_options(*command, options->device, true);
-  command->callback([options, &invocation] {
+  command->callback([options, command, &invocation] {
+    refuse_unused_options(options->test, *command);
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       return is_all_gpus(options->device) ? stress_on_all_gpus(*options, invocation)

@@ -24,9 +24,9 @@ void LiveTimes::add(const LiveSample& sample) {
 }
 
 std::string slower_text(double factor) {
-  if (factor < 1.1) return fmt::format("{:.1f}% slower", 100 * (factor - 1));
-  if (factor < 1.5) return fmt::format("{:.0f}% slower", 100 * (factor - 1));
-  return fmt::format("{:.{}f}x slower", factor, factor < 10 ? 1 : 0);
+  if (factor < 1.1) return fmt::format("is {:.1f}% slower", 100 * (factor - 1));
+  if (factor < 1.5) return fmt::format("is {:.0f}% slower", 100 * (factor - 1));
+  return fmt::format("takes {:.{}f} times as long", factor, factor < 10 ? 1 : 0);
 }
 
 std::uint64_t tightest_hole(const Recording& recording) {
@@ -98,7 +98,7 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
     return verdict;
   }
   verdict.kind = Kind::ranked;
-  verdict.text = fmt::format("{} is {}", label, slower_text(verdict.factor));
+  verdict.text = fmt::format("{} {}", label, slower_text(verdict.factor));
   verdict.detail =
       fmt::format("{} against {} ms per build, slower in {}", bench::figure_text(slow.median()),
                   bench::figure_text(fast.median()), share);

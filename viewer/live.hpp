@@ -86,7 +86,7 @@ PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other);
 // frame one after the other, first in turn, so a disturbance that lasts slows both.
 LiveVerdict judge(const LiveSide& a, const LiveSide& b);
 
-// "3.2x slower", "5% slower"
+// "takes 3.2 times as long", "is 5% slower"
 std::string slower_text(double factor);
 
 // The smallest largest hole of a recorded build: the moment at which a large request is most likely

@@ -38,8 +38,9 @@ bool is_update(GraphPhase phase) { return phase >= GraphPhase::insert && !is_of_
 
 std::string batch_text(GraphPhase phase, std::uint32_t batch) {
   if (batch == 0) return "";
-  return fmt::format("{} {}", bench::compact_text(batch),
-                     is_of_vertices(phase) ? "vertices" : "edges");
+  const char* const what = is_of_vertices(phase) ? (batch == 1 ? "vertex" : "vertices")
+                                                 : (batch == 1 ? "edge" : "edges");
+  return fmt::format("{} {}", bench::compact_text(batch), what);
 }
 
 // Phases with a batch in the order of the rows, without repetition.

@@ -66,6 +66,14 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"--host-trace", "", "list"}, 2, {"--host-trace", "empty"});
   expect_error({"list", "--host-trace", ""}, 2, {"--host-trace", "empty"});
   expect_error({"list", "colours"}, 2, {"colours"});
+  expect_error({"stress", "alloc", "--order", "lifo"}, 2,
+               {"stress alloc: --order is for lifetimes"});
+  expect_error({"stress", "ad", "--probability", "0.25"}, 2, {"--probability is for p"});
+  expect_error({"stress", "ad", "--seed", "0"}, 2, {"--seed is for p, mixed"});
+  expect_error({"stress", "ad", "--rounds", "2"}, 2, {"--rounds is for alloc, mixed"});
+  expect_error({"stress", "rcu", "--payload", "64"}, 2, {"stress rcu: --payload is for tests of"});
+  expect_error({"stress", "semaphore", "--json", "a.json"}, 2, {"--json is for tests of"});
+  expect_error({"stress", "nonsense", "--seed", "1"}, 2, {"unknown test 'nonsense'"});
   expect_error({"build"}, 2, {"no scene", "atrium"});
   expect_error({"bench"}, 2, {"no scene", "atrium"});
   expect_error({"render"}, 2, {"no scene"});

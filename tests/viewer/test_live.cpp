@@ -34,7 +34,7 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   const LiveVerdict ranked = judge(side_with("atomic", slow), a);
   EXPECT_EQ(ranked.kind, Kind::ranked);
   EXPECT_EQ(ranked.slower, 0u);
-  EXPECT_NE(ranked.text.find("3.0x slower"), std::string::npos) << ranked.text;
+  EXPECT_NE(ranked.text.find("takes 3.0 times as long"), std::string::npos) << ranked.text;
   slow.assign(12, 11.5);
   EXPECT_EQ(judge(a, side_with("atomic", slow)).kind, Kind::noisy);
   EXPECT_EQ(judge(a, a).kind, Kind::noisy);
@@ -72,8 +72,8 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   recording->finish_rounds(0);
   EXPECT_NE(judge(a, spiky).detail.find("largest hole of the pool is 1.00 KiB"), std::string::npos)
       << judge(a, spiky).detail;
-  EXPECT_EQ(slower_text(1.05), "5.0% slower");
-  EXPECT_EQ(slower_text(12.4), "12x slower");
+  EXPECT_EQ(slower_text(1.05), "is 5.0% slower");
+  EXPECT_EQ(slower_text(12.4), "takes 12 times as long");
 }
 
 TEST(Live, KeepsTheLatestFramesAndComparesTrees) {

@@ -32,14 +32,14 @@ GraphInput parse(Parse reader, std::string_view text) {
   }
 }
 
-// `what` must be the whole message behind "file:".
+// `what` must be the whole message behind "file: line ".
 void expect_error(Parse reader, std::string_view text, const std::string& what) {
   try {
     reader(text, "file");
     ADD_FAILURE() << "no error for\n" << text;
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::scene);
-    EXPECT_EQ(error.what(), "file:" + what);
+    EXPECT_EQ(error.what(), "file: line " + what);
   }
 }
 

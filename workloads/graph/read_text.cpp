@@ -109,7 +109,7 @@ std::uint64_t LineReader::count_remaining_lines() const {
 }
 
 void LineReader::fail_at(std::uint64_t line, const std::string& what) const {
-  throw Error(Exit::scene, printable_path(name_) + ":" + std::to_string(line) + ": " + what);
+  throw Error(Exit::scene, printable_path(name_) + ": line " + std::to_string(line) + ": " + what);
 }
 
 std::uint64_t LineReader::require_unsigned(std::string_view& line, const char* what) const {
