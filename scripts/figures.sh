@@ -47,8 +47,8 @@ builds() {
 }
 slowdowns() { run slowdowns bench "$@" --allocators all --builder single --runs 5; }
 pools() {
-  local allocators=atomic,heapwood,heapwood-general,heapwood-pages,cfmmalloc,scatter,halloc
-  allocators+=,ouroboros-p-s,ouroboros-p-va,bulk,cuda
+  local allocators=atomic,heapwood,heapwood-general,heapwood-pages,awmalloc-safe,cfmmalloc,scatter
+  allocators+=,halloc,ouroboros-p-s,ouroboros-p-va,bulk,cuda
   run pools bench "$@" --allocators "$allocators" --builder single --runs 5 \
     --pool live:2,live:4,live:8,live:16,fast
 }
