@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "simt/config.hpp"
 #include "simt/linear_index.hpp"
@@ -70,7 +71,13 @@ class CpuThread : public SerialWarp {
   bool aborted() const { return false; }
   void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const {}
   Index3 block_index() const { return {}; }
-  Index3 thread_index() const { return {worker(), 0, 0}; }
+  Index3 thread_index() const { return {loop_index().value_or(worker()), 0, 0}; }
+
+  // The index for which the calling thread of for_each_thread (heapwood/parallel.hpp) executes.
+  static std::optional<unsigned>& loop_index() {
+    thread_local std::optional<unsigned> index;
+    return index;
+  }
 };
 using ThisThread = CpuThread;
 

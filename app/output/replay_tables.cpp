@@ -65,7 +65,8 @@ void add_power_rows(bench::Table& table, const std::string& title, const Histogr
 bench::Table trace_table(const bench::ReplayBench& bench) {
   const TraceSummary& summary = bench.summary;
   bench::Table table;
-  table.title = fmt::format("{}: {}", bench.name, bench.trace->source);
+  table.title = bench.name;
+  if (!bench.trace->source.empty()) table.title += ": " + bench.trace->source;
   table.columns = {{"", true}, {"", false}, {"share"}};
   const auto add = [&](const char* what, const std::string& figure) {
     table.add({what, figure, ""});

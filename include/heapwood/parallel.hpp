@@ -21,6 +21,7 @@
 #include "heapwood/bytes.hpp"
 #include "heapwood/device_scope.hpp"
 #include "simt/stream_device.hpp"
+#include "simt/this_thread.hpp"
 
 namespace heapwood {
 
@@ -57,7 +58,10 @@ void for_each_thread(unsigned threads, const F& f) {
   for (unsigned worker = 0; worker < workers; ++worker) {
     pool.emplace_back([=, &f] {
       const device_scope device;
-      detail::for_each_step(worker, workers, threads, f);
+      detail::for_each_step(worker, workers, threads, [&f](unsigned i) {
+        simt::ThisThread::loop_index() = i;
+        f(i);
+      });
     });
   }
   for (std::thread& worker : pool) worker.join();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <heapwood/checked_heap.hpp>
+#include <heapwood/parallel.hpp>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -50,6 +51,17 @@ TEST(CheckedHeapReport, RepeatedReportsFindADamagedBlockOnce) {
   EXPECT_NE(errors[1].text.find("found at test_checked_heap_host.cpp:"), std::string::npos);
   heap.reset();
   EXPECT_EQ(heap.report(nullptr), 0u);
+}
+
+TEST(CheckedHeapReport, NamesTheIndexOfForEachThread) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  for_each_thread(1000, [h, foreign = &heap](unsigned thread) {
+    if (thread == 777) h.free(foreign);
+  });
+  const std::vector<check_report> errors = heap.check();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].text.find("thread (777,0,0)"), std::string::npos) << errors[0].text;
 }
 
 TEST(CheckedHeapReport, SaysHowManyErrorsWereNotKept) {
