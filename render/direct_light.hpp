@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Light that arrives at a surface directly: from the key light, the surroundings, emitting triangles
-// and an environment. Each function sends the rays that tell what is hidden.
+// Light that arrives at a surface directly: from the key light, the surroundings, emitting
+// triangles and an environment. Each function sends the rays that tell what is hidden.
 #pragma once
 
 #include <cmath>

@@ -11,8 +11,8 @@
 //                 combined as in Veach 1997, section 9.2), or by an environment instead of the
 //                 lights
 //
-// Everything is diffuse. Camera rays go through pixel centres; with more than one sample per pixel a
-// tent filter two pixels wide spreads them.
+// Everything is diffuse. Camera rays go through pixel centres; with more than one sample per pixel
+// a tent filter two pixels wide spreads them.
 #pragma once
 
 #include <cmath>

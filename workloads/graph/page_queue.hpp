@@ -37,8 +37,8 @@ struct PageQueue {
     const std::uint64_t page = take_fresh(1);
     return page == none_left ? LinkedPage::none : static_cast<std::uint32_t>(page);
   }
-  // `count` pages in a row that have never been used, or none_left. Many threads that are refused at
-  // the same time may leave fewer pages than one of them requested unused.
+  // `count` pages in a row that have never been used, or none_left. Threads that are refused at the
+  // same time may leave fewer pages than one of them requested unused.
   SIMT_INLINE std::uint64_t take_fresh(std::uint32_t count) const {
     const simt::atomic_ref<std::uint64_t> fresh(state->fresh);
     if (fresh.load(simt::relaxed) + count > capacity) return none_left;
