@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <tuple>
+#include <type_traits>
 
 #include "python/core/caller_arrays.hpp"
 #include "scenes/scene.hpp"
@@ -264,15 +265,24 @@ class Scene {
   }
 
   std::tuple<Triple, Triple> bounds() const {
-    const TracedMesh::Bounds box = mesh_->bounds();
+    const TracedMesh::Bounds box = without_lock([&] { return mesh_->bounds(); });
     return {{box.lo.x, box.lo.y, box.lo.z}, {box.hi.x, box.hi.y, box.hi.z}};
   }
   std::string device() const { return mesh_->device().key; }
-  bool watertight() const { return mesh_->watertight(); }
+  bool watertight() const {
+    return without_lock([&] { return mesh_->watertight(); });
+  }
   std::size_t vertices() const { return mesh_->vertices(); }
   std::size_t triangles() const { return mesh_->triangles(); }
 
  private:
+  // Runs f, which may wait for an update(), without the interpreter's lock.
+  template <class F>
+  static std::invoke_result_t<F> without_lock(F f) {
+    const nb::gil_scoped_release released;
+    return f();
+  }
+
   static void wait(const simt::DeviceInfo& device, const Streams& streams) {
     for (const std::uintptr_t stream : streams) simt::wait_for_stream(device.id, stream);
   }

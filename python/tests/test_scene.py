@@ -41,6 +41,25 @@ def test_an_update_far_away_switches_to_the_watertight_test():
     assert not scene.watertight
 
 
+@pytest.mark.parametrize("name", ["bounds", "watertight", "tree"])
+def test_properties_wait_for_an_update_without_the_interpreters_lock(name):
+    vertices, triangles = hw.load_mesh("statue:200k")
+    scene = hw.Scene(vertices, triangles, device="cpu", threads=1)
+    start = last = time.perf_counter()
+    update = threading.Thread(target=scene.update, args=(vertices,))
+    update.start()
+    time.sleep(0.01)
+    read = threading.Thread(target=getattr, args=(scene, name))
+    read.start()
+    longest = 0.0
+    while update.is_alive():
+        time.sleep(0.001)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    read.join()
+    assert longest < 0.5 * (last - start)
+
+
 def test_facts_about_the_tree():
     scene = hw.Scene(*soup(2000), device="cpu", threads=2)
     tree = scene.tree
