@@ -29,6 +29,11 @@ class RayMeshIntersector:
         self._scene: Scene | None = None
         self._key: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the scene, as a copy or another process builds its own: a mesh that has this as
+        `mesh.ray` can be copied and pickled."""
+        return {**self.__dict__, "_scene": None, "_key": None}
+
     @property
     def scene(self) -> Scene:
         """The scene of the mesh as it is now."""

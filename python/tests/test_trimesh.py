@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """heapwood.trimesh.RayMeshIntersector, with a mesh that only looks like trimesh's."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from meshes import cube, layers, random_rays, sphere
@@ -26,6 +29,17 @@ def test_first_and_any():
     first = ray.intersects_first(origins, along)
     assert first.dtype == np.int64 and first[0] >= 0 and first[1] == -1
     assert ray.intersects_any(origins, along).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda ray: pickle.loads(pickle.dumps(ray))])
+def test_copies_build_their_own_scene(copied):
+    ray = intersector(cube())
+    query = [[0.1, 0.2, -3]], [[0, 0, 1]]
+    assert ray.intersects_any(*query).all()
+    other = copied(ray)
+    other.mesh.vertices = other.mesh.vertices + [10, 0, 0]
+    assert not other.intersects_any(*query).any()
+    assert ray.intersects_any(*query).all()
 
 
 def test_locations_of_all_hits():
