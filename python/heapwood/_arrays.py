@@ -131,8 +131,13 @@ class GivenOutput(Output):
     def __init__(self, name: str, array: Any, stream: int | None, gpu_hint: int) -> None:
         if isinstance(array, np.ndarray) and not array.flags.writeable:
             raise ValueError(f"{name}: read-only; pass an array that can be written")
-        if not hasattr(array, "shape"):
-            raise TypeError(f"{name}: {type(array).__name__}: expected an array")
+        # Others, such as a dataset of h5py, are converted: the results would be in a copy.
+        memory = ("__dlpack_device__", "__cuda_array_interface__")
+        if not isinstance(array, np.ndarray) and not any(hasattr(array, m) for m in memory):
+            raise TypeError(
+                f"{name}: {type(array).__name__}: expected an array of NumPy, or one with DLPack or"
+                " __cuda_array_interface__"
+            )
         self._result = array
         self._convert = None
         self._import(name, stream, gpu_hint)

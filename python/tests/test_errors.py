@@ -136,6 +136,15 @@ def test_output_arrays(scene):
         scene.test_occlusions(rays, out=np.empty(4, np.uint8))
     with pytest.raises(TypeError, match="out: list: expected an array"):
         scene.count_intersections(rays, out=[0] * 4)
+
+    class Dataset:  # as of h5py: converted by a copy
+        shape, dtype = (4,), np.dtype(np.uint32)
+
+        def __array__(self, dtype=None, copy=None) -> np.ndarray:
+            return np.zeros(4, np.uint32)
+
+    with pytest.raises(TypeError, match="out: Dataset: expected an array"):
+        scene.count_intersections(rays, out=Dataset())
     read_only = np.empty(4, np.float32)
     read_only.flags.writeable = False
     with pytest.raises(ValueError, match="t_hit: read-only"):
