@@ -186,6 +186,13 @@ void TracedMesh::build() {
     render::backend(device).order(device, ordered_);
     tree_ = {ordered_.nodes.data(), ordered_.refs.data(), ordered_.refs.size(), tree.bounds};
   }
+  // Moved vertices may make the mesh coarse. On a GPU it would have to be downloaded, which takes
+  // longer than a build.
+  if (has_moved_ && device.kind == simt::DeviceKind::cpu) {
+    coarse_ = render::is_coarse({{mesh_->vertices.data(), mesh_->vertices.size()},
+                                 {mesh_->triangles.data(), mesh_->triangles.size()}},
+                                tree_.bounds);
+  }
   // After a move far from the mesh's origin the fast test would lose rays.
   constexpr float max_distance_in_extents = 16;
   const bool is_far =

@@ -41,6 +41,21 @@ def test_an_update_far_away_switches_to_the_watertight_test():
     assert not scene.watertight
 
 
+def test_an_update_that_makes_the_mesh_coarse_switches_to_the_watertight_test():
+    ball, faces = sphere(32)
+    vertices = np.concatenate([ball, [[0, 0, 2], [1, 0, 2], [0, 1, 2]]])
+    triangles = np.concatenate([faces, [[len(ball), len(ball) + 1, len(ball) + 2]]])
+    scene = hw.Scene(vertices, triangles, device="cpu")
+    assert not scene.watertight
+    far = 1e5  # from the triangle: the sphere is small in a large scene
+    scene.update(np.concatenate([ball + [far, 0, 0], vertices[len(ball) :]]))
+    assert scene.watertight
+    along = np.random.default_rng(1).normal(size=(100000, 3))
+    assert np.mean(scene.test_occlusions([far, 0.0, 0.0], along)) > 0.999
+    scene.update(vertices)
+    assert not scene.watertight
+
+
 @pytest.mark.parametrize("name", ["bounds", "watertight", "tree"])
 def test_properties_wait_for_an_update_without_the_interpreters_lock(name):
     vertices, triangles = hw.load_mesh("statue:200k")
