@@ -227,11 +227,16 @@ void Model::read_skins(Accessors& accessors) {
 }
 
 void Model::add_triangles() {
+  const Pose pose = pose_at(document_, nullptr, 0);
   std::uint32_t base = 0;
   for (const Instance& instance : instances_) {
     const Part& part = parts_[instance.part];
+    // A node that mirrors turns the winding around. Vertices of a skin do not follow their node.
+    const bool is_skinned = document_.nodes[instance.node].skin != none && part.influences > 0;
+    const bool mirrors = !is_skinned && pose.globals[instance.node].determinant() < 0;
+    const unsigned second = mirrors ? 2 : 1, third = mirrors ? 1 : 2;
     for (const Triangle& t : part.triangles)
-      rest_.triangles.push_back({{base + t.v[0], base + t.v[1], base + t.v[2]}});
+      rest_.triangles.push_back({{base + t.v[0], base + t.v[second], base + t.v[third]}});
     base += static_cast<std::uint32_t>(part.positions.size());
   }
 }

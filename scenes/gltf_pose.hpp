@@ -18,6 +18,11 @@ struct Affine {
             x.z * p.x + y.z * p.y + z.z * p.z};
   }
   Vec3d operator()(Vec3d p) const { return turned(p) + origin; }
+  // Negative: it mirrors.
+  double determinant() const {
+    return x.x * (y.y * z.z - y.z * z.y) + x.y * (y.z * z.x - y.x * z.z) +
+           x.z * (y.x * z.y - y.y * z.x);
+  }
 };
 Affine operator*(const Affine& outer, const Affine& inner);
 // The transform of a matrix given by columns; its last row is taken to be 0 0 0 1.

@@ -77,6 +77,21 @@ TEST(Gltf, InstancesAndTransforms) {
   EXPECT_EQ(mesh.vertices[4], (Vec3{11, 0, 5}));
 }
 
+// A triangle keeps its front where a node, or one above it, mirrors it (glTF 2.0, section 3.7.4).
+TEST(Gltf, MirroringNodesKeepTheFront) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  const Mesh mesh = parse(b.file(
+      R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
+      "nodes":[{"mesh":0,"scale":[-1,1,1],"children":[1,2]},{"mesh":0},{"mesh":0,"scale":[1,-1,1]},
+      {"mesh":0,"matrix":[0,1,0,0, 1,0,0,0, 0,0,1,0, 0,0,0,1]}])"));
+  ASSERT_EQ(mesh.triangles.size(), 4u);
+  for (const Triangle& t : mesh.triangles) {
+    const Vec3 a = mesh.vertices[t.v[0]];
+    EXPECT_GT(cross(mesh.vertices[t.v[1]] - a, mesh.vertices[t.v[2]] - a).z, 0);
+  }
+}
+
 TEST(Gltf, HiddenNodesAreLeftOut) {
   GltfBuilder b;
   b.floats(one_triangle, "VEC3", 3);
