@@ -64,7 +64,8 @@ end_stage() {  # NAME LOG START STATUS
 # The lines of LOG that explain a failure: from ninja's first FAILED line on, else the last lines.
 failure_excerpt() {  # LOG
   if grep -q '^FAILED: ' "$1"; then
-    sed -n '/^FAILED: /,$p' "$1" | head -n 40
+    # In one process: behind a pipe that head closes, `set -e` would end the script here.
+    awk '/^FAILED: / { found = 1 } found && ++lines <= 40' "$1"
   else
     tail -n 25 "$1"
   fi
