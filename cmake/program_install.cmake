@@ -13,8 +13,8 @@ install(FILES ${heapwood_SOURCE_DIR}/LICENSE ${heapwood_SOURCE_DIR}/README.md
 # The manual page is written from --help when it is installed; not for a foreign processor.
 if(NOT CMAKE_CROSSCOMPILING)
   set(man_page ${heapwood_BINARY_DIR}/library/heapwood.1)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DPROGRAM=$<TARGET_FILE:heapwood>
-                  -DVERSION=${PROJECT_VERSION} -DOUTPUT=${man_page}
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPROGRAM=$<TARGET_FILE:heapwood>\"
+                  -DVERSION=${PROJECT_VERSION} \"-DOUTPUT=${man_page}\"
                   -P \"${heapwood_SOURCE_DIR}/cmake/man_page.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
           COMPONENT program)
   install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)

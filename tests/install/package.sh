@@ -25,4 +25,9 @@ done
 if grep -nvE "^\.(TH|SH|B|I|nf|fi)|^[^.']|^\$" "$page"; then
   fail "these lines of the manual page are requests to troff"
 fi
+# A build's folder may have blanks in its name.
+for argument in -DPROGRAM -DOUTPUT; do
+  grep -q "\"$argument=" "$build/cmake_install.cmake" ||
+    fail "cmake --install does not quote $argument for the manual page"
+done
 echo "package: $(cd "$work" && ls ./*.tar.gz) is complete"
