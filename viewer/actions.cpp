@@ -363,7 +363,13 @@ void reset_view(State& state) {
 }
 
 void light_view(State& state) {
-  if (state.scene) state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
+  if (!state.scene) return;
+  try {
+    state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
+  } catch (const simt::Stopped&) {
+    // Cancelling a job stops every launch.
+    state.add_message(Message::Kind::note, "The light is unchanged: a job was being cancelled.");
+  }
 }
 
 bool has_scene(State& state) {

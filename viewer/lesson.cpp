@@ -34,11 +34,16 @@ std::string refs_text(const State& state) {
   return bench::count_text(counted);
 }
 
-// The leaf that the ray through the middle of the picture hits.
+// The leaf that the ray through the middle of the picture hits; else one in the scene's middle.
 RootPath leaf_in_view(const State& state) {
   const render::CameraFrame frame = render::make_frame(state.camera, 64, 64);
-  const RayPath path = follow(*state.scene, frame.ray(32, 32, render::far_away));
-  const Box& at = path.hit.found() ? path.hit_box : state.scene->tree.bounds;
+  Box at = state.scene->tree.bounds;
+  try {
+    const RayPath path = follow(*state.scene, frame.ray(32, 32, render::far_away));
+    if (path.hit.found()) at = path.hit_box;
+  } catch (const simt::Stopped&) {
+    // Cancelling a job stops every launch.
+  }
   return path_to(state.scene->tree, (at.lo + at.hi) * 0.5f);
 }
 

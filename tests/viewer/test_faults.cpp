@@ -163,6 +163,17 @@ TEST_F(Faults, MessagesEndWithTheirCause) {
   EXPECT_TRUE(has_message(r[2], "F2 shows")) << r[2]["messages"];
 }
 
+// Cancelling a job stops every launch, also that of a button's rays. The window stays.
+TEST_F(Faults, ALightIsChosenWhileAJobIsCancelled) {
+  const std::vector<std::string> arguments{"atrium:1k", "--size", "1280x960"};
+  const Json light = reports(arguments, "wait built\nREPORT\n")[0]["places"]["Light"];
+  const auto r = reports(arguments, "wait built\nmove " + light[0].dump() + " " + light[1].dump() +
+                                        "\nwait 0.2\ndrop statue:4m\nwait 0.4\npress\nwait 0.05\n"
+                                        "key Escape\nrelease\nwait idle\nREPORT\n");
+  EXPECT_TRUE(has_message(r[0], "Cancelled")) << r[0]["messages"];
+  EXPECT_EQ(r[0]["scene"], "atrium:1k");
+}
+
 // F12 says what it does, and closing the window waits for the file.
 TEST_F(Faults, ClosingFinishesTheScreenshot) {
   write_file(path("settings.json"), R"({"shot_width": 320, "shot_height": 240, "shot_spp": 16})");
