@@ -80,6 +80,8 @@ void take_camera(State& state, const std::string& name, const std::string& text,
 
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
+  // The keys of a path are relative to the mesh's origin.
+  if (state.scene && state.scene->mesh.origin != scene->mesh.origin) state.path = {};
   if (other) note_recent(state.settings, scene->source);
   state.scene = scene;
   state.tree.clear();

@@ -174,6 +174,18 @@ TEST_F(Faults, ALightIsChosenWhileAJobIsCancelled) {
   EXPECT_EQ(r[0]["scene"], "atrium:1k");
 }
 
+// A camera path belongs to its scene's coordinates: it is not played in a scene elsewhere.
+TEST_F(Faults, APathIsNotPlayedInASceneElsewhere) {
+  write_file(path("far.obj"), "v 500000 0 0\nv 500001 0 0\nv 500000 1 0\nf 1 2 3\n");
+  write_file(path("far.path"), "0 500000 0 5 500000 0 0 40\n1 500000 0 9 500000 0 0 40\n");
+  const auto r =
+      reports({path("far.obj"), "--size", "1280x960"},
+              "wait built\ndrop " + path("far.path") + "\nwait 1.2\nREPORT\n" +
+                  "drop atrium:1k\nwait built 2\nREPORT\nclick Play path\nwait 1.2\n" + "REPORT\n");
+  EXPECT_EQ(r[0]["camera"], "500000,0,9,500000,0,0,40") << r[0]["camera"];
+  EXPECT_EQ(r[2]["camera"], r[1]["camera"]);
+}
+
 // F12 says what it does, and closing the window waits for the file.
 TEST_F(Faults, ClosingFinishesTheScreenshot) {
   write_file(path("settings.json"), R"({"shot_width": 320, "shot_height": 240, "shot_spp": 16})");
