@@ -95,10 +95,12 @@ Container split(std::span<const std::byte> file, const std::string& source) {
   if (file.size() < 20) fail("the file ends in its header");
   if (const std::uint32_t version = word_at(&file[4]); version != 2)
     fail("byte 4: glTF version " + std::to_string(version) + " is not supported; expected 2");
-  if (const std::uint32_t length = word_at(&file[8]); length > file.size()) {
-    fail("byte 8: it claims " + std::to_string(length) + " bytes, but has " +
+  const std::size_t claimed = word_at(&file[8]);
+  if (claimed > file.size()) {
+    fail("byte 8: it claims " + std::to_string(claimed) + " bytes, but has " +
          std::to_string(file.size()));
   }
+  file = file.first(std::max<std::size_t>(claimed, 12));  // what follows is not of the model
   Container container;
   std::size_t at = 12;
   for (bool first = true; file.size() - at >= 8; first = false) {

@@ -402,6 +402,17 @@ TEST(Gltf, DamagedFiles) {
   expect_error(Exit::scene, {"version 1"}, [&] { parse(file); });
 }
 
+TEST(Gltf, BytesAfterTheClaimedLengthAreIgnored) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  const std::string file = primitive(b, "\"attributes\":{\"POSITION\":0}");
+  EXPECT_EQ(parse(file + std::string(20, 'x')).triangles.size(), 1u);
+  std::string shorter = file;
+  shorter[8] = 4;  // less than the header
+  shorter[9] = shorter[10] = 0;
+  EXPECT_THROW(parse(shorter), Error);
+}
+
 TEST(Gltf, NestingIsCountedOutsideOfStrings) {
   EXPECT_EQ(json_nesting(""), 0u);
   EXPECT_EQ(json_nesting("[{}, {\"a\": [1]}, []]"), 3u);
