@@ -123,7 +123,7 @@ def stale_text(results):
         return ""
     names = ", ".join(results.labels()[a] for a in changed)
     return (
-        f"The code of {names} has changed since version {results.content['runs'][-1]['git']['sha'][:12]}, of which these"
+        f"The code of {names} has changed since version {results.version()[:12]}, of which these"
         " results are: measure again before citing their figures."
     )
 
@@ -133,7 +133,7 @@ def verdicts_markdown(results):
     verdicts = verdicts_in_order(results)
     counts = collections.Counter(v.verdict for v in verdicts)
     lines = [
-        f"{results.device_text()}, version {results.content['runs'][-1]['git']['sha']}, {len(results.cases)} cases in"
+        f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
         f" {sum(case['seconds'] for case in results.cases.values()) / 60:.0f} minutes: "
         + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
         + ".",

@@ -156,6 +156,11 @@ class Results:
             )
         return f"{device['name']} ({device.get('threads')} CPU threads)"
 
+    def version(self):
+        """The commit of the last run. A measurement that ended before its first case has none."""
+        runs = self.content["runs"]
+        return (runs[-1].get("git", {}).get("sha") if runs else None) or "unknown"
+
     def warnings(self):
         """Warnings of device records: the GPU was slower than its settings allow."""
         records = [run.get("device_record") or {} for run in self.content["runs"]]

@@ -139,6 +139,10 @@ class Warnings(Tree):
         self.assertIn(said, page.render(stale))
         self.assertIn(said, page.verdicts_markdown(stale))
 
+    def test_a_measurement_without_a_run_has_verdicts(self):
+        ended = Results({**content({}), "runs": []})
+        self.assertIn("version unknown, 0 cases", page.verdicts_markdown(ended))
+
     def test_kept_results_are_named_by_gpu_and_commit(self):
         made = self.made("abcdef0123")
         made["device"]["name"] = "NVIDIA H100 80GB HBM3"
