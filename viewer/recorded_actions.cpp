@@ -2,6 +2,8 @@
 // Actions on what has been recorded: camera paths, recordings for the heap map.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "bench/program/input_file.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/format.hpp"
@@ -87,8 +89,10 @@ void open_path(State& state, const std::string& file) {
   try {
     const std::optional<std::string> text = bench::read_text(file, Exit::usage);
     if (!text) throw Error(Exit::usage, file + ": no such file");
-    state.path = {};
-    state.path.path = CameraPath::parse(*text, file, state.camera.up, state.scene->mesh.origin);
+    // A file that cannot be read ends no recording.
+    PathView opened;
+    opened.path = CameraPath::parse(*text, file, state.camera.up, state.scene->mesh.origin);
+    state.path = std::move(opened);
     play_path(state);
   } catch (const Error& error) {
     state.add_message(Message::Kind::error, error.what());

@@ -186,6 +186,18 @@ TEST_F(Faults, APathIsNotPlayedInASceneElsewhere) {
   EXPECT_EQ(r[2]["camera"], r[1]["camera"]);
 }
 
+// A path that cannot be read leaves the one that is being recorded.
+TEST_F(Faults, AWrongPathEndsNoRecording) {
+  write_file(path("wrong.path"), "0 1 2 3\n");
+  const std::string name = "atrium-1k-001.path";
+  std::filesystem::remove(name);
+  const auto r = reports({"atrium:1k"}, "wait built\nkey R\nwait 0.3\ndrop " + path("wrong.path") +
+                                            "\nwait 0.3\nkey R\nREPORT\n");
+  EXPECT_TRUE(has_message(r[0], "expected 8 numbers")) << r[0]["messages"];
+  EXPECT_TRUE(has_message(r[0], "Saved " + name)) << r[0]["messages"];
+  EXPECT_TRUE(std::filesystem::remove(name));
+}
+
 // F12 says what it does, and closing the window waits for the file.
 TEST_F(Faults, ClosingFinishesTheScreenshot) {
   write_file(path("settings.json"), R"({"shot_width": 320, "shot_height": 240, "shot_spp": 16})");
