@@ -102,9 +102,7 @@ class ReplayPoolRunner {
     for (ReplayCandidate& candidate : candidates_) {
       RunCandidate one;
       one.warm_up = [this, &candidate] {
-        ReplayJob job = job_of(plan_, *data_);
-        job.stamps = true;
-        candidate.warm_up = replay(candidate, job);
+        candidate.warm_up = replay(candidate, job_of(plan_, *data_));
         return std::nullopt;
       };
       one.run = [this, &candidate] {
@@ -189,6 +187,7 @@ class ReplayPoolRunner {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
+    job.stamps = true;  // not in timed replays
     // The row gets all inspections or none, if one is interrupted.
     ReplayRow seen;
     for (int i = 0; i < inspections; ++i) {

@@ -131,7 +131,7 @@ Guides render_guides(const RenderJob& job, const Scene& scene) {
   return {film(Mode::albedo), film(Mode::normals), film(Mode::depth)};
 }
 
-Film denoise(const Film& noisy, const Guides& guides) {
+Film denoise(const Film& noisy, const Guides& guides, int threads) {
   Grid grid;
   grid.width = static_cast<int>(noisy.width);
   grid.height = static_cast<int>(noisy.height);
@@ -151,14 +151,15 @@ Film denoise(const Film& noisy, const Guides& guides) {
     texel.light = {colour.x / texel.albedo.x, colour.y / texel.albedo.y, colour.z / texel.albedo.z};
   }
   limit_outliers(grid);
-  const simt::Cpu cpu;
+  const simt::Cpu cpu({.threads = threads});
   const auto each_row = [&](auto f) {
     std::vector<Texel> result(grid.texels.size());
-    cpu.for_each(noisy.height, [&](std::size_t row) {
+    const auto filter_row = [&](std::size_t row) {
       const int y = static_cast<int>(row);
       for (int x = 0; x < grid.width; ++x)
         result[row * noisy.width + static_cast<std::size_t>(x)] = f(x, y);
-    });
+    };
+    cpu.for_each(noisy.height, filter_row, 2);
     grid.texels = std::move(result);
   };
   each_row([&](int x, int y) {

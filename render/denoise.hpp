@@ -17,7 +17,7 @@ struct Guides {
 };
 Guides render_guides(const RenderJob& job, const Scene& scene);
 
-// The result counts as one sample per pixel.
-Film denoise(const Film& noisy, const Guides& guides);
+// On CPU threads; 0: one per hardware thread. The result counts as one sample per pixel.
+Film denoise(const Film& noisy, const Guides& guides, int threads = 0);
 
 }  // namespace heapwood::render

@@ -161,7 +161,7 @@ Film render_film(const RenderJob& job, const Scene& scene) {
     if (job.progress) job.progress(picture.samples(), job.spp);
   }
   if (!job.denoise || (job.mode != Mode::shaded && job.mode != Mode::path)) return picture.film();
-  return denoise(picture.film(), render_guides(job, scene));
+  return denoise(picture.film(), render_guides(job, scene), scene.device().threads);
 }
 
 Image render(const RenderJob& job, const Scene& scene) {

@@ -125,9 +125,10 @@ class Cpu {
 
   HostStream<Cpu> stream(const LaunchLimits& limits) const { return {*this, limits}; }
 
+  // Fewer than `min_items` items are not worth starting threads for.
   template <class F>
-  void for_each(std::size_t n, F f) const {
-    const unsigned warps = n < 4096 ? 1 : threads();
+  void for_each(std::size_t n, F f, std::size_t min_items = 4096) const {
+    const unsigned warps = n < min_items ? 1 : threads();
     Control control;
     run_threads(warps, {.seconds = 1e9}, control, [&](unsigned worker) {
       const std::size_t share = (n + warps - 1) / warps;

@@ -395,6 +395,8 @@ struct SharedArenas {
       if (refusal != 0) refusals(i).clear();
       return install_arena(slot, now, a, blocks, granules, round);
     }
+    // Other requests may have searched since `has_refused` was read, and all will have to soon.
+    if (refusal == 0 && refusals(i).has_failed_search()) refusal = refuse(SingleLane(), i, n);
     if (Refusals::search_due(refusal)) return needs_search;
     return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n)
                ? refused

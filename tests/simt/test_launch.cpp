@@ -2,12 +2,14 @@
 // Every launch ends: normally, with the kernel's error, at the time limit, or on Ctrl-C.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <new>
 #include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "simt/lockstep.hpp"
@@ -106,6 +108,16 @@ struct Visit {
       atomic_ref<std::uint32_t>(visits[warp.worker()]).fetch_add(warp.workers(), relaxed);
   }
 };
+
+TEST(Launch, ForEachUsesAllThreadsForItemsThatAreWorthIt) {
+  const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+  for (const auto& [min_items, threads] : {std::pair{std::size_t{2}, 3u}, {std::size_t{101}, 1u}}) {
+    std::array<std::thread::id, 100> ids;
+    cpu.for_each(
+        ids.size(), [&](std::size_t i) { ids[i] = std::this_thread::get_id(); }, min_items);
+    EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), threads);
+  }
+}
 
 TEST(Launch, IndependentWarpsMayBeMoreThanFit) {
   for (const unsigned warps : {1u, 3u, 1000u}) {
