@@ -66,7 +66,6 @@ class GraphRunner {
       candidates_[i].row->seconds = runner_.seconds(i);
       judge(i);
     }
-    compare();
   }
 
  private:
@@ -223,33 +222,6 @@ class GraphRunner {
     row.reason = std::move(reason);
   }
 
-  // All candidates without refusals have the same edges after each phase, and the same triangles.
-  void compare() const {
-    const GraphRow* first = nullptr;
-    for (const Candidate& candidate : candidates_) {
-      GraphRow& row = *candidate.row;
-      if (row.status != Status::ok || !candidate.updates) continue;
-      if (first == nullptr) first = &row;
-      const bool levels = row.levels == first->levels,
-                 triangles = row.triangles == first->triangles;
-      if (same_edges(row, *first) && levels && triangles) continue;
-      row.status = Status::failed;
-      row.reason = fmt::format("{} differ from those of {}",
-                               !triangles ? "triangles"
-                               : !levels  ? "BFS levels"
-                                          : "edges",
-                               first->label);
-    }
-  }
-
-  // A candidate that the budget has cut has fewer hashes.
-  static bool same_edges(const GraphRow& a, const GraphRow& b) {
-    if (a.cut.empty() && b.cut.empty()) return a.hashes == b.hashes;
-    const std::size_t shared = std::min(a.hashes.size(), b.hashes.size());
-    return std::equal(a.hashes.begin(), a.hashes.begin() + static_cast<std::ptrdiff_t>(shared),
-                      b.hashes.begin());
-  }
-
   const GraphBench& bench_;
   std::vector<Candidate> candidates_;
   simt::Memory memory_;
@@ -257,6 +229,41 @@ class GraphRunner {
   std::uint64_t max_vertices_ = 0;
   InterleavedRunner runner_;
 };
+
+// A row that the budget has cut has fewer hashes.
+bool has_same_edges(const GraphRow& a, const GraphRow& b) {
+  if (a.cut.empty() && b.cut.empty()) return a.hashes == b.hashes;
+  const std::size_t shared = std::min(a.hashes.size(), b.hashes.size());
+  return std::equal(a.hashes.begin(), a.hashes.begin() + static_cast<std::ptrdiff_t>(shared),
+                    b.hashes.begin());
+}
+
+// All rows without refusals have the same edges after each phase, and the same triangles; also
+// those of an earlier report. Allocators that cannot free have no updates.
+void compare(std::vector<GraphRow>& rows) {
+  const auto is_compared = [](const GraphRow& row) {
+    return row.status == Status::ok &&
+           (row.layout != GraphLayout::blocks || row.frees == alloc::Frees::individually);
+  };
+  // The first one of those that the budget has cut least.
+  const GraphRow* reference = nullptr;
+  for (const GraphRow& row : rows) {
+    if (is_compared(row) && (reference == nullptr || row.hashes.size() > reference->hashes.size()))
+      reference = &row;
+  }
+  for (GraphRow& row : rows) {
+    if (!is_compared(row)) continue;
+    const bool levels = row.levels == reference->levels,
+               triangles = row.triangles == reference->triangles;
+    if (has_same_edges(row, *reference) && levels && triangles) continue;
+    row.status = Status::failed;
+    row.reason = fmt::format("{} differ from those of {}",
+                             !triangles ? "triangles"
+                             : !levels  ? "BFS levels"
+                                        : "edges",
+                             reference->label);
+  }
+}
 
 }  // namespace
 
@@ -330,6 +337,7 @@ std::vector<GraphRow> run_graph(const GraphBench& bench, const GraphEvents& even
     ++done;
   });
   runner.run();
+  compare(rows);
   return rows;
 }
 

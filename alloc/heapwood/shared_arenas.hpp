@@ -54,9 +54,11 @@ struct SharedArenas {
   std::uint32_t* slot_search_tickets = nullptr;
 
   // The number of persistent warps that suits the pool: `max`, or where arenas would not be ample
-  // as many as have 2.2 spare arenas each. Host code.
+  // as many as have 2.2 spare arenas each, or 1.7 of at most 4 KiB. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
-    return max <= max_ample_warps ? max : std::min(max, spare_arenas / 11 * 5);
+    if (max <= max_ample_warps) return max;
+    return std::min(max,
+                    arenas.arena_bytes() <= 4096 ? spare_arenas / 5 * 3 : spare_arenas / 11 * 5);
   }
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.

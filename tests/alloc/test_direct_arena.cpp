@@ -471,6 +471,10 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
   EXPECT_EQ(plan(51).preferred_warps(1000), 1000u);
+  // Of small arenas, fewer suffice.
+  const auto small = arena::Layout::plan({nullptr, std::size_t{18} << 20}, true, 12 << 20);
+  EXPECT_EQ(small.arenas.arena_bytes(), 4096u);
+  EXPECT_EQ(small.preferred_warps(10'000), small.spare_arenas / 5 * 3);
   // Where nothing is spare, arenas are scarce for any warp.
   EXPECT_EQ(arena::Layout::plan({nullptr, std::size_t{68} << 20}, true).max_ample_warps, 0u);
 }

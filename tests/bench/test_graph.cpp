@@ -194,6 +194,27 @@ TEST_F(GraphRuns, ABudgetEndsTheRounds) {
   }
 }
 
+// Results of an earlier report count, and those that the budget has cut hide no difference of the
+// others.
+TEST_F(GraphRuns, ResultsThatAreKeptAreCompared) {
+  bench_.layouts = bench::parse_layouts("blocks,pages,csr");
+  bench_.settings.runs = 1;
+  bench_.kept = bench::run_graph(bench_, {});
+  ASSERT_EQ(bench_.kept.size(), 3u);
+  for (const bench::GraphRow& row : bench_.kept) {
+    ASSERT_EQ(row.status, bench::Status::ok) << row.reason;
+    ASSERT_GT(row.hashes.size(), 1u);
+  }
+  bench_.kept[0].cut = "cut by the test";
+  bench_.kept[0].hashes.resize(1);
+  bench_.kept[2].hashes.back() ^= 1;
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, {});
+  EXPECT_EQ(rows[0].status, bench::Status::ok) << rows[0].reason;
+  EXPECT_EQ(rows[1].status, bench::Status::ok) << rows[1].reason;
+  EXPECT_EQ(rows[2].status, bench::Status::failed);
+  EXPECT_EQ(rows[2].reason, "edges differ from those of pages");
+}
+
 TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
   bench_.layouts = bench::parse_layouts("csr");
   bench_.settings.phases = bench::parse_phases("insert-vertices");
