@@ -60,10 +60,11 @@ inline std::string find_fault(const GraphInput& input, std::size_t text_size) {
   return "";
 }
 
-// Whether a message is one line, `file:LINE: what`.
+// Whether a message is one line, `file: line N: what`.
 inline bool is_well_formed(std::string_view message) {
-  if (!message.starts_with("file:") || message.size() > 200) return false;
-  message.remove_prefix(5);
+  constexpr std::string_view head = "file: line ";
+  if (!message.starts_with(head) || message.size() > 200) return false;
+  message.remove_prefix(head.size());
   const std::size_t digits = message.find_first_not_of("0123456789");
   return digits > 0 && digits != message.npos && message.substr(digits).starts_with(": ") &&
          message[0] != '0' &&

@@ -97,8 +97,9 @@ TEST_F(GraphSourceTest, ErrorsSayWhatToDo) {
   expect_error("rgb:1m", Exit::usage, "generator such as rgg:1m, ");
   expect_error(path("absent.xyz"), Exit::usage, "unknown graph");
   expect_error(path("absent.mtx"), Exit::scene, "absent.mtx: cannot be read: No such file");
-  expect_error(write("bad.mtx", "x"), Exit::scene, "bad.mtx:1: a Matrix Market file starts with");
-  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad?.txt:1: the first id 'x'");
+  expect_error(write("bad.mtx", "x"), Exit::scene,
+               "bad.mtx: line 1: a Matrix Market file starts with");
+  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad?.txt: line 1: the first id 'x'");
   expect_error(write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it '.mtx'");
   expect_error(write("a.txt.gz", "\x1f\x8b"), Exit::scene, "the file is packed; unpack it first");
   std::filesystem::create_directory(path("folder.mtx"));
