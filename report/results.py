@@ -9,7 +9,7 @@ import re
 SCHEMA = "heapwood.reproduce/1"
 # The lists of a results file, and the keys that each of their objects has.
 LISTS = {
-    "runs": ("argv", "started"),
+    "runs": ("argv", "started", "version", "git"),
     "items": ("id", "cases"),
     "cases": ("key", "run", "seconds", "results"),
 }

@@ -77,8 +77,11 @@ Script::Script(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(Exit::usage, path + ": cannot read the script");
   std::size_t number = 0;
-  for (std::string text; std::getline(file, text);) {
+  for (std::string line; std::getline(file, line);) {
     ++number;
+    constexpr const char* blanks = " \t\r";
+    const std::size_t first = std::min(line.find_first_not_of(blanks), line.size());
+    const std::string text = line.substr(first, line.find_last_not_of(blanks) + 1 - first);
     std::istringstream stream(text);
     std::vector<std::string> words;
     for (std::string word; stream >> word;) words.push_back(word);

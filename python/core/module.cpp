@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 
@@ -48,6 +49,8 @@ void translate(const std::exception_ptr& exception, void*) {
     std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
     raise("OutOfMemory", "cpu: memory is exhausted");
+  } catch (const std::system_error& error) {  // a thread that cannot start
+    raise("Error", std::string("cpu: ") + error.what());
   } catch (const Error& error) {
     const std::string message = error.what();
     // simt::device_allocate has no exception of its own. What follows is about the command line.

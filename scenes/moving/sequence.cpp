@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "scenes/file.hpp"
@@ -58,6 +59,7 @@ class Sequence : public MovingScene {
   explicit Sequence(const std::string& pattern) : files_(sequence_files(pattern)) {
     const Mesh first = load(files_.front());
     origin_ = first.origin;
+    camera_ = first.camera;
   }
   unsigned frames() const override { return static_cast<unsigned>(files_.size()); }
   Mesh mesh(unsigned frame) const override {
@@ -65,12 +67,14 @@ class Sequence : public MovingScene {
     Mesh mesh = load(file);
     require_triangles(mesh, printable(file, file.size()));
     move_origin(mesh, origin_);
+    mesh.camera = camera_;
     return mesh;
   }
 
  private:
   std::vector<std::string> files_;
   Vec3d origin_;
+  std::optional<CameraHint> camera_;
 };
 
 }  // namespace

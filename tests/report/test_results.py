@@ -35,6 +35,7 @@ class Files(unittest.TestCase):
             (lambda made: made.update(runs={}), "no list 'runs'"),
             (lambda made: made["items"][0].pop("id"), "'items', entry 1: expected id, cases"),
             (lambda made: made.update(cases=[7]), "'cases', entry 1: expected key"),
+            (lambda made: made["runs"][0].pop("git"), "'runs', entry 1: expected argv"),
             (lambda made: made["device"].pop("name"), "no 'device' with 'kind' and 'name'"),
             (lambda made: made.pop("scale"), "no 'scale'"),
         ):

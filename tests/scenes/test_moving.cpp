@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "scenes/cache.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "tests/scenes/gltf_files.hpp"
 #include "tests/scenes/support.hpp"
@@ -145,6 +146,22 @@ TEST(Moving, ReadsNumberedFiles) {
 }
 
 // Single precision about 0 would round the coordinates to multiples of 8.
+TEST(Sequence, ShowsAllFilesWithTheCameraOfTheFirst) {
+  const Folder folder;
+  Mesh mesh;
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  mesh.triangles = {{{0, 1, 2}}};
+  for (const float fov : {40.0f, 50.0f}) {
+    mesh.camera = CameraHint{{0, 0, 4}, {0, 0, 0}, fov};
+    save_cache(mesh, folder / (fov == 40 ? "shot_0.hwmesh" : "shot_1.hwmesh"));
+  }
+  const auto scene = open_moving(folder / "shot_#.hwmesh");
+  for (const unsigned frame : {0u, 1u}) {
+    ASSERT_TRUE(scene->mesh(frame).camera) << frame;
+    EXPECT_EQ(scene->mesh(frame).camera->fov, 40) << frame;
+  }
+}
+
 TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
   const Folder folder;
   const double far = 100'000'000;

@@ -299,10 +299,11 @@ TEST_F(Window, APathOfTheCameraNeedsAScene) {
       << json("report")["messages"];
 }
 
+// The script has indented lines, and line ends as on Windows.
 TEST_F(Window, ADroppedFileOpens) {
   std::ofstream(path("fan.obj")) << obj_text(300);
-  expect_fine(view({"atrium:1k"}, "wait built\ndrop " + path("fan.obj") +
-                                      "\nwait built 2\nwait samples 1\nreport " + path("report") +
+  expect_fine(view({"atrium:1k"}, "wait built\r\n  drop " + path("fan.obj") +
+                                      "\r\nwait built 2\nwait samples 1\nreport " + path("report") +
                                       "\n"));
   EXPECT_EQ(json("report")["scene"], path("fan.obj"));
   EXPECT_GE(json("report")["samples"], 1);
