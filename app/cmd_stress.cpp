@@ -2,15 +2,17 @@
 // heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
 // figure 3 (docs/stress.md).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
+#include <map>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "alloc/recording/trace_file.hpp"
 #include "app/all_gpus.hpp"
@@ -80,44 +82,32 @@ void print_report(const StressCommand& command, const bench::StressBench& bench,
   print_tables(tables, command.format);
 }
 
-// Options for some tests only.
-constexpr std::pair<const char*, const char*> limited_options[] = {
-    {"--rounds", "alloc, mixed, scaling, exhaust"},
-    {"--order", "lifetimes, soak"},
-    {"--probability", "p"},
-    {"--seed", "p, mixed, churn, lifetimes, soak"},
-    {"--record-trace", "lifetimes"},
-};
-// Those of tests of primitives.
-constexpr const char* primitive_options[] = {"--help",   "--runs",    "--seconds",     "--format",
-                                             "--device", "--threads", "--wait-for-gpu"};
-
-bool contains_word(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ','))
-      return true;
-  }
-  return false;
-}
-
 // An option without effect would go unnoticed.
 void refuse_unused_options(const std::string& test, const CLI::App& command) {
-  if (!bench::is_primitive_test(test)) bench::parse_stress_test(test);  // throws if it is none
+  using Names = std::vector<std::string>;
+  static const std::map<std::string, Names> tests_of{
+      {"--rounds", {"alloc", "mixed", "scaling", "exhaust"}},
+      {"--order", {"lifetimes", "soak"}},
+      {"--probability", {"p"}},
+      {"--seed", {"p", "mixed", "churn", "lifetimes", "soak"}},
+      {"--record-trace", {"lifetimes"}},
+  };
+  static const Names of_primitives{"--help",   "--runs",    "--seconds",     "--format",
+                                   "--device", "--threads", "--wait-for-gpu"};
+  const auto contains = [](const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool is_primitive = bench::is_primitive_test(test);
+  if (!is_primitive) bench::parse_stress_test(test);  // throws if it is none
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0 || !option->nonpositional()) continue;
     const std::string name = option->get_name();
-    if (bench::is_primitive_test(test)) {
-      if (std::find(std::begin(primitive_options), std::end(primitive_options), name) ==
-          std::end(primitive_options)) {
-        throw Error(Exit::usage,
-                    fmt::format("stress {}: {} is for tests of allocators", test, name));
-      }
-      continue;
-    }
-    for (const auto& [limited, tests] : limited_options) {
-      if (name == limited && !contains_word(tests, test))
-        throw Error(Exit::usage, fmt::format("stress {}: {} is for {}", test, name, tests));
+    if (is_primitive && !contains(of_primitives, name))
+      throw Error(Exit::usage, fmt::format("stress {}: {} is for tests of allocators", test, name));
+    const auto limited = tests_of.find(name);
+    if (!is_primitive && limited != tests_of.end() && !contains(limited->second, test)) {
+      throw Error(Exit::usage, fmt::format("stress {}: {} is for {}", test, name,
+                                           fmt::join(limited->second, ", ")));
     }
   }
 }
@@ -299,7 +289,8 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->check(bench::quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
   command
-      ->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
+      ->add_option("--order", options->order,
+                   "order of frees in lifetimes and soak: random, lifo,\nimmortal")
       ->capture_default_str()
       ->type_name("ORDER");
   command

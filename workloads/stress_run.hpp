@@ -170,7 +170,7 @@ class StressRun : StressDriver<A, Device> {
       result_.end = state({});
     }
     add_tallies();
-    free_remaining();
+    free_remaining();  // P leaves blocks in use
   }
 
   std::vector<alloc::LiveBlock> live_blocks() const {

@@ -397,7 +397,7 @@ struct SharedArenas {
       if (refusal != 0) refusals(i).clear();
       return install_arena(slot, now, a, blocks, granules, round);
     }
-    // Other requests may have searched since `has_refused` was read, and all will have to soon.
+    // Another request may have recorded a failed search since `has_refused` was read.
     if (refusal == 0 && refusals(i).has_failed_search()) refusal = refuse(SingleLane(), i, n);
     if (Refusals::search_due(refusal)) return needs_search;
     return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n)

@@ -80,7 +80,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   SIMT_INLINE alloc::Pool pool() const { return pool_; }
 
   // For heaps on top of this one. The two parts of malloc: a request that is not counted if it is
-  // refused, and counting it. `may_fit`: an empty heap could serve it.
+  // refused, and counting it.
   SIMT_INLINE void* try_malloc(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
@@ -93,6 +93,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   SIMT_INLINE void count_refusal(std::size_t bytes) const {
     count_refusal_slow(state_, bytes, max_request_);
   }
+  // may_fit: an empty heap could serve it, with what the heap on top adds.
   SIMT_INLINE void count_refusal(std::size_t bytes, bool may_fit) const {
     count_refusal_slow(state_, bytes == 0 ? 1 : bytes, may_fit ? max_request_ : 0);
   }

@@ -3,7 +3,6 @@
 // lengths, until none are left.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <barrier>
 #include <random>

@@ -16,7 +16,7 @@ struct PageQueueState {
   alignas(64) std::uint64_t taken;     // tickets
   alignas(64) std::uint64_t returned;  // tickets
   alignas(64) std::int64_t available;  // returned pages that no thread has claimed
-  // Pages below it have been used; all have if it is beyond the capacity.
+  // Pages below it are no longer fresh; beyond the capacity: none is.
   alignas(64) std::uint64_t fresh;
 };
 
