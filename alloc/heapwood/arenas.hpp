@@ -32,6 +32,8 @@ class Arenas {
  public:
   static constexpr std::uint32_t per_superblock = 32;
   static constexpr std::uint32_t attempts = 4;  // of a claim without a search
+  // Max tickets returned, those of later searches included: those of 32 warps.
+  static constexpr std::uint32_t max_returned = 1024;
 
   using Word = simt::atomic_ref<std::uint32_t>;
 
@@ -177,7 +179,9 @@ class Arenas {
 
   // Returns an arena that was free when a lane of the group read its count, or `none`. The whole
   // pool is searched, each lane scanning another superblock, cooperatively with all threads that
-  // are searching at the same time (cooperative_search).
+  // are searching at the same time (cooperative_search). Where few search, a group that finds one
+  // returns its tickets: the next search looks there first, not last. Arenas that become free
+  // together are often neighbours.
   template <class Group>
   SIMT_INLINE std::uint32_t find_free_arena(const Group& searchers) const {
     const Word word(*search_tickets);
@@ -191,7 +195,12 @@ class Arenas {
                           bits = free_mask_of_superblock(SingleLane(), s);
       const std::uint32_t found =
           searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
-      if (found != none) return found;
+      if (found != none) {
+        std::uint32_t next = word.load(simt::relaxed);
+        if (searchers.rank() == 0 && next - ticket < max_returned)
+          word.compare_exchange_strong(next, ticket, simt::relaxed, simt::relaxed);
+        return found;
+      }
     } while (!is_search_over(begin, ticket, superblocks));
     return none;
   }

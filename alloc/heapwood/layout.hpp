@@ -58,8 +58,9 @@ class Layout {
   // (docs/allocator-experiments.md, Warps over memory).
   //
   // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
-  // multiprocessors of a large GPU use: 8 each, or 16 each from 1,024 slots on, so that the first
-  // requests of all resident warps find space in the slots' first arenas.
+  // multiprocessors of a large GPU use: 8 each, or 16 each of 4,096, so that the first requests of
+  // all resident warps find space in the slots' first arenas. Fewer slots would be shared by
+  // multiprocessors, which makes the end of a pool slower (docs/allocator-experiments.md).
   static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
                            std::size_t spare_bytes_for_warps = 0) {
     SharedArenas shared;
@@ -87,7 +88,7 @@ class Layout {
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
       shared.slot_mask =
           std::min(max_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
-      shared.slots_per_multiprocessor = shared.slot_mask + 1 >= 1024 ? 16 : 8;
+      shared.slots_per_multiprocessor = shared.slot_mask + 1 == max_slots ? 16 : 8;
       const std::size_t slots_at = head_bytes + hints * line;
       const std::size_t superblocks_at = slots_at + (shared.slot_mask + 1) * line;
       const std::size_t counts_at =

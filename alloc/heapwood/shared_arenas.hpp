@@ -23,7 +23,7 @@
 // before it has seen the slot with another arena, vacant, or refusing again. Pools in which slots
 // refuse have at least 128 slots. With 256 multiprocessors, the lanes of at most 16 share a slot:
 // 2^15 lanes, which request at most a quarter of an arena each on average; pools with larger arenas
-// have more slots, and those with 16 slots per multiprocessor have 1,024 or more. The total is at
+// have more slots, and those with 16 slots per multiprocessor have 4,096 or more. The total is at
 // most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for pools up to 2 TiB
 // (docs/own-allocator.md).
 #pragma once
@@ -345,8 +345,10 @@ struct SharedArenas {
           group.once([&] { return self->refusals(i).clear(); });
           continue;
         }
+        // Not kept over the search, which saves a register.
+        const std::uint32_t again = min_request(thread, group, n);
         seen = group.once([&] {
-          return self->renew_slot_with(found, group.size(), request.total, min_size, i, round);
+          return self->renew_slot_with(found, group.size(), request.total, again, i, round);
         });
         group.sync();
       }

@@ -536,6 +536,15 @@ TEST(ArenaSearch, VisitsEveryPiece) {
   }
 }
 
+// Tickets that were returned do not end a search.
+TEST(ArenaSearch, IsNotOverBeforeItsFirstTicket) {
+  for (const std::uint32_t begin : {3u, 40u, 0u - 3u}) {
+    EXPECT_FALSE(arena::is_search_over(begin, begin - 8, 16));
+    EXPECT_FALSE(arena::is_search_over(begin, begin, 16));
+    EXPECT_TRUE(arena::is_search_over(begin, begin + 32, 16));
+  }
+}
+
 struct FindEachArena {
   struct Scratch {};
   arena::Arenas arenas;
@@ -568,6 +577,47 @@ TEST(ArenaSearch, OfAGroupFindsTheOnlyFreeArena) {
   simt::Cpu({.threads = 1}).launch(FindEachArena{arenas, &missed}, 1);
   simt::Lockstep<4>(1).launch(FindEachArena{arenas, &missed}, 1);
   EXPECT_EQ(missed, 0u);
+}
+
+// Takes all arenas of two adjacent superblocks, the only free ones. Counts the tickets.
+struct TakeNeighbours {
+  struct Scratch {};
+  arena::Arenas arenas;
+  std::uint32_t* tickets;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    constexpr std::uint32_t free = 2 * arena::Arenas::per_superblock;
+    const LaneGroup<Warp> all(warp, (1u << Warp::width) - 1);
+    if (warp.lane() == 0) {
+      std::fill_n(arenas.counts, arenas.arenas, 1u);
+      std::fill_n(arenas.counts + free, free, 0u);
+      *arenas.search_tickets = 0;
+    }
+    warp.sync();
+    for (std::uint32_t i = 0; i < free; ++i) {
+      const std::uint32_t a = arenas.find_free_arena(all);
+      warp.sync();
+      if (warp.lane() == 0 && a != arena::none) arenas.counts[a] = 1;
+      warp.sync();
+    }
+    if (warp.lane() == 0) {
+      *tickets = *arenas.search_tickets;
+      for (std::uint32_t i = 0; i < free; ++i) EXPECT_EQ(arenas.counts[free + i], 1u);
+    }
+  }
+};
+
+TEST(ArenaSearch, OfAGroupStaysWhereMoreArenasAreFree) {
+  constexpr std::size_t bytes = 384 << 10;
+  const simt::Memory memory({}, bytes);
+  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
+  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
+  std::uint32_t tickets = 0;
+  simt::Cpu({.threads = 1}).launch(TakeNeighbours{arenas, &tickets}, 1);
+  EXPECT_LE(tickets, 4u);
+  simt::Lockstep<4>(1).launch(TakeNeighbours{arenas, &tickets}, 1);
+  EXPECT_LE(tickets, 4u);
 }
 
 }  // namespace
