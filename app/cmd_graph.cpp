@@ -97,8 +97,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.settings.batches = bench::parse_batches(command.batches);
   bench.settings.updates = bench::parse_updates(command.updates);
   bench.settings.init = bench::parse_init(command.init);
-  bench.settings.pool = bench::parse_pool(command.pool, "the blocks, as in 2x");
-  bench::refuse_live_pool(bench.settings.pool, "graph");
+  bench.settings.pool = bench::parse_graph_pool(command.pool);
   bench.layouts = bench::parse_layouts(command.layouts);
   bench.allocators = bench::find_allocators(command.allocators);
   const bench::Shard shard = bench::chosen_shard(command.shard);

@@ -60,6 +60,7 @@ std::vector<GraphPhase> parse_phases(const std::string& text);
 std::vector<GraphLayout> parse_layouts(const std::string& text);
 GraphUpdates parse_updates(const std::string& text);
 GraphInit parse_init(const std::string& text);
+PoolSize parse_graph_pool(const std::string& text);  // "auto", bytes, "4x" (the blocks)
 // "1000,100K,1M"
 std::vector<std::uint32_t> parse_batches(const std::string& text);
 

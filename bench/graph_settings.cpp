@@ -96,6 +96,14 @@ GraphUpdates parse_updates(const std::string& text) {
 
 GraphInit parse_init(const std::string& text) { return find_in(inits, "--init", text); }
 
+PoolSize parse_graph_pool(const std::string& text) {
+  PoolSize pool = parse_pool(text, "the blocks, as in 2x");
+  if (pool.for_speed || pool.kind == PoolSize::Kind::live_multiple)
+    throw_unexpected("graph: --pool", text,
+                     "auto, a size (512M, 2G) or a multiple of the blocks (4x)");
+  return pool;
+}
+
 std::vector<std::uint32_t> parse_batches(const std::string& text) {
   std::vector<std::uint32_t> batches;
   for (const std::string& part : split(text, ',')) {

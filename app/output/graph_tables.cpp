@@ -73,6 +73,29 @@ const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std
   return best ? all[*best] : nullptr;
 }
 
+// What the times of the measured phases include.
+void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& phases,
+                     bench::GraphInit init, bench::Table& table) {
+  const auto has = [&](auto is) {
+    return std::any_of(phases.begin(), phases.end(),
+                       [&](const auto& phase) { return is(phase.first); });
+  };
+  if (has([](GraphPhase phase) { return phase == GraphPhase::init; })) {
+    table.notes.push_back(
+        fmt::format("init: {}one malloc per vertex, then the adjacencies are written",
+                    init == bench::GraphInit::counted
+                        ? "blocks: size classes are counted, then (except Ouroboros, which lays "
+                          "out chunks) "
+                        : ""));
+  }
+  if (has(is_update)) {
+    table.notes.push_back(
+        "updates of edges: one kernel that allocates and frees, without sorting the batch");
+  }
+  if (has([](GraphPhase phase) { return phase == GraphPhase::page_rank; }))
+    table.notes.push_back("PageRank: one iteration");
+}
+
 std::string subject(const GraphRow& row) {
   return fmt::format("{}, {} vertices, {} edges, max degree {}", row.graph,
                      bench::compact_text(row.vertices), bench::compact_text(row.edges),
@@ -124,15 +147,7 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
     table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
   if (std::any_of(rows.begin(), rows.end(), [](const GraphRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
-  const bool is_counted = first.settings.init == bench::GraphInit::counted;
-  table.notes.push_back(fmt::format(
-      "init: {}one malloc per vertex, then the adjacencies are written",
-      is_counted
-          ? "blocks: size classes are counted, then (except Ouroboros, which lays out chunks) "
-          : ""));
-  table.notes.push_back(
-      "insert, delete, mixed: one "
-      "kernel that allocates and frees, without sorting the batch; PageRank: one iteration");
+  add_notes_about(phases, first.settings.init, table);
   footnotes.append_to(table.notes);
   return table;
 }

@@ -147,6 +147,14 @@ TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
   EXPECT_NE(bench::to_text(table).find("failed"), std::string::npos) << bench::to_text(table);
 }
 
+TEST_F(GraphCommand, NotesExplainOnlyWhatWasMeasured) {
+  const Outcome updates = run(graph({"--allocators", "heapwood", "--phase", "insert"}));
+  ASSERT_EQ(updates.exit, 0) << updates.err;
+  EXPECT_NE(updates.out.find("updates of edges: one kernel"), std::string::npos) << updates.out;
+  EXPECT_EQ(updates.out.find("PageRank: one iteration"), std::string::npos) << updates.out;
+  EXPECT_EQ(updates.out.find("init: "), std::string::npos) << updates.out;
+}
+
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
   const Outcome outcome = run(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
                                      "0.000001", "--format", "json"}));
@@ -213,6 +221,36 @@ TEST_F(GraphRuns, ResultsThatAreKeptAreCompared) {
   EXPECT_EQ(rows[1].status, bench::Status::ok) << rows[1].reason;
   EXPECT_EQ(rows[2].status, bench::Status::failed);
   EXPECT_EQ(rows[2].reason, "edges differ from those of pages");
+}
+
+// Without updates there are still the edges after the initialization.
+TEST_F(GraphRuns, AllocatorsThatCannotFreeAreCompared) {
+  bench_.allocators = bench::find_allocators("heapwood,atomic");
+  bench_.settings.runs = 1;
+  bench_.kept = bench::run_graph(bench_, {});
+  ASSERT_EQ(bench_.kept.size(), 2u);
+  for (const bench::GraphRow& row : bench_.kept)
+    ASSERT_EQ(row.status, bench::Status::ok) << row.reason;
+  ASSERT_EQ(bench_.kept[1].hashes.size(), 1u);
+  bench_.kept[1].hashes[0] ^= 1;
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, {});
+  EXPECT_EQ(rows[0].status, bench::Status::ok) << rows[0].reason;
+  EXPECT_EQ(rows[1].status, bench::Status::failed);
+  EXPECT_EQ(rows[1].reason, "edges differ from those of Heapwood");
+}
+
+TEST_F(GraphRuns, OnlyPoolsThatAGraphHas) {
+  EXPECT_EQ(bench::parse_graph_pool("4x").multiple, 4);
+  EXPECT_EQ(bench::parse_graph_pool("auto").kind, bench::PoolSize::Kind::automatic);
+  for (const char* text : {"fast", "live:4"}) {
+    try {
+      bench::parse_graph_pool(text);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::usage);
+      EXPECT_NE(std::string(error.what()).find("multiple of the blocks"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {

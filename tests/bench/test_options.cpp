@@ -82,8 +82,8 @@ TEST(ParsePool, ListsKeepTheirOrder) {
   ASSERT_EQ(pools.size(), 3u);
   EXPECT_EQ(pools[1].text, "live:4");
   for (const char* text : {"", "fast,", "fast,much"}) usage_error([&] { parse_pools(text); });
-  refuse_live_pool(pools[0], "graph");
-  EXPECT_NE(usage_error([&] { refuse_live_pool(pools[1], "graph"); }).find("live:4"),
+  refuse_live_pool(pools[0], "animate");
+  EXPECT_NE(usage_error([&] { refuse_live_pool(pools[1], "animate"); }).find("live:4"),
             std::string::npos);
 }
 
