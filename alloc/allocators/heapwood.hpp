@@ -13,7 +13,7 @@
 // exact, there are no lists, and no free waits.
 //
 // Limits: a long-lived block pins its arena (4 KiB in pools from 8 MiB, 8 KiB from 48 MiB, 16 KiB
-// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 1.7 GiB to spare).
+// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 950 MiB to spare).
 // Blocks of more than 32 arenas occupy whole superblocks. Requests that fail scan all counts,
 // cooperatively with other failing requests.
 #pragma once

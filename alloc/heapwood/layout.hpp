@@ -52,8 +52,8 @@ class Layout {
   //
   // With persistent warps an arena is 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
   // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
-  // arenas, and 32 to 256 KiB if the memory that is spare for warps holds 6,800 arenas, 2.6 for
-  // each of 2,640 warps. Larger arenas let a warp claim less often; the cost is that with mixed
+  // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
+  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with mixed
   // lifetimes one long-lived block pins a whole arena. The limits are measured
   // (docs/allocator-experiments.md, Warps over memory).
   //
@@ -70,9 +70,10 @@ class Layout {
          {std::size_t{has_persistent_warps ? 24u : 48u}, std::size_t{96}})
       a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (has_persistent_warps) {
-      const unsigned spare_shift = simt::highest_bit(spare_bytes_for_warps / min_spare_arenas | 1);
-      if (spare_shift > max_shift || pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
-        a.shift = std::clamp(spare_shift, max_shift + 1, max_persistent_shift);
+      unsigned shift = simt::highest_bit(spare_bytes_for_warps / min_spare_arenas | 1);
+      if (pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
+        shift = std::max(shift, max_shift + 1);
+      a.shift = std::max(a.shift, std::min(shift, max_persistent_shift));
     }
     if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 10) --a.shift;
     // Arena ids at the top of the range encode slots without an arena (Slot), so they must stay
@@ -113,8 +114,12 @@ class Layout {
       a.fresh_end = has_persistent_warps ? 0 : half;
       shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
       // One for each warp, and some for large blocks and for blocks that outlive their warp's
-      // arena: 1.6 spare ones, or where it is not known what is spare, four of any kind.
-      shared.max_ample_warps = has_persistent_warps ? shared.spare_arenas / 8 * 5 : a.arenas / 4;
+      // arena: 1.4 spare ones, or 1.6 of at most 4 KiB; where it is not known what is spare, four
+      // of any kind.
+      const std::uint32_t spare = shared.spare_arenas;
+      shared.max_ample_warps = !has_persistent_warps ? a.arenas / 4
+                               : a.shift <= 12       ? spare / 8 * 5
+                                                     : spare / 10 * 7;
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);
@@ -177,7 +182,7 @@ class Layout {
  private:
   static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14,
                             max_persistent_shift = 18;
-  static constexpr std::size_t min_arenas_for_warps = 12288, min_spare_arenas = 6800;
+  static constexpr std::size_t min_arenas_for_warps = 12288, min_spare_arenas = 3800;
   static constexpr std::uint32_t max_slots = 4096;
   // Limits what the lanes that share a slot can add to its 24-bit granule counter
   // (shared_arenas.hpp).

@@ -435,12 +435,14 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(384, true), 32768);
   EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
   // Larger arenas only if memory is spare.
-  EXPECT_EQ(arena_bytes(300, true, 212), 16384);
-  EXPECT_EQ(arena_bytes(300, true, 213), 32768);
-  EXPECT_EQ(arena_bytes(64 << 10, true, 424), 32768);
-  EXPECT_EQ(arena_bytes(500, true, 425), 65536);
-  EXPECT_EQ(arena_bytes(1000, true, 850), 131072);
-  EXPECT_EQ(arena_bytes(2000, true, 1700), 262144);
+  EXPECT_EQ(arena_bytes(70, true, 59), 8192);
+  EXPECT_EQ(arena_bytes(70, true, 60), 16384);
+  EXPECT_EQ(arena_bytes(300, true, 118), 16384);
+  EXPECT_EQ(arena_bytes(300, true, 119), 32768);
+  EXPECT_EQ(arena_bytes(64 << 10, true, 237), 32768);
+  EXPECT_EQ(arena_bytes(500, true, 238), 65536);
+  EXPECT_EQ(arena_bytes(1000, true, 475), 131072);
+  EXPECT_EQ(arena_bytes(2000, true, 950), 262144);
   EXPECT_EQ(arena_bytes(64 << 10, true, 64 << 10), 262144);
   EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
 }
@@ -470,6 +472,9 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_EQ(plan(34).preferred_warps(resident), 465u);   // 8 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB in arenas of 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
+  // 16 times the 4 MiB of a smaller scene. Larger arenas, which are just ample.
+  EXPECT_GE(arena::Layout::plan({nullptr, std::size_t{66} << 20}, true, 60 << 20).max_ample_warps,
+            resident);
   EXPECT_EQ(plan(51).preferred_warps(1000), 1000u);
   // Of small arenas, fewer suffice.
   const auto small = arena::Layout::plan({nullptr, std::size_t{18} << 20}, true, 12 << 20);
