@@ -147,8 +147,8 @@ class Arenas {
   }
 
   // Claims r adjacent arenas (at most 32) and sets the first one's count to `value`. `seed` selects
-  // where the search starts and should differ between callers. Searches the whole pool only for
-  // several arenas and if `thorough`, which reads every count; for one see find_free_arena().
+  // where the search starts and should differ between callers. Searches the whole pool only if
+  // `thorough`, which reads every count.
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value,
                                   std::uint32_t seed, bool thorough) const {
@@ -157,7 +157,16 @@ class Arenas {
     std::uint32_t a = r == 1 ? take_any_at(team, at & ~(Team::mask_width - 1), value, hash >> 8)
                              : take_run(team, at / per_superblock, r, value);
     if (a == none && used < arenas) a = take_unused(team, r, value);
-    return a == none && thorough && r > 1 ? search_run(team, r, value) : a;
+    if (a != none || !thorough) return a;
+    if (r > 1) return search_run(team, r, value);
+    return cooperative_search(team, *search_tickets, superblocks, [&](std::uint32_t s) {
+      std::uint32_t found = none;
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < per_superblock && found == none; i += Team::mask_width) {
+        found = take_any_at(team, s * per_superblock + i, value, 0);
+      }
+      return found;
+    });
   }
 
   // As claim() of one arena by a single lane, without a search.

@@ -240,15 +240,12 @@ struct SharedArenas {
   template <class Team>
   SIMT_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal,
                                                 std::uint32_t value, std::uint32_t seed) const {
-    std::uint32_t a = arenas.claim(team, 1, value, seed, false);
-    if (!Refusals::search_due(refusal)) return a;
+    std::uint32_t a = none;
+    const bool thorough = Refusals::search_due(refusal);
     SIMT_ROLLED
-    while (a == none) {
-      a = arenas.find_free_arena(team);
-      if (a == none && !retire(team)) break;
-      const bool mine =
-          team.once([&] { return a != none && arenas.take_arena(a, value) ? 1u : 0u; }) != 0;
-      if (!mine) a = none;
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team)));
+         ++turn) {
+      a = arenas.claim(team, 1, value, seed, thorough);
     }
     return a;
   }

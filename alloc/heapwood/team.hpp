@@ -2,8 +2,7 @@
 // Execution policies for operations on the arenas' tables: a single lane, or all lanes of a
 // converged warp. The operations (arenas.hpp) are written once for both. A warp reads a cache line
 // of words at a time, a single lane a quarter of one; a warp takes the words of a span in parallel.
-// The results of `mask`, `all`, `once` and `first_of` are the same in every member. rank, size, once
-// and first_of are those of a LaneGroup.
+// The results of `mask`, `all` and `once` are the same in every member.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,6 @@
 namespace heapwood::alloc::arena {
 
 struct SingleLane {
-  SIMT_INLINE std::uint32_t rank() const { return 0; }
-  SIMT_INLINE std::uint32_t size() const { return 1; }
-  template <class T>
-  SIMT_INLINE T first_of(bool has, T value, T other) const {
-    return has ? value : other;
-  }
   // Words that `mask` reads. The loads are independent, so they are in flight together.
   static constexpr std::uint32_t mask_width = 8;
 
@@ -50,14 +43,6 @@ class WholeWarp {
   static_assert(mask_width % Warp::width == 0);
 
   SIMT_INLINE explicit WholeWarp(Warp& warp) : warp_(warp) {}
-
-  SIMT_INLINE std::uint32_t rank() const { return warp_.lane(); }
-  SIMT_INLINE std::uint32_t size() const { return Warp::width; }
-  template <class T>
-  SIMT_INLINE T first_of(bool has, T value, T other) const {
-    const std::uint32_t which = warp_.ballot(has);
-    return which == 0 ? other : warp_.shfl(value, simt::lowest_bit(which));
-  }
 
   SIMT_INLINE std::uint32_t first() const { return warp_.lane(); }
   SIMT_INLINE std::uint32_t stride() const { return Warp::width; }
