@@ -53,8 +53,8 @@ class Layout {
   // With persistent warps an arena is 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
   // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
   // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
-  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with mixed
-  // lifetimes one long-lived block pins a whole arena. The limits are measured
+  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with
+  // mixed lifetimes one long-lived block pins a whole arena. The limits are measured
   // (docs/allocator-experiments.md, Warps over memory).
   //
   // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
