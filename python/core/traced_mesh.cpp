@@ -135,6 +135,7 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
     scenes::place_vertices(mesh);
   }
   origin_ = mesh.origin;
+  vertices_ = mesh.vertices.size();
   const kdtree::MeshView view{mesh.vertices, mesh.triangles};
   coarse_ = render::is_coarse(view, scenes::bounds(mesh));
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
@@ -264,9 +265,9 @@ void TracedMesh::require_tree() const {
 
 void TracedMesh::update(const MeshArray& vertices) {
   const std::unique_lock lock(mutex_);
-  if (vertices.rows != mesh_->vertices.size()) {
+  if (vertices.rows != vertices_) {
     throw Error(Exit::usage, "vertices: " + std::to_string(vertices.rows) + ": expected " +
-                                 std::to_string(mesh_->vertices.size()) +
+                                 std::to_string(vertices_) +
                                  ", as many as the scene has; a mesh with others is a new scene");
   }
   const simt::DeviceId& device = options_.device.id;

@@ -67,7 +67,8 @@ class TracedMesh {
   TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options);
 
   const simt::DeviceInfo& device() const { return options_.device; }
-  std::size_t vertices() const { return mesh_->vertices.size(); }
+  // Neither changes.
+  std::size_t vertices() const { return vertices_; }
   std::size_t triangles() const { return mesh_->triangles.size(); }
 
   // Replaces all vertices and builds a new tree. After an error for the vertices the mesh is as
@@ -110,6 +111,7 @@ class TracedMesh {
   void trace(bool any, const RayQuery& query, HitArrays out) const;
 
   MeshOptions options_;
+  std::size_t vertices_ = 0;
   Vec3d origin_;  // of the mesh: vertices are relative to it
   bool coarse_ = false;
   mutable std::shared_mutex mutex_;  // exclusive for update()
