@@ -97,9 +97,9 @@ class RayMeshIntersector:
         By the parity of the hits of rays to both sides; where the two disagree, because one meets
         an edge, along other directions.
         """
-        inside = np.zeros(len(points), bool)
-        left = np.arange(len(points))
-        at = np.ascontiguousarray(points, np.float64).reshape(-1, 3)
+        at = _rows("points", points)
+        inside = np.zeros(len(at), bool)
+        left = np.arange(len(at))
         random = np.random.default_rng(1)
         for _ in range(8):
             if len(left) == 0:
@@ -119,11 +119,15 @@ class RayMeshIntersector:
         )
 
 
+def _rows(name: str, array: Any) -> np.ndarray:
+    rows = np.ascontiguousarray(array, np.float64)
+    if rows.size > 0 and rows.shape[-1] != 3:
+        raise ValueError(f"{name}: expected (n, 3), got {rows.shape}")
+    return rows.reshape(-1, 3)
+
+
 def _rays(origins: Any, directions: Any) -> tuple[np.ndarray, np.ndarray]:
-    return (
-        np.ascontiguousarray(origins, np.float64).reshape(-1, 3),
-        np.ascontiguousarray(directions, np.float64).reshape(-1, 3),
-    )
+    return _rows("ray_origins", origins), _rows("ray_directions", directions)
 
 
 def _first_of_each(lists: RayLists, max_hits: int | None) -> Any:

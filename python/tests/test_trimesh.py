@@ -78,6 +78,18 @@ def test_no_rays_and_no_hits():
     assert points.shape == (0, 3)
 
 
+def test_rows_of_other_lengths_are_refused():
+    ray = intersector(cube())
+    pairs = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"ray_origins: expected \(n, 3\), got \(3, 2\)"):
+        ray.intersects_any(pairs, [[0, 0, 1]] * 2)
+    with pytest.raises(ValueError, match="ray_directions"):
+        ray.intersects_first([[0, 0, -3]] * 2, pairs)
+    with pytest.raises(ValueError, match="points"):
+        ray.contains_points(pairs)
+    assert ray.contains_points([0.0, 0.1, 0.2]).tolist() == [True]
+
+
 def test_a_changed_mesh_is_built_again():
     ray = intersector(cube())
     origins, along = [[0, 0.1, -9]], [[0, 0, 1]]

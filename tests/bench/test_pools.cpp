@@ -208,7 +208,7 @@ TEST_F(PoolsCommand, ResumedReportsHaveEarlierResultsOfOtherScenes) {
 }
 
 TEST_F(PoolsCommand, MultiplesOfTheBytesInUseAreForBuilds) {
-  expect_error({"graph", "rgg:1k", "--pool", "live:4"}, 2, {"live:4", "builds of one scene"});
+  expect_error({"graph", "rgg:1k", "--pool", "live:4"}, 2, {"live:4", "multiple of the blocks"});
   expect_error({"bench", "atrium:1k", "--pool", "fast,live:x"}, 2, {"--pool", "live:x"});
   expect_error({"build", "atrium:1k", "--pool", "fast,auto"}, 2, {"--pool"});
 }
