@@ -32,7 +32,8 @@ class Arenas {
  public:
   static constexpr std::uint32_t per_superblock = 32;
   static constexpr std::uint32_t attempts = 4;  // of a claim without a search
-  // Max tickets returned, those of later searches included: those of 32 warps.
+  // A search that finds an arena returns its tickets if fewer than this many have been taken since
+  // its first one: those of 32 warps.
   static constexpr std::uint32_t max_returned = 1024;
 
   using Word = simt::atomic_ref<std::uint32_t>;

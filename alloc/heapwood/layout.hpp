@@ -58,9 +58,10 @@ class Layout {
   // (docs/allocator-experiments.md, Warps over memory).
   //
   // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
-  // multiprocessors of a large GPU use: 8 each, or 16 each of 4,096, so that the first requests of
-  // all resident warps find space in the slots' first arenas. Fewer slots would be shared by
-  // multiprocessors, which makes the end of a pool slower (docs/allocator-experiments.md).
+  // multiprocessors of a large GPU use: 8 each, or 16 each if there are 4,096, so that the first
+  // requests of all resident warps find space in the slots' first arenas. With fewer, several
+  // multiprocessors would share each slot, and a pool would take longer to become full
+  // (docs/allocator-experiments.md, The end of a pool).
   static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
                            std::size_t spare_bytes_for_warps = 0) {
     SharedArenas shared;
@@ -117,9 +118,9 @@ class Layout {
       // arena: 1.4 spare ones, or 1.6 of at most 4 KiB; where it is not known what is spare, four
       // of any kind.
       const std::uint32_t spare = shared.spare_arenas;
-      shared.max_ample_warps = !has_persistent_warps ? a.arenas / 4
-                               : a.shift <= 12       ? spare / 8 * 5
-                                                     : spare / 10 * 7;
+      shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
+                               : a.shift <= small_pool_shift ? spare / 8 * 5
+                                                             : spare / 10 * 7;
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
       shared.slot_search_tickets = word(pool, head_bytes + 2 * line);

@@ -345,7 +345,7 @@ struct SharedArenas {
           group.once([&] { return self->refusals(i).clear(); });
           continue;
         }
-        // Not kept over the search, which saves a register.
+        // The same as min_size, computed again: keeping it during the search takes a register.
         const std::uint32_t again = min_request(thread, group, n);
         seen = group.once([&] {
           return self->renew_slot_with(found, group.size(), request.total, again, i, round);
