@@ -38,7 +38,7 @@ namespace {
 constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
-  heapwood render helmet.gltf -o helmet.png --mode path --spp 16 --denoise
+  heapwood render helmet.gltf -o helmet.png --mode path --spp 64
   heapwood render helmet.gltf -o helmet.exr --mode path --environment sky
   heapwood render helmet.gltf -o helmet.png --mode path --environment sky --tone filmic
   heapwood render atrium -o frame_###.png --path flight.txt --video flight.mp4
@@ -53,7 +53,7 @@ struct RenderCommand {
   double frames_per_second = 30;
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
-  bool watertight = false, denoise = false;
+  bool watertight = false;
   bool has_rate = false, has_tone = false;  // --fps, --tone are given
   bench::CameraOptions camera;
   bench::BuildSettings settings;
@@ -93,8 +93,6 @@ void check_usage(const RenderCommand& command) {
   const render::Mode mode = render::parse_mode(command.mode);
   if (!command.environment.empty() && mode != render::Mode::path)
     throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
-  if (command.denoise && mode != render::Mode::shaded && mode != render::Mode::path)
-    throw Error(Exit::usage, "--denoise is for modes shaded and path");
   if (command.tone != "standard" && command.tone != "filmic") {
     throw Error(Exit::usage,
                 "--tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
@@ -230,7 +228,6 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   job.seed = command.seed;
   job.watertight = command.watertight;
   job.clay = clay;
-  job.denoise = command.denoise;
   job.tone = command.tone == "filmic" ? render::Tone::filmic : render::Tone::standard;
   std::vector<render::Camera> cameras;
   bench::CameraOptions camera = command.camera;
@@ -343,8 +340,6 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->transform(bench::between(0, UINT32_MAX))
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--denoise", options->denoise,
-                    "remove noise of few samples; modes shaded and path");
   command->add_flag(
       "--watertight", options->watertight,
       "slower intersection without leaks at edges;\nalways for small models in large scenes");

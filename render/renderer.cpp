@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "render/auto_light.hpp"
-#include "render/denoise.hpp"
 #include "render/kernel.hpp"
 #include "simt/error.hpp"
 
@@ -160,8 +159,7 @@ Film render_film(const RenderJob& job, const Scene& scene) {
     picture.add(std::min(samples_per_launch, job.spp - picture.samples()), std::max(left, 0.0));
     if (job.progress) job.progress(picture.samples(), job.spp);
   }
-  if (!job.denoise || (job.mode != Mode::shaded && job.mode != Mode::path)) return picture.film();
-  return denoise(picture.film(), render_guides(job, scene), scene.device().threads);
+  return picture.film();
 }
 
 Image render(const RenderJob& job, const Scene& scene) {

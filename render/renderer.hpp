@@ -21,8 +21,7 @@ struct RenderJob {
   unsigned spp = 16;  // samples per pixel
   Camera camera;
   bool watertight = false;
-  bool clay = false;     // modes shaded and path show the scene without its colours
-  bool denoise = false;  // of render(), in modes shaded and path
+  bool clay = false;  // modes shaded and path show the scene without its colours
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
   // Lights pictures of mode path instead of `lighting`; must outlive the picture.
@@ -81,8 +80,7 @@ class Progressive {
   simt::Buffer<std::uint32_t> ticket_;
 };
 
-// Renders job.spp samples per pixel, and removes noise if job.denoise is set. Ignores
-// job.watertight: the scene has its own.
+// Renders job.spp samples per pixel. Ignores job.watertight: the scene has its own.
 Film render_film(const RenderJob& job, const Scene& scene);
 // Develops it with the job's exposure.
 Image develop(const RenderJob& job, const Film& film);

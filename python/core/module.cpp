@@ -216,7 +216,7 @@ class Scene {
 
   void render(const WriteArray& picture, const std::string& mode,
               const std::optional<std::tuple<Triple, Triple>>& view, const std::string& up,
-              double fov, unsigned spp, std::uint32_t seed, bool denoise) const {
+              double fov, unsigned spp, std::uint32_t seed) const {
     const ArrayFacts facts = ArrayFacts::of(picture);
     render::RenderJob job;
     job.mode = render::parse_mode(mode);
@@ -224,7 +224,6 @@ class Scene {
     job.width = static_cast<unsigned>(facts.shape.at(1));
     job.spp = spp;
     job.seed = seed;
-    job.denoise = denoise;
     if (up != "x" && up != "y" && up != "z")
       throw Error(Exit::usage, "up '" + up + "': expected x, y or z");
     job.camera.up = static_cast<unsigned>(up[0] - 'x');
@@ -405,7 +404,7 @@ NB_MODULE(_core, m) {
       .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
            nb::arg("allocate"))
       .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
-           nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"), nb::arg("denoise"))
+           nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"))
       .def("stats", &Scene::stats)
       .def_prop_ro("bounds", &Scene::bounds)
       .def_prop_ro("device", &Scene::device)

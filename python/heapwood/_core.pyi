@@ -66,7 +66,6 @@ class Scene:
         fov: float,
         spp: int,
         seed: int,
-        denoise: bool,
     ) -> None: ...
     def stats(self) -> dict[str, Any]: ...
     @property

@@ -285,7 +285,6 @@ class Scene:
         mode: str = "shaded",
         spp: int = 16,
         seed: int = 1,
-        denoise: bool = False,
     ) -> np.ndarray:
         """A picture: (height, width, 3) uint8, sRGB, rows from the top.
 
@@ -301,7 +300,7 @@ class Scene:
         if eye is not None and target is not None:
             view = (_three("eye", eye), _three("target", target))
         picture = np.zeros((height, width, 3), np.uint8)
-        self._core.render(picture, mode, view, up, fov, spp, seed, denoise)
+        self._core.render(picture, mode, view, up, fov, spp, seed)
         return picture
 
     @property

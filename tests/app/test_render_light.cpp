@@ -120,12 +120,8 @@ TEST_F(RenderLight, EnvironmentsLightPaths) {
 
 TEST_F(RenderLight, OptionsWithoutEffectAreRefused) {
   expect_error(small({"-o", folder_ / "a.png", "--fps", "30"}), 2, {"--fps", "add --path"});
-  for (const char* mode : {"ao", "normals", "depth", "heatmap", "leaves", "albedo"})
-    expect_error(small({"-o", folder_ / "a.png", "--denoise", "--mode", mode}), 2,
-                 {"--denoise", "shaded and path"});
   for (const char* tone : {"filmic", "standard"})
     expect_error(small({"-o", folder_ / "a.exr", "--tone", tone}), 2, {"--tone", "linear light"});
-  EXPECT_EQ(run(small({"-o", folder_ / "a.png", "--denoise", "--mode", "path"})).exit, 0);
 }
 
 TEST_F(RenderLight, WritesExr) {
