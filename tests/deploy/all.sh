@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit
 passed=0 failed=0 skipped=0
-for name in spack slurm reframe; do
+for name in slurm reframe; do
   echo "== $name"
   "tests/deploy/$name.sh"
   case $? in

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# A Slurm cluster on this machine, for tests: munged, slurmctld and one slurmd per virtual node, and
-# for accounting slurmdbd and MariaDB, as the calling user, with all their files in $work. Sourced
-# after common.sh, which defines it. Tested with Debian 12's packages.
+# A Slurm cluster on this machine, for tests: munged, slurmctld and one slurmd per virtual node, as
+# the calling user, with all their files in $work. Sourced after common.sh, which defines it. Tested
+# with Debian 12's packages.
 
 daemons=()  # process ids
 
@@ -26,47 +26,14 @@ daemon() {  # COMMAND...
 
 nodes_are_idle() { [[ $(sinfo --noheader --format=%t --Node | grep -cx idle) == "$1" ]]; }
 
-add_cluster() {  # fails if it exists
-  sacctmgr --immediate add cluster test || [[ -n $(sacctmgr --noheader show cluster test) ]]
-}
-
-# Starts a database server without passwords, which listens on this machine only, and slurmdbd.
-start_accounting() {  # PORT: and the next one
-  local sql=(mysql --no-defaults --socket="$work/sql.socket" --user=root)
-  mariadb-install-db --no-defaults --datadir="$work/sql" --user="$(id -un)" --skip-test-db \
-    --auth-root-authentication-method=normal > "$work/sql.log" 2>&1 || fail "see $work/sql.log"
-  daemon mariadbd --no-defaults --datadir="$work/sql" --socket="$work/sql.socket" \
-    --bind-address=127.0.0.1 --port="$1" --pid-file="$work/sql.pid" --user="$(id -un)"
-  wait_until 60 "mariadbd ($work/daemons.log)" "${sql[@]}" -e 'select 1'
-  "${sql[@]}" -e 'create user slurm; grant all on slurm.* to slurm'
-  cat > "$work/slurmdbd.conf" << CONFIG
-AuthType=auth/munge
-AuthInfo=socket=$work/munge.socket
-DbdHost=localhost
-DbdPort=$(($1 + 1))
-SlurmUser=$(id -un)
-PidFile=$work/slurmdbd.pid
-StorageType=accounting_storage/mysql
-StorageHost=127.0.0.1
-StoragePort=$1
-StorageUser=slurm
-StorageLoc=slurm
-CONFIG
-  chmod 600 "$work/slurmdbd.conf"
-  daemon slurmdbd -D
-  wait_until 60 "slurmdbd ($work/daemons.log)" add_cluster
-}
-
-start_cluster() {  # NODES [accounting]
-  local count=$1 accounting=${2:-} ports first host number storage=none
+start_cluster() {  # NODES
+  local count=$1 ports first host number
   needs 'slurmctld slurmd slurm-client munge' slurmctld slurmd munged sbatch
-  [[ -z $accounting ]] || needs 'slurmdbd mariadb-server' slurmdbd mariadbd mariadb-install-db
   PATH=$PATH:/usr/sbin:/sbin
   mkdir -p "$work/state" "$work/spool"
   host=$(hostname -s)
-  ports=$(free_ports $((count + 3)))
-  first=$((ports + 3))
-  [[ -z $accounting ]] || storage=slurmdbd
+  ports=$(free_ports $((count + 1)))
+  first=$((ports + 1))
   head -c 1024 /dev/urandom > "$work/munge.key"
   chmod 400 "$work/munge.key"
   # cred_expire: a task that is queued again waits for it, 120 s by default.
@@ -88,23 +55,19 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/$storage
-AccountingStorageHost=localhost
-AccountingStoragePort=$((ports + 2))
-AccountingStoragePass=$work/munge.socket
+AccountingStorageType=accounting_storage/none
 SchedulerParameters=batch_sched_delay=1,sched_interval=2
 JobRequeue=1
 KillWait=2
 ReturnToService=2
 NodeName=DEFAULT CPUs=1 State=UNKNOWN
-NodeName=node[1-$count] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$first-$((ports + count + 2))]
+NodeName=node[1-$count] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$first-$((ports + count))]
 PartitionName=test Nodes=ALL Default=YES MaxTime=60 State=UP
 CONFIG
   export SLURM_CONF=$work/slurm.conf
   daemon munged --foreground --key-file="$work/munge.key" --socket="$work/munge.socket" \
     --pid-file="$work/munge.pid" --log-file="$work/munge.log" --seed-file="$work/munge.seed"
   wait_until 10 "munged ($work/daemons.log)" munge --no-input --socket="$work/munge.socket"
-  [[ -z $accounting ]] || start_accounting $((ports + 1))
   daemon slurmctld -D
   for (( number = 1; number <= count; ++number )); do
     mkdir "$work/spool/node$number"
