@@ -2,7 +2,7 @@
 # CUDA=auto: on if there is a GPU. VIEWER=auto: on if its libraries are installed.
 # For `make report`: RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
 # For `make deploy-test`: INSTALL=1 HEAPWOOD=program (docs/sweeps.md).
-export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V INSTALL HEAPWOOD
+export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V YES INSTALL HEAPWOOD
 
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
@@ -14,12 +14,13 @@ help:
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
 	@echo 'make tables     write the tables and plots of the documents from docs/results/'
-	@echo 'make deploy-test  test deploy/ with Slurm and ReFrame; installs them only with INSTALL=1'
+	@echo 'make deploy-test  test deploy/ with Slurm and ReFrame; installs Slurm only with INSTALL=1'
 	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
 	@echo 'make distclean  remove build/ and out/'
 	@echo
-	@echo 'Each of them installs missing packages first. Variables:'
+	@echo 'Each of them installs missing packages first; on a terminal it asks before. Variables:'
 	@echo '  CUDA=auto|on|off   VIEWER=auto|off   JOBS=N   V=1 (show every command'"'"'s output)'
+	@echo '  YES=1 (install packages without asking)'
 	@echo '  SCENES="atrium statue:1m my.obj"   RESULTS="results.json ..." (make report)'
 
 demo:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs missing packages with apt-get (Debian 12 and 13, Ubuntu 24.04); silent if none is
-# missing.
-#   scripts/setup.sh [PURPOSE...]
+# missing. On a terminal it asks first, unless YES=1 or CI is set.
+#   [YES=1] scripts/setup.sh [PURPOSE...]
 #     build     building and testing (the default)
 #     check     `make check`
 #     wheels    Python packages: scripts/fetch_nvcc.sh and the page of `make report`
@@ -59,7 +59,15 @@ if (( EUID != 0 )); then
   as_root=(sudo)
 fi
 
-echo "setup: apt-get install ${missing[*]}"
+command="${as_root[*]} apt-get install --no-install-recommends ${missing[*]}"
+echo "setup: ${command# }"
+if [[ -t 0 && -t 2 && -z ${CI:-} && ${YES:-0} == 0 ]]; then
+  read -r -p "Install these packages? [Y/n] " answer || answer=n
+  if [[ ! ${answer:-y} =~ ^[Yy] ]]; then
+    echo "setup: nothing was installed; run the command above, or repeat yours with YES=1" >&2
+    exit 1
+  fi
+fi
 from=$SECONDS
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

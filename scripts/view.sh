@@ -6,6 +6,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
 
+if [[ -z ${DISPLAY:-}${WAYLAND_DISPLAY:-} ]]; then
+  echo "error: no window can be opened here: DISPLAY is not set (ssh -X sets it)" >&2
+  exit 1
+fi
 scripts/setup.sh build viewer
 choose_preset
 build heapwood-view
