@@ -164,6 +164,17 @@ inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
   }
 }
 
+// An allocator A whose base lays out the pool.
+template <class A, class Base>
+struct LaidOut : Base {
+  template <class Device>
+  static A create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    A a;
+    a.lay_out(A::traits, pool, options, device);
+    return a;
+  }
+};
+
 // Calls A::release at the end of its scope, if A has one. Declared after every create(), because a
 // launch that is stopped leaves blocks behind.
 template <class A>

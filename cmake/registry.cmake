@@ -1,12 +1,34 @@
 # Generates registries of allocators from registry.def files. A line is `header Type [cpu]
-# [published]`: the header is allocators/header.hpp beside the file; `cpu` excludes the allocator
-# from GPU builds, `published` from builds without HEAPWOOD_PUBLISHED.
+# [published]`: the header is allocators/header.hpp next to the file and may define several types;
+# `cpu` excludes the allocator from GPU builds, `published` from builds without HEAPWOOD_PUBLISHED.
 # Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
-    "Only these allocators of alloc/registry.def, by their headers: 'atomic;heapwood'. Empty: all")
+    "Only these allocators of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
 # Other registries, such as the tests', are always complete.
 option(HEAPWOOD_PUBLISHED "Also the allocators marked 'published' in alloc/registry.def" OFF)
+
+# Whether HEAPWOOD_ALLOCATORS names an allocator by its id, with - or _, or by its header. A header's
+# name does not select the published forms in it.
+function(heapwood_is_listed header type published result)
+  file(READ ${header} text)
+  set(names "")
+  if(text MATCHES "(struct|class) ${type}[ :{][^\"]*[.]id = \"([^\"]+)\"")
+    list(APPEND names ${CMAKE_MATCH_2})
+  endif()
+  if(NOT published)
+    get_filename_component(name ${header} NAME_WE)
+    list(APPEND names ${name})
+  endif()
+  set(${result} OFF PARENT_SCOPE)
+  foreach(listed IN LISTS HEAPWOOD_ALLOCATORS)
+    string(REPLACE "_" "-" listed "${listed}")
+    string(REPLACE "_" "-" names "${names}")
+    if(listed IN_LIST names)
+      set(${result} ON PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
@@ -28,16 +50,21 @@ function(heapwood_instances file prefix)
     separate_arguments(words UNIX_COMMAND "${line}")
     list(GET words 0 header)
     list(GET words 1 type)
+    set(path ${folder}/allocators/${header}.hpp)
+    set(published OFF)
     set(included ON)
     if("published" IN_LIST words)
+      set(published ON)
       set(included ${HEAPWOOD_PUBLISHED})
     elseif(is_main AND HEAPWOOD_ALLOCATORS)
       set(included OFF)
     endif()
-    if(NOT included AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
+    if(NOT included)
+      heapwood_is_listed(${path} ${type} ${published} included)
+    endif()
+    if(NOT included)
       continue()
     endif()
-    set(path ${folder}/allocators/${header}.hpp)
     set(line_languages ${languages})
     set(cuda_compiled nullptr)
     if("cpu" IN_LIST words)

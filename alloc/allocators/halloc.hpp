@@ -284,4 +284,15 @@ struct HallocOn {
 
 using Halloc = HallocOn<LargePart>;
 
+// With the platform's malloc for large requests, as the published code has it.
+struct HallocBuiltin : WithHeap<HallocBuiltin, HallocOn<HeapPart>> {
+  static constexpr AllocatorTraits traits{
+      .id = "halloc-builtin",
+      .label = "Halloc (malloc)",
+      .paper = "Adinetz 2014, RegEff 4.5",
+      .note = "halloc with the platform's malloc above 3 KiB, as published",
+      .smallest_pool = 8192,
+      .in_pool = false};
+};
+
 }  // namespace heapwood::alloc

@@ -186,4 +186,15 @@ struct ScatterOn {
 
 using Scatter = ScatterOn<LargePart>;
 
+// With the platform's malloc for large requests, as the published code has it.
+struct ScatterBuiltin : WithHeap<ScatterBuiltin, ScatterOn<HeapPart>> {
+  static constexpr AllocatorTraits traits{
+      .id = "scatter-builtin",
+      .label = "ScatterAlloc (malloc)",
+      .paper = "Steinberger 2012, RegEff 4.3",
+      .note = "scatter with the platform's malloc above a page, as published",
+      .smallest_pool = 8192,
+      .in_pool = false};
+};
+
 }  // namespace heapwood::alloc

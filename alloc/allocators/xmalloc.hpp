@@ -389,4 +389,15 @@ struct XMallocOn {
 
 using XMalloc = XMallocOn<LargePart>;
 
+// With the platform's malloc for large requests, as the published code has it.
+struct XMallocBuiltin : WithHeap<XMallocBuiltin, XMallocOn<HeapPart>> {
+  static constexpr AllocatorTraits traits{
+      .id = "xmalloc-builtin",
+      .label = "XMalloc (malloc)",
+      .paper = "Huang et al. 2013",
+      .note = "xmalloc with the platform's malloc above 8 KiB, as published",
+      .smallest_pool = 8192,
+      .in_pool = false};
+};
+
 }  // namespace heapwood::alloc

@@ -41,18 +41,6 @@
 
 namespace heapwood::alloc {
 
-// Initializes the offsets: offset i to the beginning of heap i, the last one to the end of the
-// heaps. Each offset has its own 32-byte sector.
-struct FirstOffset {
-  static constexpr unsigned stride = 8;
-  std::uint32_t* offsets;
-  std::uint32_t heap_units;
-  SIMT_FN void operator()(std::size_t i) const {
-    offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units;
-  }
-};
-
-enum class Offsets { one, per_multiprocessor };
 enum class Joins { one, all };  // free chunks merged after a freed block
 
 template <class Headers, Offsets offset_count, Joins joins = Joins::one>
@@ -159,6 +147,7 @@ class CircularList {
     pieces_ = PieceTable::at(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
+    // The last offset is at the end of the heaps.
     device.for_each(shape_.heaps + 1, FirstOffset{offsets_, shape_.heap_units()});
   }
 

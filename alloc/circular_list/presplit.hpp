@@ -22,6 +22,18 @@
 
 namespace heapwood::alloc {
 
+enum class Offsets { one, per_multiprocessor };
+
+// Places the offsets at equal distances. Each has its own 32-byte sector.
+struct FirstOffset {
+  static constexpr std::uint32_t stride = 8;  // words
+  std::uint32_t* offsets;
+  std::uint32_t units;  // between two offsets
+  SIMT_FN void operator()(std::size_t i) const {
+    offsets[i * stride] = static_cast<std::uint32_t>(i) * units;
+  }
+};
+
 struct Piece {
   std::uint32_t begin, end;  // units
 };

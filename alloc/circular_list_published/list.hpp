@@ -17,7 +17,7 @@
 // Template parameters switch to what the paper mentions but does not use (Links::both: a free also
 // merges the previous chunk), and to the first two steps towards the redesigned lists
 // (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
-// pre-split drawn by hash (ablation.hpp).
+// pre-split drawn by hash.
 //
 // The pre-split is the paper's heap, or chunks of one size (AllocatorOptions::presplit).
 //
@@ -30,12 +30,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "alloc/circular_list/presplit.hpp"
 #include "alloc/circular_list_published/grace.hpp"
 #include "alloc/circular_list_published/presplit.hpp"
 
 namespace heapwood::alloc::published {
 
-enum class Offsets { one, per_multiprocessor };
 enum class Links { next, both };
 enum class Walks { from_offset, drawn };
 
@@ -56,15 +56,6 @@ struct PreviousWords {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(
         *reinterpret_cast<std::uint32_t*>(first + std::size_t{at} * granule));
-  }
-};
-
-struct FirstOffset {
-  static constexpr std::uint32_t stride = 8;  // words: one sector
-  std::uint32_t* offsets;
-  Shape shape;
-  SIMT_FN void operator()(std::size_t i) const {
-    offsets[i * stride] = shape.start(static_cast<std::uint32_t>(i));
   }
 };
 
@@ -199,7 +190,7 @@ class List {
                                                         units_of_smallest);
     simt::device_fill(device.id(), pool.base, 0, tables);
     device.for_each(shape_.headers(), WriteHeaders<Headers, Previous>{headers_, previous_, shape_});
-    device.for_each(shape_.offsets, FirstOffset{offsets_, shape_});
+    device.for_each(shape_.offsets, FirstOffset{offsets_, shape_.units_per_offset()});
   }
 
  private:

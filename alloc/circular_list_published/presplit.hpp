@@ -48,10 +48,8 @@ struct Shape {
   SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
   SIMT_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
   SIMT_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
-  // Where an offset is at first.
-  SIMT_INLINE std::uint32_t start(std::uint32_t offset) const {
-    return offset * heaps_per_offset() * heap_units();
-  }
+  // Between the initial positions of two offsets.
+  std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
   // Chunk i of a heap, counted from 1 as in equation 1.
   SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {

@@ -86,4 +86,15 @@ class HeapPart {
   std::size_t span_ = 0, rest_ = 0;
 };
 
+// An allocator A that is Base, which has a HeapPart, under traits of its own: the heap has as many
+// bytes as the pool, for builds and all other commands.
+template <class A, class Base>
+struct WithHeap : Base {
+  template <class Device>
+  static A create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(A::traits, pool);  // names A in its messages
+    return {{Base::create(pool, options, device)}};
+  }
+};
+
 }  // namespace heapwood::alloc

@@ -5,7 +5,6 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "alloc/allocators/scatter_builtin.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "workloads/exercise_run.hpp"

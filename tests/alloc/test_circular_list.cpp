@@ -8,11 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "alloc/allocators/cfmalloc.hpp"
-#include "alloc/allocators/cfmmalloc.hpp"
-#include "alloc/allocators/cmalloc.hpp"
-#include "alloc/allocators/cmalloc_r.hpp"
-#include "alloc/allocators/cmmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "workloads/exercise_run.hpp"

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "alloc/adaptors/coalesced.hpp"
-#include "alloc/allocators/cfmalloc.hpp"
-#include "alloc/allocators/cmmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/allocators/scatter.hpp"

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "alloc/allocators/ouroboros_c_s.hpp"
-#include "alloc/allocators/ouroboros_c_vl.hpp"
-#include "alloc/allocators/ouroboros_p_s.hpp"
-#include "alloc/allocators/ouroboros_p_vl.hpp"
+#include "alloc/allocators/ouroboros.hpp"
 #include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/interrupt.hpp"

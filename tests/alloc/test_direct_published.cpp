@@ -7,11 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "alloc/allocators/cfmmalloc_draws.hpp"
-#include "alloc/allocators/cfmmalloc_published.hpp"
-#include "alloc/allocators/cfmmalloc_ungrouped.hpp"
-#include "alloc/allocators/cmalloc_doubly.hpp"
-#include "alloc/allocators/cmalloc_published.hpp"
+#include "alloc/allocators/circular_lists_published.hpp"
 #include "simt/cpu.hpp"
 
 namespace heapwood::alloc {
@@ -223,13 +219,8 @@ TEST(PublishedListShape, UniformHasChunksOfOneSize) {
       EXPECT_LT(s.units - s.end_of_heaps(), chunk) << "the last chunk is smaller";
       EXPECT_EQ(s.headers(), std::size_t{s.heaps} + 2);
       EXPECT_EQ(s.offsets, std::min(offsets, s.heaps));
-      for (std::uint32_t i = 0; i < s.offsets; ++i) {
-        EXPECT_EQ(s.start(i) % chunk, 0u);
-        if (i > 0) {
-          EXPECT_EQ(s.start(i) - s.start(i - 1), s.heaps / s.offsets * chunk);
-        }
-      }
-      EXPECT_LT(s.start(s.offsets - 1), s.end_of_heaps());
+      EXPECT_EQ(s.units_per_offset(), s.heaps / s.offsets * chunk);
+      EXPECT_LT((s.offsets - 1) * s.units_per_offset(), s.end_of_heaps());
       EXPECT_EQ(s.fits(chunk), 1u);
       EXPECT_EQ(s.fits(chunk + 1), 0u);
     }

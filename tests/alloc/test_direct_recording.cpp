@@ -13,8 +13,7 @@
 
 #include "alloc/adaptors/recorded.hpp"
 #include "alloc/allocators/atomic.hpp"
-#include "alloc/allocators/cfmmalloc.hpp"
-#include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "simt/cpu.hpp"
 
 namespace heapwood::alloc {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "alloc/allocators/cfmmalloc_published.hpp"
+#include "alloc/allocators/circular_lists_published.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/direct_targets.hpp"
 #include "tests/alloc/toy/allocators/toy.hpp"

@@ -5,9 +5,7 @@
 
 #include <vector>
 
-#include "alloc/allocators/ouroboros_p_s.hpp"
-#include "alloc/allocators/ouroboros_p_va.hpp"
-#include "alloc/allocators/ouroboros_p_vl.hpp"
+#include "alloc/allocators/ouroboros.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 #include "simt/memory.hpp"

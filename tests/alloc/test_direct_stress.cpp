@@ -3,8 +3,7 @@
 // allocate.
 #include <gtest/gtest.h>
 
-#include "alloc/allocators/cfmmalloc.hpp"
-#include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "simt/lockstep.hpp"
 #include "workloads/stress_run.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "alloc/allocators/atomic.hpp"
 #include "alloc/allocators/awmalloc_safe.hpp"
-#include "alloc/allocators/cfmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "kdtree/build/driver.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/validate.hpp"

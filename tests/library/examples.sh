@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The examples with every allocator that frees single blocks, from the root of the source tree:
-#   tests/library/examples.sh [HEADER...]   as in alloc/registry.def, without .hpp; default: all
+#   tests/library/examples.sh [TYPE...]   as in alloc/registry.def; default: all
 # COMPILER: nvcc where there is a GPU (with FLAGS=-arch=native), else g++. JOBS (4) compilers at a
 # time. WORK: a folder for programs and logs. One line per allocator; exit 1 if a program fails or
 # does not end within 60 seconds. device_new.cpp always uses heapwood::heap and is left out.
@@ -39,7 +39,7 @@ write_program() { # HEADER TYPE
   echo '}'
 }
 one() { # HEADER TYPE
-  local status=ok program=$work/$1 log=$work/$1.log
+  local status=ok program=$work/$2 log=$work/$2.log
   write_program "$1" "$2" > "$program.cpp"
   if ! "$compiler" "${options[@]}" "${flags[@]}" "$program.cpp" -o "$program" > "$log" 2>&1; then
     status="FAIL: does not compile: $(grep -m1 error "$log")"
@@ -47,7 +47,7 @@ one() { # HEADER TYPE
     status="FAIL: $(grep -xE 'linked_lists|hash_table|word_count|particles' "$log" | tail -1)"
     status+=", see $log"
   fi
-  printf '%-16s %s\n' "$1" "$status" | tee -a "$work/results"
+  printf '%-16s %s\n' "$2" "$status" | tee -a "$work/results"
 }
 
 mkdir -p "$work/sources"
@@ -55,7 +55,7 @@ for e in "${examples[@]}"; do cp "examples/$e.cpp" "$work/sources/$e"; done
 : > "$work/results"
 while read -r header type rest; do
   [[ $rest != published ]] || continue
-  (( $# == 0 )) || [[ " $* " == *" $header "* ]] || continue
+  (( $# == 0 )) || [[ " $* " == *" $type "* ]] || continue
   ! grep -qE 'Frees::(never|all_at_once)' "alloc/allocators/$header.hpp" || continue
   while (( $(jobs -pr | wc -l) >= ${JOBS:-4} )); do wait -n || true; done
   one "$header" "$type" &

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <heapwood/alloc/allocators/atomic.hpp>
 #include <heapwood/alloc/allocators/halloc.hpp>
-#include <heapwood/alloc/allocators/ouroboros_c_s.hpp>
-#include <heapwood/alloc/allocators/ouroboros_p_s.hpp>
+#include <heapwood/alloc/allocators/ouroboros.hpp>
 #include <heapwood/heap.hpp>
 #include <heapwood/parallel.hpp>
 #include <memory>

@@ -2,7 +2,7 @@
 // recording_heap in the place of heap, on CPU threads.
 #include <gtest/gtest.h>
 
-#include <heapwood/alloc/allocators/ouroboros_p_s.hpp>
+#include <heapwood/alloc/allocators/ouroboros.hpp>
 #include <heapwood/parallel.hpp>
 #include <heapwood/recording_heap.hpp>
 #include <memory>

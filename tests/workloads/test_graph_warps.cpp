@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "alloc/allocators/cfmmalloc.hpp"
+#include "alloc/allocators/circular_lists.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/workloads/graph_reference.hpp"

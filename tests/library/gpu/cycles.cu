@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Heaps that are created, used and destroyed 1,000 times leave the device's free memory as it was.
 // No other program may use the GPU at the same time.
-#include <heapwood/alloc/allocators/cfmmalloc.hpp>
+#include <heapwood/alloc/allocators/circular_lists.hpp>
 #include <heapwood/checked_heap.hpp>
 #include <heapwood/heap.hpp>
 #include <heapwood/parallel.hpp>

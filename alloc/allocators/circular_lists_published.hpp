@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The circular lists as published in RegEff section 5, with headers in the pool, and the steps from
+// the published to the redesigned CFMMalloc (circular_lists.hpp), which differ by one change each.
+// Differs from the paper: merged memory is reused only after the walkers in it have left, exact
+// exhaustion, alignment to 16 bytes, fused words of 64 bits (circular_list_published/list.hpp).
+// Limits: as there.
+#pragma once
+
+#include "alloc/allocators/circular_lists.hpp"
+#include "alloc/circular_list_published/list.hpp"
+
+namespace heapwood::alloc {
+
+// Section 5.2: headers of two words.
+struct CMallocPublished
+    : LaidOut<CMallocPublished, published::List<published::TwoWordHeaders, Offsets::one>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cmalloc-published",
+      .label = "CMalloc (published)",
+      .paper = "RegEff 5.2",
+      .note = "the circular list as in the paper: headers in the pool, first fit from one offset"};
+};
+
+// A doubly linked list, which the paper tried and found slightly slower (section 5.2): a free also
+// merges the previous chunk. Headers have 16 bytes. The paper gives no algorithm.
+struct CMallocDoubly
+    : LaidOut<CMallocDoubly, published::List<published::TwoWordHeaders, Offsets::one,
+                                             published::Storage::in_pool, published::Links::both>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cmalloc-doubly",
+      .label = "CMalloc (doubly linked)",
+      .paper = "RegEff 5.2",
+      .note = "CMalloc (published) as a doubly linked list: a free also merges the previous chunk"};
+};
+
+// Section 5.3: flag and link fused into one word.
+struct CfMallocPublished
+    : LaidOut<CfMallocPublished, published::List<published::FusedHeaders, Offsets::one>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cfmalloc-published",
+      .label = "CFMalloc (published)",
+      .paper = "RegEff 5.3",
+      .note = "CMalloc (published) with flag and link in one word"};
+};
+
+// Section 5.4: one offset and one binary heap of chunks per multiprocessor.
+struct CmMallocPublished
+    : LaidOut<CmMallocPublished,
+              published::List<published::TwoWordHeaders, Offsets::per_multiprocessor>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cmmalloc-published",
+      .label = "CMMalloc (published)",
+      .paper = "RegEff 5.4",
+      .note = "CMalloc (published) with an offset and a heap of chunks per multiprocessor"};
+};
+
+struct CfmMallocPublished
+    : LaidOut<CfmMallocPublished,
+              published::List<published::FusedHeaders, Offsets::per_multiprocessor>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cfmmalloc-published",
+      .label = "CFMMalloc (published)",
+      .paper = "RegEff 5.4",
+      .note = "CFMalloc (published) with an offset and a heap of chunks per multiprocessor"};
+};
+
+// Second step: headers in a table next to the memory, where no header becomes user data, so that
+// merged memory is reused at once. Overhead 8 bytes in 24.
+struct CfmMallocTable
+    : LaidOut<CfmMallocTable, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
+                                              published::Storage::table>> {
+  static constexpr AllocatorTraits traits{.id = "cfmmalloc-table",
+                                          .label = "CFMMalloc (table)",
+                                          .paper = "RegEff 5.4",
+                                          .note =
+                                              "CFMMalloc (published) with headers in a table "
+                                              "beside the memory; a step of the ablation"};
+};
+
+// Third step: walks continue every 8 chunks at a chunk of the pre-split drawn by hash.
+struct CfmMallocDraws
+    : LaidOut<CfmMallocDraws, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
+                                              published::Storage::table, published::Links::next,
+                                              published::Walks::drawn>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cfmmalloc-draws",
+      .label = "CFMMalloc (draws)",
+      .paper = "RegEff 5.4",
+      .note =
+          "CFMMalloc (table) whose walks continue at chunks drawn by hash; a step of the ablation"};
+};
+
+// A thread whose lanes never act together.
+template <class Thread>
+struct UngroupedThread : Thread {
+  SIMT_INLINE explicit UngroupedThread(const Thread& thread) : Thread(thread) {}
+  SIMT_INLINE std::uint32_t together() const { return 1u << Thread::lane(); }
+  SIMT_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
+  SIMT_INLINE std::uint32_t together(const void* /*key*/, std::uint32_t& all) const {
+    return all = together();
+  }
+};
+
+// Fourth step: the redesigned list without groups; every lane walks alone.
+struct CfmMallocUngrouped
+    : LaidOut<CfmMallocUngrouped, CircularList<FusedHeaders, Offsets::per_multiprocessor>> {
+  static constexpr AllocatorTraits traits{
+      .id = "cfmmalloc-ungrouped",
+      .label = "CFMMalloc (ungrouped)",
+      .paper = "RegEff 5.4",
+      .note = "CFMMalloc whose lanes never share a walk; a step of the ablation"};
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    UngroupedThread<Thread> lane(thread);
+    return CircularList::allocate(lane, bytes);
+  }
+};
+
+}  // namespace heapwood::alloc
