@@ -14,7 +14,6 @@
 #include "app/report_options.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
-#include "bench/animate_video.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
@@ -33,15 +32,14 @@ constexpr const char* animate_examples = R"(Examples:
   heapwood animate explode:1m --size 1920x1080 --allocators atomic,heapwood,cfmmalloc
   heapwood animate horse_###.obj --keep-pool --json horse.json --resume
   heapwood animate a.ply..b.ply:120 --frames 120 --allocators heapwood -o frame_###.png
-  heapwood animate fox.glb:Run --frames 60 --allocators heapwood --video fox.mp4
-  heapwood animate cloth --frames 120 --allocators heapwood --video cloth.mp4
+  heapwood animate fox.glb:Run --frames 60 --allocators heapwood -o fox_##.png
 A moving scene is a name from 'heapwood list scenes', numbered OBJ or PLY files
 (# stands for a digit), two meshes with the same triangles, or a glTF file with an
 animation.)";
 
 struct AnimateCommand {
   std::string scene, allocators = "all", trace = "shaded", format = "table";
-  std::string json, pictures, video, shard;
+  std::string json, pictures, shard;
   unsigned spp = 8;
   bool resume = false, strict = false;
   bench::AnimateSettings settings;
@@ -64,51 +62,6 @@ void parse_trace(const std::string& text, bench::AnimateSettings& settings) {
                                          settings.size.width, settings.size.height));
   }
 }
-
-// Pictures and the video, as the frames are measured. The first error ends the writing, not the
-// measurement.
-class PictureFiles {
- public:
-  PictureFiles(const AnimateCommand& command, double frames_per_second)
-      : pattern_(command.pictures) {
-    if (!pattern_.empty()) bench::OutputFile(bench::picture_path(pattern_, 0));  // can be written
-    if (!command.video.empty()) {
-      video_.emplace(command.video, command.settings.size.width, command.settings.size.height,
-                     frames_per_second);
-    }
-  }
-  void add(unsigned frame, const render::Image& picture) {
-    attempt([&] {
-      if (!pattern_.empty())
-        bench::OutputFile(bench::picture_path(pattern_, frame)).write(render::to_png(picture));
-      if (video_) video_->add(picture);
-      ++count_;
-    });
-  }
-  void finish() {
-    attempt([&] {
-      if (video_ && count_ > 0) video_->finish();
-    });
-  }
-  unsigned count() const { return count_; }
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  template <class F>
-  void attempt(F f) {
-    if (error_) return;
-    try {
-      f();
-    } catch (const Error& error) {
-      error_ = error;
-    }
-  }
-
-  std::string pattern_;
-  std::optional<bench::VideoFile> video_;
-  unsigned count_ = 0;
-  std::optional<Error> error_;
-};
 
 void print_report(const AnimateCommand& command, const bench::AnimateJob& job,
                   const std::vector<bench::AnimateRow>& rows, const bench::Json& report) {
@@ -172,8 +125,10 @@ bench::AnimateJob make_job(const AnimateCommand& command) {
   parse_trace(command.trace, job.settings);
   bench::check_camera(command.settings.camera);
   job.allocators = bench::find_allocators(command.allocators);
-  if (!command.pictures.empty()) bench::picture_path(command.pictures, 0);
-  if (!command.pictures.empty() || !command.video.empty()) job.picture_spp = command.spp;
+  if (!command.pictures.empty()) {
+    bench::picture_path(command.pictures, 0);
+    job.picture_spp = command.spp;
+  }
   return job;
 }
 
@@ -203,10 +158,10 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
       bench::note(
           fmt::format("{}: {} of {} results reused", command.json, reused, job.allocators.size()));
   }
-  // With fewer frames than the scene has, a lower frame rate keeps the video as long as the scene.
-  const double share = std::min(
-      1.0, static_cast<double>(job.settings.frames) / scenes::moving_frames(command.scene));
-  PictureFiles pictures(command, share * scenes::frames_per_second);
+  if (!command.pictures.empty())  // reports that it cannot be written before anything is measured
+    bench::OutputFile(bench::picture_path(command.pictures, 0));
+  unsigned pictures = 0;
+  std::optional<Error> picture_error;  // ends the writing of pictures, not the measurement
 
   bench::AnimateResult result;
   {
@@ -216,23 +171,29 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
       progress.update(done, total, what);
     };
     events.picture = [&](unsigned frame, const render::Image& picture) {
-      pictures.add(frame, picture);
+      if (picture_error) return;
+      try {
+        bench::OutputFile(bench::picture_path(command.pictures, frame))
+            .write(render::to_png(picture));
+        ++pictures;
+      } catch (const Error& error) {
+        picture_error = error;
+      }
     };
     result = bench::run_animation(job, events);
   }
-  pictures.finish();
   bench::Json report = bench::animate_report(argv, job.device, result.rows);
   bench::add_shard(report, shard);
   const std::size_t better = bench::add_earlier(report, earlier.results);
   std::optional<Error> write_error = write_report(file.get(), report);
-  if (!write_error) write_error = pictures.error();
+  if (!write_error) write_error = picture_error;
   print_report(command, job, result.rows, report);
   note_better(command.json, better);
-  if (job.picture_spp > 0 && pictures.count() < job.settings.frames && !write_error)
+  if (job.picture_spp > 0 && pictures < job.settings.frames && !write_error)
     bench::note(
         fmt::format("animate: {} of {} pictures written; the other frames were not "
                     "measured",
-                    pictures.count(), job.settings.frames));
+                    pictures, job.settings.frames));
   if (write_error) throw *write_error;
   check(command, result);
   return Exit::done;
@@ -240,7 +201,6 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
 
 Exit animate_on_all_gpus(const AnimateCommand& options, const Invocation& invocation) {
   if (!options.pictures.empty()) refuse_on_all_gpus("animate", "--output");
-  if (!options.video.empty()) refuse_on_all_gpus("animate", "--video");
   return measure_on_all_gpus({.name = "animate",
                               .argv = invocation.argv,
                               .shard = options.shard,
@@ -290,8 +250,6 @@ void add_animate(CLI::App& app, Invocation& invocation) {
       ->add_option("-o,--output", options->pictures,
                    "write the pictures to PNG files, frame_###.png:\n# stands for a digit")
       ->type_name("PATTERN");
-  command->add_option("--video", options->video, "encode them with ffmpeg: .mp4 or .webm")
-      ->type_name("FILE");
   command->add_option("--spp", options->spp, "samples per pixel of the pictures; not timed")
       ->capture_default_str()
       ->transform(bench::between(1u, render::max_spp))
@@ -307,7 +265,6 @@ void add_animate(CLI::App& app, Invocation& invocation) {
     for (const std::string& file : scenes::moving_files(options->scene))
       invocation.files.reads_scene(file);
     invocation.files.writes(options->json);
-    invocation.files.writes_picture(options->video);
     if (!options->pictures.empty()) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)
         invocation.files.writes(bench::picture_path(options->pictures, frame));

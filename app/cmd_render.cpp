@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood render: builds a tree and renders the scene to a PNG or EXR file, or along a camera path
-// to numbered PNG files and a video.
+// to numbered PNG files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,6 @@
 
 #include "app/commands.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "bench/animate_video.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/file_identity.hpp"
@@ -41,7 +40,7 @@ constexpr const char* render_examples = R"(Examples:
   heapwood render helmet.gltf -o helmet.png --mode path --spp 64
   heapwood render helmet.gltf -o helmet.exr --mode path --environment sky
   heapwood render helmet.gltf -o helmet.png --mode path --environment sky --tone filmic
-  heapwood render atrium -o frame_###.png --path flight.txt --video flight.mp4
+  heapwood render atrium -o frame_###.png --path flight.txt
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
 The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --camera before it,
@@ -49,7 +48,7 @@ or as the line of model.camera beside model.obj, it makes the same picture again
 
 struct RenderCommand {
   std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
-  std::string material = "scene", environment, tone = "standard", path, video;
+  std::string material = "scene", environment, tone = "standard", path;
   double frames_per_second = 30;
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
@@ -75,16 +74,13 @@ void check_usage(const RenderCommand& command) {
                 "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an "
                 "OBJ, PLY or glTF file; see 'heapwood list scenes'");
   }
-  if (command.output.empty() && command.video.empty())
-    throw Error(Exit::usage, "render: no output file: add -o FILE.png");
-  if (command.path.empty() && !command.video.empty())
-    throw Error(Exit::usage, "--video: a still picture has no frames: add --path FILE");
+  if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   if (command.path.empty() && command.has_rate)
     throw Error(Exit::usage, "--fps: a still picture has no frames: add --path FILE");
   if (command.path.empty()) {
     check_picture_name(command.output);
   } else {
-    if (!command.output.empty()) bench::picture_path(command.output, 0);
+    bench::picture_path(command.output, 0);
     if (!command.camera.camera.empty())
       throw Error(Exit::usage, "--camera and --path: use one of the two");
   }
@@ -138,13 +134,10 @@ std::vector<render::Camera> cameras_of(const render::CameraPath& path, double ra
   return cameras;
 }
 
-// Light and exposure are those of the first frame. An interrupted video has the frames so far.
+// Light and exposure are those of the first frame.
 void render_frames(const RenderCommand& command, render::RenderJob job, const render::Scene& scene,
                    const std::vector<render::Camera>& cameras, bench::Progress& progress,
                    const std::string& name) {
-  std::optional<bench::VideoFile> video;
-  if (!command.video.empty())
-    video.emplace(command.video, job.width, job.height, command.frames_per_second);
   job.progress = {};
   unsigned frame = 0;
   try {
@@ -153,17 +146,13 @@ void render_frames(const RenderCommand& command, render::RenderJob job, const re
       job.camera = cameras[frame];
       const render::Film film = render::render_film(job, scene);
       if (job.exposure == 0) job.exposure = render::exposure_for(film, job.mode);
-      const render::Image image = render::develop(job, film);
-      if (!command.output.empty())
-        bench::OutputFile(bench::picture_path(command.output, frame)).write(render::to_png(image));
-      if (video) video->add(image);
+      bench::OutputFile(bench::picture_path(command.output, frame))
+          .write(render::to_png(render::develop(job, film)));
     }
   } catch (const simt::Stopped& stop) {
-    if (video && frame > 0) video->finish();
     throw Error(Exit::failed,
                 fmt::format("{}; {} of {} frames are written", stop.what(), frame, cameras.size()));
   }
-  if (video) video->finish();
 }
 
 std::string picture_file(const RenderCommand& command, const render::RenderJob& job,
@@ -180,7 +169,7 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   if (!command.path.empty()) {
     path = render::CameraPath::parse(read_input(command.path), bench::one_line(command.path));
     const unsigned frames = count_frames(*path, command.frames_per_second, command.path);
-    for (unsigned frame = 0; frame < frames && !command.output.empty(); ++frame)
+    for (unsigned frame = 0; frame < frames; ++frame)
       files.writes(bench::picture_path(command.output, frame));
     files.check();
   }
@@ -191,9 +180,8 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   }
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
   // Opened first: a file that cannot be written is reported before the work is done.
-  std::optional<bench::OutputFile> file;
-  if (!command.output.empty())
-    file.emplace(path ? bench::picture_path(command.output, 0) : command.output);
+  std::optional<bench::OutputFile> file(
+      std::in_place, path ? bench::picture_path(command.output, 0) : command.output);
   const simt::DeviceInfo device =
       bench::choose_device(command.device, bench::CpuNote::when_work_starts);
   const bool per_level = command.settings.builder == bench::Builder::per_level;
@@ -281,9 +269,7 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   } else {
     fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   }
-  for (const std::string& written : {command.output, command.video}) {
-    if (!written.empty()) fmt::print("  picture  {}\n", bench::one_line(written));
-  }
+  fmt::print("  picture  {}\n", bench::one_line(command.output));
   return Exit::done;
 }
 
@@ -330,8 +316,6 @@ void add_render(CLI::App& app, Invocation& invocation) {
   bench::add_camera_options(*command, options->camera);
   command->add_option("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`")
       ->type_name("FILE");
-  command->add_option("--video", options->video, "of a path, by ffmpeg: .mp4 or .webm")
-      ->type_name("FILE");
   command->add_option("--fps", options->frames_per_second, "frames per second of a path")
       ->capture_default_str()
       ->transform(bench::between(0.1, 1000.0))
@@ -356,7 +340,6 @@ void add_render(CLI::App& app, Invocation& invocation) {
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);
     if (options->path.empty()) invocation.files.writes_picture(options->output);
-    invocation.files.writes_picture(options->video);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       return render_picture(*options, invocation.files);

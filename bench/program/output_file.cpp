@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,7 @@
 
 #include "bench/program/descriptor.hpp"
 #include "bench/program/file_identity.hpp"
+#include "scenes/file.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
@@ -181,6 +183,21 @@ void OutputFile::write(const std::string& content) {
       cannot_write(path_, errno);
   }
   if (!overwrite(file_, content)) cannot_write(path_, errno);
+}
+
+std::string picture_path(const std::string& pattern, unsigned number) {
+  const std::size_t start = pattern.rfind('/') == std::string::npos ? 0 : pattern.rfind('/') + 1;
+  const std::size_t first = pattern.find('#', start);
+  const std::size_t last = std::min(pattern.find_first_not_of('#', first), pattern.size());
+  if (scenes::extension_of(pattern) != ".png" || first == std::string::npos ||
+      pattern.find('#', last) != std::string::npos) {
+    throw Error(Exit::usage,
+                fmt::format("-o '{}': expected the name of a .png file with one run of #, which "
+                            "stands for the number of the frame, as in frame_###.png",
+                            pattern));
+  }
+  return fmt::format("{}{:0{}}{}", pattern.substr(0, first), number, last - first,
+                     pattern.substr(last));
 }
 
 }  // namespace heapwood::bench

@@ -33,4 +33,8 @@ class OutputFile {
   std::optional<FileLock> lock_;
 };
 
+// The path of a numbered picture by a pattern whose file name contains one run of #, which stands
+// for the number: `out/frame_###.png`. Throws Error{Exit::usage} for another pattern.
+std::string picture_path(const std::string& pattern, unsigned number);
+
 }  // namespace heapwood::bench

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 namespace heapwood::bench {
 
@@ -42,13 +43,42 @@ void write_error(const std::string& text) {
   std::fflush(stderr);
 }
 
-void install_signal_handlers(void (*handler)(int)) {
+namespace {
+
+void (*on_request)(int) = nullptr;
+double min_pause = 0;  // seconds
+volatile std::sig_atomic_t is_requested = 0;
+timespec requested_at{};
+
+// Calls only what is safe in a signal handler.
+void handle_request(int signal) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!is_requested) {
+    is_requested = 1;
+    requested_at = now;
+    on_request(signal);
+    return;
+  }
+  const double pause = static_cast<double>(now.tv_sec - requested_at.tv_sec) +
+                       1e-9 * static_cast<double>(now.tv_nsec - requested_at.tv_nsec);
+  if (pause < min_pause) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // delivered when this returns
+}
+
+}  // namespace
+
+void install_signal_handlers(void (*handler)(int), double min_seconds) {
+  on_request = handler;
+  min_pause = min_seconds;
+  is_requested = 0;
   struct sigaction action {};
-  action.sa_handler = handler;
+  action.sa_handler = handle_request;
   sigemptyset(&action.sa_mask);
-  // A second signal has the default action.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  const int requests[] = {SIGINT, SIGTERM, SIGHUP};
+  for (const int signal : requests) sigaddset(&action.sa_mask, signal);
+  for (const int signal : requests) {
     struct sigaction before {};
     if (signal == SIGHUP && sigaction(signal, nullptr, &before) == 0 &&
         before.sa_handler == SIG_IGN)

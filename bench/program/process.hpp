@@ -22,7 +22,8 @@ void end_if_pipe_is_broken();
 void write_error(const std::string& text);
 
 // SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) call `handler`; a second signal ends the
-// process at once.
-void install_signal_handlers(void (*handler)(int));
+// process, unless it comes within `min_seconds` of the first: timeout(1) sends its signal to the
+// process and to its group.
+void install_signal_handlers(void (*handler)(int), double min_seconds = 1);
 
 }  // namespace heapwood::bench

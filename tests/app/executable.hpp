@@ -82,8 +82,16 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void send(int signal) const { kill(pid_, signal); }
-  // As Ctrl-C does for a program that leads its process group, such as one of setsid.
-  void send_to_group(int signal) const { kill(-pid_, signal); }
+  // The program may not have installed its handlers yet: a signal would end it at once.
+  void wait_until_it_handles(int signal) const {
+    const std::string status = "/proc/" + std::to_string(pid_) + "/status";
+    for (unsigned long long caught = 0; !ended() && !(caught >> (signal - 1) & 1); usleep(1000)) {
+      std::istringstream lines(read_file(status));
+      for (std::string line; std::getline(lines, line);) {
+        if (line.rfind("SigCgt:", 0) == 0) caught = std::stoull(line.substr(7), nullptr, 16);
+      }
+    }
+  }
   bool ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&

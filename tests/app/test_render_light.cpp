@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood render: camera paths, environments, tone curves and EXR files.
-#include "bench/animate_video.hpp"
 #include "render/image.hpp"
 #include "tests/app/executable.hpp"
 
@@ -54,13 +53,6 @@ TEST_F(RenderLight, APathBecomesNumberedPictures) {
   EXPECT_EQ(read_file(folder_ / "f_00.png"), first);
 }
 
-TEST_F(RenderLight, APathBecomesAVideo) {
-  if (bench::find_ffmpeg().empty()) GTEST_SKIP() << "there is no ffmpeg";
-  const std::string video = folder_ / "a.webm";
-  ASSERT_EQ(run(small({"--path", path_file(flight), "--fps", "1", "--video", video})).exit, 0);
-  EXPECT_GT(fs::file_size(video), 100u);
-}
-
 TEST_F(RenderLight, WrongPathsAreRefused) {
   const std::string pattern = folder_ / "f_##.png";
   expect_error(small({"--path", path_file("0 1 2 3 4 5 6 40\n1 2 3\n"), "-o", pattern}), 3,
@@ -77,7 +69,6 @@ TEST_F(RenderLight, WrongPathsAreRefused) {
   expect_error(small({"--path", path_file(flight), "-o", folder_ / "a.png"}), 2, {"frame_###.png"});
   expect_error(small({"--path", path_file(flight), "-o", pattern, "--camera", "1,2,3,4,5,6,40"}), 2,
                {"--camera and --path"});
-  expect_error(small({"--video", folder_ / "a.mp4", "-o", pattern}), 2, {"--video", "--path"});
   expect_error(small({"--path", path_file(flight), "-o", path_file(flight)}), 2, {"path.txt"});
 }
 

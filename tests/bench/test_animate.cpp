@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood animate: tables, JSON and --resume, equal trees, kept pools, pictures, changing
 // topology, and errors.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +9,7 @@
 
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
-#include "bench/animate_video.hpp"
+#include "bench/program/output_file.hpp"
 #include "render/image.hpp"
 #include "simt/error.hpp"
 #include "tests/app/executable.hpp"
@@ -57,7 +55,7 @@ class AnimateCommand : public Executable {
 TEST_F(AnimateCommand, HelpFitsTheTerminal) {
   const Outcome outcome = run({"animate", "--help"});
   EXPECT_EQ(outcome.exit, 0);
-  for (const char* word : {"Examples:", "--frames", "--trace", "--keep-pool", "--video", "--json"})
+  for (const char* word : {"Examples:", "--frames", "--trace", "--keep-pool", "--json"})
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
   EXPECT_EQ(outcome.out.find("--keep-degenerate"), std::string::npos);
   std::istringstream lines(outcome.out);
@@ -71,7 +69,6 @@ TEST_F(AnimateCommand, WrongUsage) {
   expect_error(animate("cloth:1k", {"--allocators", "nonsense"}), 2, {"'nonsense'"});
   expect_error(animate("cloth:1k", {"--resume"}), 2, {"--resume", "--json"});
   expect_error(animate("cloth:1k", {"-o", "picture.png"}), 2, {"-o", "frame_###.png"});
-  expect_error(animate("cloth:1k", {"--video", "film.avi"}), 2, {"--video", ".mp4"});
   expect_error(animate("cloth:1k", {"--size", "63x36", "--trace", "primary"}), 2, {"8x4"});
   expect_error({"animate", "cloth:1k", "--frames", "0"}, 2, {"--frames", "0"});
   const std::string pattern = sequence();
@@ -267,61 +264,6 @@ TEST_F(AnimateCommand, KeepsWhatWasMeasuredWhenInterrupted) {
   EXPECT_NE(outcome.err.find("continue with --resume"), std::string::npos) << outcome.err;
   const json result = json::parse(read_file(file))["results"][0];
   EXPECT_NE(result["reason"].get<std::string>().find("interrupted"), std::string::npos);
-}
-
-// A stand-in for ffmpeg stores its input.
-TEST_F(AnimateCommand, EncodesAVideo) {
-  const std::string tool = folder_ / "ffmpeg", video = folder_ / "film.mp4";
-  write_file(tool, "#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\n");
-  ::chmod(tool.c_str(), 0700);
-  const auto film = [&](const std::string& path) {
-    return Running("/bin/sh", {"-c", "PATH='" + path + "' '" + binary_ +
-                                         "' animate cloth:1k --device cpu --threads 2 --frames 2 "
-                                         "--size 32x16 --allocators heapwood --spp 1 --trace none "
-                                         "--video '" +
-                                         video + "'"})
-        .wait();
-  };
-  const Outcome outcome = film(folder_.path().string() + ":/usr/bin:/bin");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_EQ(fs::file_size(video), 2u * 32 * 16 * 3);
-  fs::remove(video);
-  const Outcome without = film("/nowhere");
-  EXPECT_EQ(without.exit, 1);
-  EXPECT_NE(without.err.find("no ffmpeg"), std::string::npos) << without.err;
-  write_file(tool, "#!/bin/sh\nexit 3\n");
-  const Outcome failing = film(folder_.path().string() + ":/usr/bin:/bin");
-  EXPECT_EQ(failing.exit, 1);
-  EXPECT_NE(failing.err.find("ffmpeg"), std::string::npos) << failing.err;
-  EXPECT_FALSE(fs::exists(video));
-}
-
-// Ctrl-C in a terminal signals all processes of the group.
-TEST_F(AnimateCommand, AnInterruptedVideoHasTheFramesSoFar) {
-  const std::string tool = folder_ / "ffmpeg", video = folder_ / "film.mp4";
-  write_file(tool, "#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\n");
-  ::chmod(tool.c_str(), 0700);
-  write_file(folder_ / "path.txt", "0 -9 3 30 8 6 5 40\n2000 9 3 30 8 6 5 50\n");
-  for (const std::string& command :
-       {std::string("animate cloth:1k --allocators heapwood --trace none --frames 10000"),
-        "render statue:1k --path '" + (folder_ / "path.txt") + "'"}) {
-    fs::remove(video);
-    fs::remove(folder_ / "f_2.png");
-    Running running(
-        "/bin/sh",
-        {"-c", "PATH='" + folder_.path().string() + "':/usr/bin:/bin exec setsid '" + binary_ +
-                   "' " + command + " --device cpu --threads 2 --size 32x16 --spp 1 --video '" +
-                   video + "' -o '" + (folder_ / "f_#.png") + "'"});
-    for (int i = 0; i < 600 && !fs::exists(folder_ / "f_2.png"); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    running.send_to_group(SIGINT);
-    const Outcome outcome = running.wait();
-    EXPECT_EQ(outcome.exit, 1) << command << outcome.err;
-    EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << command << outcome.err;
-    ASSERT_TRUE(fs::exists(video)) << command << outcome.err;
-    EXPECT_GE(fs::file_size(video), 2u * 32 * 16 * 3) << command;
-    EXPECT_EQ(fs::file_size(video) % (32 * 16 * 3), 0u) << command;
-  }
 }
 
 TEST(Animate, MeasuredFramesAreSpreadOverTheScene) {
