@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/animate_tables.hpp"
@@ -199,17 +198,6 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   return Exit::done;
 }
 
-Exit animate_on_all_gpus(const AnimateCommand& options, const Invocation& invocation) {
-  if (!options.pictures.empty()) refuse_on_all_gpus("animate", "--output");
-  return measure_on_all_gpus({.name = "animate",
-                              .argv = invocation.argv,
-                              .shard = options.shard,
-                              .results = options.json,
-                              .format = options.format,
-                              .keeps_results = options.resume},
-                             invocation);
-}
-
 }  // namespace
 
 void add_animate(CLI::App& app, Invocation& invocation) {
@@ -260,7 +248,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   bench::add_build_options(*command, settings.build, false);
   command->remove_option(command->get_option("--keep-degenerate"));
   bench::add_shard_option(*command, options->shard);
-  add_measured_device_options(*command, options->device, true);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     for (const std::string& file : scenes::moving_files(options->scene))
       invocation.files.reads_scene(file);
@@ -269,10 +257,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)
         invocation.files.writes(bench::picture_path(options->pictures, frame));
     }
-    invocation.action = [options, &invocation] {
-      return is_all_gpus(options->device) ? animate_on_all_gpus(*options, invocation)
-                                          : animate(*options, invocation.argv);
-    };
+    invocation.action = [options, &invocation] { return animate(*options, invocation.argv); };
   });
 }
 

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 
-#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
@@ -277,16 +276,6 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
   return Exit::done;
 }
 
-Exit bench_on_all_gpus(const BenchOptions& options, const Invocation& invocation) {
-  return measure_on_all_gpus({.name = "bench",
-                              .argv = invocation.argv,
-                              .shard = options.shard,
-                              .results = options.json,
-                              .format = options.format,
-                              .keeps_results = options.resume},
-                             invocation);
-}
-
 }  // namespace
 
 void add_bench(CLI::App& app, Invocation& invocation) {
@@ -312,18 +301,16 @@ void add_bench(CLI::App& app, Invocation& invocation) {
     profile_file->excludes(command->get_option(other));
   bench::add_build_options(*command, options->settings, true, &options->pools);
   bench::add_multiprocessors_option(*command, options->settings);
-  add_measured_device_options(*command, options->device, true);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
     for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       if (!options->profile.empty()) {
-        if (is_all_gpus(options->device)) refuse_on_all_gpus("bench", "--profile");
         return profile(*options, invocation.argv);
       }
-      return is_all_gpus(options->device) ? bench_on_all_gpus(*options, invocation)
-                                          : bench(*options, invocation.argv);
+      return bench(*options, invocation.argv);
     };
   });
 }

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
-#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/graph_tables.hpp"
@@ -149,17 +148,6 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   return Exit::done;
 }
 
-Exit graph_on_all_gpus(const GraphCommand& options, const Invocation& invocation) {
-  if (!options.trace.empty()) refuse_on_all_gpus("graph", "--record-trace");
-  return measure_on_all_gpus({.name = "graph",
-                              .argv = invocation.argv,
-                              .shard = options.shard,
-                              .results = options.json,
-                              .format = options.format,
-                              .keeps_results = options.resume},
-                             invocation);
-}
-
 }  // namespace
 
 void add_graph(CLI::App& app, Invocation& invocation) {
@@ -242,14 +230,11 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);
-  add_measured_device_options(*command, options->device, true);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->graph);
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
-    invocation.action = [options, &invocation] {
-      return is_all_gpus(options->device) ? graph_on_all_gpus(*options, invocation)
-                                          : graph(*options, invocation.argv);
-    };
+    invocation.action = [options, &invocation] { return graph(*options, invocation.argv); };
   });
 }
 

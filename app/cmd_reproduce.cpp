@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/report_options.hpp"
@@ -156,18 +155,6 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   return Exit::done;
 }
 
-Exit reproduce_on_all_gpus(const ReproduceOptions& options, const Invocation& invocation) {
-  if (options.list) refuse_on_all_gpus("reproduce", "--list");
-  if (options.out.empty()) throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
-  return measure_on_all_gpus({.name = "reproduce",
-                              .argv = invocation.argv,
-                              .shard = options.part.empty() ? options.shard : options.part,
-                              .results = options.out,
-                              .has_folder = true,
-                              .keeps_results = true},
-                             invocation);
-}
-
 }  // namespace
 
 void add_reproduce(CLI::App& app, Invocation& invocation) {
@@ -204,13 +191,10 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--shard"))
       ->type_name("K/N");
   command->add_flag("--list", options->list, "list the items without measuring");
-  add_measured_device_options(*command, options->device, true);
+  add_measured_device_options(*command, options->device);
   command->callback([options, &invocation] {
     register_files(*options, invocation.files);
-    invocation.action = [options, &invocation] {
-      return is_all_gpus(options->device) ? reproduce_on_all_gpus(*options, invocation)
-                                          : reproduce(*options, invocation.argv);
-    };
+    invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
   });
 }
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "alloc/recording/trace_file.hpp"
-#include "app/all_gpus.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/print_tables.hpp"
@@ -209,17 +208,6 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   return Exit::done;
 }
 
-Exit stress_on_all_gpus(const StressCommand& options, const Invocation& invocation) {
-  if (!options.trace.empty()) refuse_on_all_gpus("stress", "--record-trace");
-  if (bench::is_primitive_test(options.test)) refuse_on_all_gpus("stress", options.test);
-  return measure_on_all_gpus({.name = "stress",
-                              .argv = invocation.argv,
-                              .shard = options.shard,
-                              .results = options.json,
-                              .format = options.format},
-                             invocation);
-}
-
 }  // namespace
 
 void add_stress(CLI::App& app, Invocation& invocation) {
@@ -322,14 +310,11 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);
-  add_measured_device_options(*command, options->device, true);
+  add_measured_device_options(*command, options->device);
   command->callback([options, command, &invocation] {
     refuse_unused_options(options->test, *command);
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
-    invocation.action = [options, &invocation] {
-      return is_all_gpus(options->device) ? stress_on_all_gpus(*options, invocation)
-                                          : stress(*options, invocation.argv);
-    };
+    invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
   });
 }
 

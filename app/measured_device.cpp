@@ -11,13 +11,8 @@
 
 namespace heapwood::app {
 
-void add_measured_device_options(CLI::App& command, bench::DeviceOptions& options, bool with_all) {
+void add_measured_device_options(CLI::App& command, bench::DeviceOptions& options) {
   bench::add_device_options(command, options);
-  if (with_all)
-    command.get_option("--device")
-        ->description(
-            "auto (first usable GPU, else CPU), cuda:N, cpu;\ncuda:all: one process per "
-            "GPU (docs/sweeps.md)");
   command.add_flag("--wait-for-gpu", options.waits,
                    "wait while another heapwood measures on the GPU");
 }

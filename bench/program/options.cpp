@@ -251,8 +251,15 @@ CLI::Validator between(double min, double max) {
 }
 
 void add_device_options(CLI::App& app, DeviceOptions& options) {
+  const auto refuse_all = [](const std::string& device) -> std::string {
+    if (device != "cuda:all") return "";
+    throw Error(Exit::usage,
+                "--device cuda:all: start one process per GPU with --device cuda:N --shard I/N, "
+                "then 'heapwood merge' their files (docs/sweeps.md)");
+  };
   app.add_option("--device", options.device, "auto (first usable GPU, else CPU), cuda:N, cpu")
       ->capture_default_str()
+      ->check(quiet(CLI::Validator(refuse_all, "")))
       ->type_name("DEVICE");
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")
       ->capture_default_str()

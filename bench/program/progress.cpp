@@ -5,9 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "bench/program/messages.hpp"
@@ -24,14 +22,6 @@ std::size_t terminal_columns() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10) return size.ws_col;
   return 80;
-}
-
-void draw(std::string text) {
-  // A line longer than the terminal would wrap, and the carriage return would not return to its
-  // start.
-  if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);
-  write_error("\r\033[K" + text);
-  line_showing = true;
 }
 }  // namespace
 
@@ -50,10 +40,7 @@ std::string progress_text(std::size_t done, std::size_t total, double elapsed,
   return text;
 }
 
-Progress::Progress() : Progress(isatty(STDERR_FILENO) == 1) {
-  as_lines_ = std::getenv(progress_variable) != nullptr;
-  enabled_ |= as_lines_;
-}
+Progress::Progress() : Progress(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() { clear_progress_line(); }
 
@@ -70,27 +57,15 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   if (++steps == 2) print_waiting_note();
   if (!enabled_) return;
   const auto now = Clock::now();
-  const bool is_first = as_lines_ ? drawn_ == Clock::time_point{} : !line_showing;
-  if (!is_first && now - drawn_ < std::chrono::milliseconds(as_lines_ ? 500 : 100)) return;
+  if (line_showing && now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
-  const std::string text = progress_text(
-      done, total, std::chrono::duration<double>(now - start_).count(), one_line(what));
-  if (as_lines_)
-    write_error(progress_prefix + text + "\n");
-  else
-    draw(text);
-}
-
-void show_progress_line(const std::vector<std::string>& texts) {
-  if (texts.empty() || isatty(STDERR_FILENO) != 1) return;
-  const std::size_t share = terminal_columns() / texts.size();
-  std::string line;
-  for (const std::string& text : texts) {
-    std::string part = one_line(text);
-    part.resize(std::max<std::size_t>(share, 20) - 1, ' ');
-    line += part + ' ';
-  }
-  draw(line);
+  std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(),
+                                   one_line(what));
+  // A line longer than the terminal would wrap, and the carriage return would not return to its
+  // start.
+  if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);
+  write_error("\r\033[K" + text);
+  line_showing = true;
 }
 
 void clear_progress_line() {

@@ -6,18 +6,12 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace heapwood::bench {
 
 // The line's text without cursor control; `elapsed` in seconds.
 std::string progress_text(std::size_t done, std::size_t total, double elapsed,
                           const std::string& what);
-
-// With this variable in its environment, a process writes its progress as lines with this prefix:
-// another process shows them.
-inline constexpr const char* progress_variable = "HEAPWOOD_PROGRESS";
-inline constexpr const char* progress_prefix = "heapwood: progress: ";
 
 class Progress {
  public:
@@ -33,7 +27,6 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   bool enabled_;
-  bool as_lines_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point drawn_{};
 };
@@ -44,9 +37,6 @@ void note_when_work_starts(const std::string& text);
 // Prints it now, if it is still waiting.
 void print_waiting_note();
 
-// Shows the texts of several processes instead of the visible line, if standard error is a
-// terminal. Each has an equal share of the line.
-void show_progress_line(const std::vector<std::string>& texts);
 // Erases the visible line; call this before writing anything else to the terminal.
 void clear_progress_line();
 

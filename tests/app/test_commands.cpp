@@ -120,6 +120,8 @@ TEST_F(Commands, UnreadableScenes) {
 
 TEST_F(Commands, NoSuchDevice) {
   expect_error({"build", scene_, "--device", "cuda:77"}, 4, {"cuda:77"});
+  expect_error({"bench", scene_, "--device", "cuda:all"}, 2,
+               {"one process per GPU", "--device cuda:N --shard I/N", "heapwood merge"});
 }
 
 TEST_F(Commands, AutoReportsOnceWhyThereIsNoGpu) {
