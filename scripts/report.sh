@@ -8,7 +8,7 @@
 #   RESULTS="a.json b.json" scripts/report.sh      the page of these results (parts of one
 #                                                  measurement); nothing is built
 #   AGAINST=old.json scripts/report.sh             the page with a comparison
-#   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/reproduction.md
+#   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/results/verdicts.md
 #   RESULTS=full.json scripts/report.sh keep       keeps the results in docs/results, compressed
 #   scripts/report.sh test                         tests the page in a headless Chromium
 #                                                  (tests/report); exit status 77 if pip cannot
@@ -52,7 +52,7 @@ if [[ ${1:-} == verdicts ]]; then
   : "${RESULTS:?report.sh verdicts: set RESULTS to the results file}"
   install_python_packages report/requirements.txt
   read -ra results <<< "$RESULTS"
-  "$venv/bin/python" -m report "${results[@]}" --verdicts-into docs/reproduction.md
+  "$venv/bin/python" -m report "${results[@]}" --verdicts-into docs/results/verdicts.md
   exit
 fi
 

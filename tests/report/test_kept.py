@@ -201,7 +201,7 @@ class Warnings(Tree):
         kept = newest_kept(ROOT / "docs/results")
         if kept is None:
             self.skipTest("no run of a GPU is kept")
-        document = (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")
+        document = (ROOT / "docs/results/verdicts.md").read_text(encoding="utf-8")
         written = document.split("<!-- verdicts:begin -->")[1].split("<!-- verdicts:end -->")[0]
 
         def table(text):
