@@ -4,12 +4,12 @@
 # Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
-    "Only these allocators of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
+    "Only these of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
 # Other registries, such as the tests', are always complete.
 option(HEAPWOOD_PUBLISHED "Also the allocators marked 'published' in alloc/registry.def" OFF)
 
-# Whether HEAPWOOD_ALLOCATORS names an allocator by its id, with - or _, or by its header. A header's
-# name does not select the published forms in it.
+# Whether HEAPWOOD_ALLOCATORS names an allocator by its id, with - or _, or by its header. The name
+# of a header does not select the published forms in it.
 function(heapwood_is_listed header type published result)
   file(READ ${header} text)
   set(names "")

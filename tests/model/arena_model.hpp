@@ -83,7 +83,7 @@ enum class At : std::int8_t {
 struct Thread {
   std::int8_t call = 0;
   At at = At::begin;
-  Slot before, seen;     // registers
+  Slot before;           // a register
   std::int8_t a = none;  // the arena that is examined or claimed
   std::int8_t i = 0, taken = 0, turn = 0, round = 0;
   std::int8_t mine_arena = none, mine_granule = none;  // the thread's live block
@@ -92,7 +92,7 @@ struct Thread {
 
 struct State {
   std::int16_t count[arenas] = {};
-  std::int8_t super = whole;
+  std::int16_t super = whole;  // 16 bits: without padding
   Slot slot;
   bool live[arenas][granules] = {};
   bool live_whole = false, collects = false;

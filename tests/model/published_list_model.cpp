@@ -8,13 +8,12 @@
 // (alloc/bulk/rcu.hpp) are modelled as exact counts of readers. The model is sequentially
 // consistent: memory orders are covered by ThreadSanitizer. The checker must detect broken versions
 // of the protocol.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <vector>
+
+#include "tests/model/exploration.hpp"
 
 namespace heapwood {
 namespace {
@@ -113,20 +112,25 @@ struct Setting {
   bool begun = false;  // the second thread has locked the first chunk for its request
 };
 
-class Model {
+class Model : public Exploration<State> {
  public:
   Model(Form form, const Setting& setting, Bug bug)
-      : form_(form), setting_(setting), programs_(setting.programs), bug_(bug) {}
+      : Exploration(setting.programs.size()),
+        form_(form),
+        setting_(setting),
+        programs_(setting.programs),
+        bug_(bug) {
+    for (const int size : setting.chunks) units_ += size;
+  }
 
-  // Returns the first violation, or an empty string.
-  std::string explore() {
+ private:
+  State start() override {
     State first;
     int at = 0;
     for (const int size : setting_.chunks) {
       first.header[at] = {Chunk::free, 0, static_cast<std::int8_t>(at + size), true};
       at += size;
     }
-    units_ = at;
     first.header[at] = {Chunk::used, 0, 0, true};
     std::copy(std::begin(setting_.begins), std::end(setting_.begins), first.offset);
     if (setting_.begun) {
@@ -136,53 +140,24 @@ class Model {
       ++first.inside[0];
       hand_out(first, t, programs_[1][0]);
     }
-    std::vector<State> todo{first};
-    std::unordered_set<std::string> known{key(first)};
-    while (!todo.empty()) {
-      const State state = todo.back();
-      todo.pop_back();
-      bool ended = true;
-      for (std::size_t i = 0; i < programs_.size(); ++i) {
-        if (static_cast<std::size_t>(state.thread[i].call) == programs_[i].size()) continue;
-        ended = false;
-        State next = state;
-        step(next, next.thread[i], programs_[i][static_cast<std::size_t>(state.thread[i].call)]);
-        note_fitting(next);
-        if (!wrong_.empty()) return wrong_;
-        if (known.insert(key(next)).second) todo.push_back(next);
-      }
-      if (ended) {
-        ++ends;
-        check_end(state);
-        if (!wrong_.empty()) return wrong_;
-      }
-    }
-    states = known.size();
-    return {};
+    return first;
   }
-  std::size_t states = 0, ends = 0, refusals = 0, merges = 0;
-
- private:
-  static std::string key(const State& s) {
-    std::string bytes;
-    const auto add = [&](auto... values) { (bytes.push_back(static_cast<char>(values)), ...); };
-    for (const Header& h : s.header)
-      add(static_cast<int>(h.state) | h.stamp << 2, h.link, h.exists);
-    add(s.live, s.offset[0], s.offset[1], s.inside[0], s.inside[1],
-        s.parity | s.grace << 1 | s.driver << 2);
-    for (const Thread& t : s.thread)
-      add(t.call, t.block, t.at, t.position, t.end, t.start, t.section, t.stamp, t.polls, t.next,
-          t.o, static_cast<int>(t.seen.state) | t.seen.stamp << 2, t.seen.link,
-          t.refusing | t.wrapped << 1 | t.seen_busy << 2 | t.merged << 3 | t.merges << 4,
-          t.fitting);
-    return bytes;
+  bool has_ended(const State& s, int thread) const override {
+    return static_cast<std::size_t>(s.thread[thread].call) ==
+           programs_[static_cast<std::size_t>(thread)].size();
+  }
+  bool step(State& s, int thread, int) override {
+    Thread& t = s.thread[thread];
+    step(s, t, programs_[static_cast<std::size_t>(thread)][static_cast<std::size_t>(t.call)]);
+    note_fitting(s);
+    return true;
   }
   static std::uint8_t mask(int from, int to) {
     return static_cast<std::uint8_t>((1 << to) - (1 << from));
   }
 
   // Every chunk is a block or free, none is lost, and the offset leads to a header.
-  void check_end(const State& s) {
+  void check_end(const State& s) override {
     int at = 0;
     std::uint8_t live = 0;
     while (at < units_ && s.header[at].exists && s.header[at].link > at &&
@@ -351,7 +326,6 @@ class Model {
           t.at = At::poll;
         } else {
           if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
-          ++refusals;
           end_call(t);
           t.block = -1;
         }
@@ -455,7 +429,6 @@ class Model {
         Header& h = header(s, t.end);
         t.merges = h.state == Chunk::free;
         if (t.merges) {
-          ++merges;
           t.next = h.link;
           if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
           if (bug_ != Bug::merge_without_lock) h.stamp = 0;
@@ -531,7 +504,6 @@ class Model {
   std::vector<Program> programs_;
   Bug bug_;
   int units_ = 0;
-  std::string wrong_;
 };
 
 // One chunk is split and merged again; a chunk dies at which the other thread's walk begins; it
@@ -550,8 +522,6 @@ TEST(PublishedListModel, NothingOverlapsAndNothingIsLost) {
       if (form == Form::two_words && setting->programs.size() > 2) continue;
       Model model(form, *setting, Bug::no);
       EXPECT_EQ(model.explore(), "");
-      std::printf("%zu states, %zu ends, %zu refusals, %zu merges\n", model.states, model.ends,
-                  model.refusals, model.merges);
     }
   }
 }

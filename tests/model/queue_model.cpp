@@ -2,56 +2,15 @@
 // The checker and the steps of queue_model.hpp. It must detect broken versions of the protocol.
 #include "tests/model/queue_model.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <unordered_set>
-#include <utility>
-#include <vector>
+#include "tests/model/exploration.hpp"
 
 namespace heapwood::queue_model {
 namespace {
 
-class Model {
+class Model : public Exploration<State> {
  public:
-  Model(const Setting& setting, Bug bug) : set_(setting), bug_(bug) {}
-
-  // Returns the first violation, or an empty string.
-  std::string explore() {
-    State start;
-    start.room = initial_room();
-    start.units = 1;
-    start.free = narrow(set_.blocks - 1);
-    start.warp[0].units = 1;
-    start.warp[0].node = root;
-    start.warp[0].at = At::load_tickets;
-    for (Warp& w : start.warp) w.retries = narrow(set_.retries);
-    visit(start, none);
-    for (std::size_t i = 0; i < all_.size() && wrong_.empty(); ++i) {
-      bool moves = false, ended = true;
-      for (int w = 0; w < set_.warps && wrong_.empty(); ++w) {
-        if (all_[i].warp[w].at == At::ended) continue;
-        ended = false;
-        State next = all_[i];
-        if (!step(next, next.warp[w])) continue;  // waits
-        moves = true;
-        visit(next, static_cast<std::int32_t>(i));
-      }
-      if (ended) {
-        ends_.push_back(static_cast<std::int32_t>(i));
-        check_end(all_[i]);
-      } else if (!moves && wrong_.empty()) {
-        wrong_ = "all warps wait";
-      }
-    }
-    if (wrong_.empty()) check_that_all_end();
-    states = all_.size();
-    return wrong_;
-  }
-  std::size_t states = 0;
+  Model(const Setting& setting, Bug bug)
+      : Exploration(static_cast<std::size_t>(setting.warps), true), set_(setting), bug_(bug) {}
   bool was_deferred = false, was_trimmed = false, was_refused = false, was_retried = false;
 
  private:
@@ -61,13 +20,19 @@ class Model {
   std::int8_t initial_room() const {
     return narrow(set_.ring > 2 * set_.warps ? set_.ring - 2 * set_.warps : 0);
   }
-  void visit(const State& s, std::int32_t from) {
-    static_assert(std::has_unique_object_representations_v<State>);
-    all_.push_back(s);
-    const auto [place, is_new] = seen_.insert(static_cast<std::int32_t>(all_.size()) - 1);
-    if (!is_new) all_.pop_back();
-    if (from != none) edges_.emplace_back(*place, from);
+  State start() override {
+    State first;
+    first.room = initial_room();
+    first.units = 1;
+    first.free = narrow(set_.blocks - 1);
+    first.warp[0].units = 1;
+    first.warp[0].node = root;
+    first.warp[0].at = At::load_tickets;
+    for (Warp& w : first.warp) w.retries = narrow(set_.retries);
+    return first;
   }
+  bool has_ended(const State& s, int warp) const override { return s.warp[warp].at == At::ended; }
+  bool step(State& s, int warp, int) override { return step(s, s.warp[warp]); }
 
   // ---- the tree: node n has children 2n and 2n + 1 ----------------------------------------------
 
@@ -88,7 +53,7 @@ class Model {
     for (const std::int8_t b : s.done) bits += __builtin_popcount(b & 255u);
     return bits == (1 << set_.depth) - 1;
   }
-  void check_end(const State& s) {
+  void check_end(const State& s) override {
     if (!are_all_done(s)) wrong_ = "a node is lost";
     int blocks = s.free;
     for (const Warp& w : s.warp) blocks += w.cached;
@@ -478,43 +443,8 @@ class Model {
     w.at = At::load_tickets;
   }
 
-  void check_that_all_end() {
-    std::vector<std::vector<std::int32_t>> back(all_.size());
-    for (const auto& [to, from] : edges_) back[static_cast<std::size_t>(to)].push_back(from);
-    std::vector<bool> known(all_.size());
-    std::vector<std::int32_t> reached(ends_);
-    for (const std::int32_t end : ends_) known[static_cast<std::size_t>(end)] = true;
-    for (std::size_t i = 0; i < reached.size(); ++i) {
-      for (const std::int32_t from : back[static_cast<std::size_t>(reached[i])]) {
-        if (!known[static_cast<std::size_t>(from)]) reached.push_back(from);
-        known[static_cast<std::size_t>(from)] = true;
-      }
-    }
-    if (reached.size() != all_.size()) wrong_ = "a build never ends";
-  }
-
   const Setting& set_;
   Bug bug_;
-  std::string wrong_;
-  std::vector<State> all_;
-  std::vector<std::int32_t> ends_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> edges_;
-  // Indices into all_, hashed and compared by the states there.
-  struct Hash {
-    const std::vector<State>& all;
-    std::size_t operator()(std::int32_t at) const {
-      const State& s = all[static_cast<std::size_t>(at)];
-      return std::hash<std::string_view>()({reinterpret_cast<const char*>(&s), sizeof s});
-    }
-  };
-  struct Equal {
-    const std::vector<State>& all;
-    bool operator()(std::int32_t a, std::int32_t b) const {
-      return std::memcmp(&all[static_cast<std::size_t>(a)], &all[static_cast<std::size_t>(b)],
-                         sizeof(State)) == 0;
-    }
-  };
-  std::unordered_set<std::int32_t, Hash, Equal> seen_{1 << 16, Hash{all_}, Equal{all_}};
 };
 
 constexpr Setting settings[] = {
@@ -542,18 +472,14 @@ TEST(QueueModel, TakesEveryNodeOnce) {
     trimmed = trimmed || model.was_trimmed;
     refused = refused || model.was_refused;
     retried = retried || model.was_retried;
-    RecordProperty(setting.what, static_cast<int>(model.states));
+    RecordProperty(setting.what, static_cast<int>(model.states()));
   }
   EXPECT_TRUE(deferred && trimmed && refused && retried);
 }
 
 TEST(QueueModel, BrokenProtocolsAreDetected) {
-  for (int bug = 1; bug <= static_cast<int>(Bug::retries_without_unit); ++bug) {
-    bool found = false;
-    for (const Setting& setting : settings)
-      found = found || !Model(setting, static_cast<Bug>(bug)).explore().empty();
-    EXPECT_TRUE(found) << bug;
-  }
+  expect_all_found(Bug::retries_without_unit, settings,
+                   [](Bug bug, const Setting& setting) { return Model(setting, bug).explore(); });
 }
 
 }  // namespace

@@ -7,14 +7,12 @@
 // operation. Checks in every state that no arena has two owners, and in every final state that each
 // arena is free or has not been reached by a ticket. The checker must detect broken versions of the
 // protocol.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
-#include <unordered_set>
 #include <vector>
+
+#include "tests/model/exploration.hpp"
 
 namespace heapwood {
 namespace {
@@ -51,42 +49,37 @@ struct State {
   std::int8_t tickets = 0;
 };
 
-class Model {
- public:
-  Model(std::vector<int> roles, bool raises, Bug bug)
-      : roles_(std::move(roles)), raises_(raises), bug_(bug) {}
+struct Setting {
+  std::vector<int> roles;
+  bool raises;  // fresh arenas
+};
 
-  // Returns the first violation, or an empty string.
-  std::string explore() {
-    State begin;
-    begin.count.fill(body);
-    visit(begin);
-    return wrong_;
-  }
-  std::size_t ends = 0;
+class Model : public Exploration<State> {
+ public:
+  Model(const Setting& setting, Bug bug)
+      : Exploration(setting.roles.size()), setting_(setting), bug_(bug) {}
 
  private:
-  void visit(const State& s) {
-    const auto* const bytes = reinterpret_cast<const char*>(&s);
-    if (!wrong_.empty() || !seen_.insert(std::string(bytes, sizeof(s))).second) return;
-    bool moved = false;
-    for (std::size_t i = 0; i < roles_.size(); ++i) {
-      if (s.thread[i].at == Thread::At::done) continue;
-      moved = true;
-      const int choices = s.thread[i].at == Thread::At::begin && roles_[i] == claimer ? reserve : 1;
-      for (int choice = 0; choice < choices; ++choice) {
-        State next = s;
-        step(next, next.thread[i], roles_[i], choice);
-        for (const std::int8_t owners : next.owners) {
-          if (owners > 1) wrong_ = "an arena has two owners";
-        }
-        visit(next);
-      }
+  State start() override {
+    State first;
+    first.count.fill(body);
+    return first;
+  }
+  bool has_ended(const State& s, int thread) const override {
+    return s.thread[static_cast<std::size_t>(thread)].at == Thread::At::done;
+  }
+  bool step(State& s, int thread, int choice) override {
+    const auto i = static_cast<std::size_t>(thread);
+    if (s.thread[i].at == Thread::At::begin && setting_.roles[i] == claimer) choices_ = reserve;
+    step(s, s.thread[i], setting_.roles[i], choice);
+    for (const std::int8_t owners : s.owners) {
+      if (owners > 1) wrong_ = "an arena has two owners";
     }
-    if (moved) return;
-    ++ends;
-    for (int a = 0; a < reserve; ++a) {
-      const bool is_left = a >= s.tickets && s.count[a] == body;
+    return true;
+  }
+  void check_end(const State& s) override {
+    for (std::size_t a = 0; a < reserve; ++a) {
+      const bool is_left = static_cast<int>(a) >= s.tickets && s.count[a] == body;
       if (s.count[a] != 0 && !is_left) wrong_ = "an arena is lost";
     }
   }
@@ -106,7 +99,7 @@ class Model {
         if (role != searcher) {
           s.tickets = static_cast<std::int8_t>(s.tickets + role);
         } else if (bug_ != Bug::searcher_takes_no_ticket) {
-          const int added = raises_ ? std::max(reserve - s.tickets, 0) : reserve;
+          const int added = setting_.raises ? std::max(reserve - s.tickets, 0) : reserve;
           s.tickets = static_cast<std::int8_t>(s.tickets + added);
         }
         if (t.first >= reserve) {
@@ -158,37 +151,38 @@ class Model {
     }
   }
 
-  std::vector<int> roles_;
-  bool raises_;  // fresh arenas
+  const Setting& setting_;
   Bug bug_;
-  std::string wrong_;
-  std::unordered_set<std::string> seen_;
 };
 
-std::vector<std::vector<int>> settings() {
-  return {{1, searcher, claimer}, {3, searcher, claimer}, {3, 2, claimer},
-          {2, 3, searcher},       {4, searcher, claimer}, {3, 3, 1}};
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (const bool raises : {false, true}) {
+    for (const std::vector<int>& roles : {std::vector{1, searcher, claimer},
+                                          {3, searcher, claimer},
+                                          {3, 2, claimer},
+                                          {2, 3, searcher},
+                                          {4, searcher, claimer},
+                                          {3, 3, 1}})
+      all.push_back({roles, raises});
+  }
+  return all;
 }
 
 TEST(ReserveModel, NothingOverlapsAndNothingIsLost) {
-  for (const std::vector<int>& roles : settings()) {
-    for (const bool raises : {false, true}) {
-      Model model(roles, raises, Bug::no);
-      EXPECT_EQ(model.explore(), "");
-      EXPECT_GT(model.ends, 0u);
-    }
+  for (const Setting& setting : settings()) {
+    Model model(setting, Bug::no);
+    EXPECT_EQ(model.explore(), "");
+    EXPECT_GT(model.ends(), 0u);
   }
 }
 
 TEST(ReserveModel, BrokenProtocolsAreFoundOut) {
-  for (const Bug bug : {Bug::ticket_across_the_end_is_kept, Bug::ticket_across_the_end_is_forgotten,
-                        Bug::searcher_takes_no_ticket}) {
-    for (const bool raises : {false, true}) {
-      bool found = false;
-      for (const std::vector<int>& roles : settings())
-        found = found || !Model(roles, raises, bug).explore().empty();
-      EXPECT_TRUE(found) << static_cast<int>(bug);
-    }
+  for (const bool raises : {false, true}) {
+    std::vector<Setting> some = settings();
+    std::erase_if(some, [&](const Setting& setting) { return setting.raises != raises; });
+    expect_all_found(Bug::searcher_takes_no_ticket, some,
+                     [](Bug bug, const Setting& setting) { return Model(setting, bug).explore(); });
   }
 }
 

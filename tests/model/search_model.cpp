@@ -4,15 +4,13 @@
 // them, and return their tickets after they have found something. A step is one atomic operation.
 // Checks that a group that ends without a find ends only after each piece has been taken by some
 // group since it began. The checker must detect broken versions of the protocol.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "alloc/heapwood/words.hpp"
+#include "tests/model/exploration.hpp"
 
 namespace heapwood {
 namespace {
@@ -23,7 +21,6 @@ enum class Bug { no, over_before_the_first_ticket, returns_without_a_look };
 
 enum At : std::uint32_t { begin, draw, look, count_later, give_back, done };
 
-// Only words of 32 bits, so that the bytes of a state have no padding.
 struct Group {
   std::uint32_t at = begin;
   std::uint32_t first_ticket = 0, ticket = 0, next = 0;
@@ -35,34 +32,26 @@ struct State {
   std::array<Group, max_groups> group{};
 };
 
-class Model {
- public:
-  // `sizes`: lanes of each group, which searches once.
-  Model(std::vector<std::uint32_t> sizes, std::uint32_t max_returned, Bug bug)
-      : sizes_(std::move(sizes)), max_returned_(max_returned), bug_(bug) {}
+using Free = std::array<std::uint32_t, pieces>;
 
-  // Returns the first violation, or an empty string.
-  std::string explore(std::uint32_t word, const std::array<std::uint32_t, pieces>& free) {
-    State state;
-    state.word = word;
-    state.free = free;
-    visit(state);
-    return wrong_;
-  }
-  std::size_t fruitless = 0,
-              returned = 0;  // how often a search ended so, and tickets were returned
+struct Setting {
+  std::vector<std::uint32_t> sizes;  // lanes of each group, which searches once
+  std::uint32_t max_returned, word;
+  Free free;
+};
+
+class Model : public Exploration<State> {
+ public:
+  Model(const Setting& setting, Bug bug)
+      : Exploration(setting.sizes.size()), setting_(setting), bug_(bug) {}
+  std::size_t fruitless = 0, returned = 0;  // searches that found nothing, returned tickets
 
  private:
-  void visit(const State& s) {
-    const auto* const bytes = reinterpret_cast<const char*>(&s);
-    if (!wrong_.empty() || !seen_.insert(std::string(bytes, sizeof(s))).second) return;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (s.group[i].at == done) continue;
-      State next = s;
-      step(next, next.group[i], sizes_[i]);
-      visit(next);
-    }
+  State start() override { return {setting_.word, setting_.free, {}}; }
+  bool has_ended(const State& s, int group) const override {
+    return s.group[static_cast<std::size_t>(group)].at == done;
   }
+  void check_end(const State&) override {}
 
   static std::uint32_t piece(const Group& g, std::uint32_t rank) {
     return (g.ticket + rank) % pieces;
@@ -77,7 +66,9 @@ class Model {
     g.at = done;
   }
 
-  void step(State& s, Group& g, std::uint32_t size) {
+  bool step(State& s, int group, int) override {
+    Group& g = s.group[static_cast<std::size_t>(group)];
+    const std::uint32_t size = setting_.sizes[static_cast<std::size_t>(group)];
     switch (g.at) {
       case begin:
         g.first_ticket = s.word;
@@ -109,7 +100,7 @@ class Model {
       }
       case count_later:
         g.next = s.word;
-        if (g.next - g.ticket < max_returned_) {
+        if (g.next - g.ticket < setting_.max_returned) {
           g.at = give_back;
         } else {
           end(g);
@@ -125,49 +116,43 @@ class Model {
       default:
         break;
     }
+    return true;
   }
 
-  std::vector<std::uint32_t> sizes_;
-  std::uint32_t max_returned_;
+  const Setting& setting_;
   Bug bug_;
-  std::string wrong_;
-  std::unordered_set<std::string> seen_;
 };
 
-// Calls check(model, word, free) for groups of one and two lanes, tickets from 0 and before the
-// wrap, and few free arenas.
-template <class F>
-void for_settings(Bug bug, F check) {
+// Groups of one and two lanes, tickets from 0 and before the wrap, and few free arenas.
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
   for (const std::vector<std::uint32_t>& sizes :
        {std::vector{1u, 1u, 1u}, std::vector{1u, 2u}, std::vector{2u, 1u, 1u}}) {
     for (const std::uint32_t max_returned : {2u, 1024u}) {
       for (const std::uint32_t word : {0u, 0u - 2u}) {
-        for (const auto& free : {std::array{0u, 0u, 0u}, std::array{0u, 2u, 0u}, {1u, 0u, 1u}}) {
-          Model model(sizes, max_returned, bug);
-          check(model, model.explore(word, free));
-        }
+        for (const Free& free : {Free{0, 0, 0}, Free{0, 2, 0}, Free{1, 0, 1}})
+          all.push_back({sizes, max_returned, word, free});
       }
     }
   }
+  return all;
 }
 
 TEST(SearchModel, ASearchInVainEndsAfterEachPieceWasTaken) {
   std::size_t fruitless = 0, returned = 0;
-  for_settings(Bug::no, [&](const Model& model, const std::string& wrong) {
-    EXPECT_EQ(wrong, "");
+  for (const Setting& setting : settings()) {
+    Model model(setting, Bug::no);
+    EXPECT_EQ(model.explore(), "");
     fruitless += model.fruitless;
     returned += model.returned;
-  });
+  }
   EXPECT_GT(fruitless, 0u);
   EXPECT_GT(returned, 0u);
 }
 
 TEST(SearchModel, BrokenProtocolsAreFoundOut) {
-  for (const Bug bug : {Bug::over_before_the_first_ticket, Bug::returns_without_a_look}) {
-    bool found = false;
-    for_settings(bug, [&](const Model&, const std::string& wrong) { found |= !wrong.empty(); });
-    EXPECT_TRUE(found) << static_cast<int>(bug);
-  }
+  expect_all_found(Bug::returns_without_a_look, settings(),
+                   [](Bug bug, const Setting& setting) { return Model(setting, bug).explore(); });
 }
 
 }  // namespace

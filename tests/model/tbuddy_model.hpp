@@ -13,11 +13,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <vector>
+
+#include "tests/model/exploration.hpp"
 
 namespace heapwood::tbuddy_model {
 
@@ -108,7 +105,6 @@ enum class At : std::int8_t {
   freed_full,
 };
 
-// Consists of bytes only, without padding, so that a state is its own key.
 struct Thread {
   At at = At::begin;
   std::int8_t order = 0, tail = 0, page = none;
@@ -129,53 +125,36 @@ struct State {
   Thread thread[threads];
 };
 
-class Model {
+class Model : public Exploration<State> {
  public:
-  Model(const Setting& setting, Bug bug) : setting_(setting), bug_(bug) {}
-
-  // Returns the first violation, or an empty string.
-  std::string explore() {
-    State start;
-    if (setting_.in_pieces) {
-      start.c[0] = start.v[0] = pages;
-      start.map[0] = (1 << pages) - 1;
-      start.missed = 1;
-    } else {
-      start.c[top] = start.v[top] = start.map[top] = 1;
-    }
-    visit(start, none);
-    for (std::size_t at = 0; at < all_.size() && wrong_.empty(); ++at) {
-      bool idle = true;
-      for (int t = 0; t < threads; ++t) {
-        idle = idle && all_[at].thread[t].at == At::begin && all_[at].thread[t].page == none;
-        for (int choice = 0; choice < 4 && wrong_.empty(); ++choice) {
-          State next = all_[at];
-          choices_ = 1;
-          step(next, next.thread[t], t, choice);
-          visit(next, static_cast<std::int32_t>(at));
-          if (choice + 1 >= choices_) break;
-        }
-      }
-      if (idle) {
-        idle_states.push_back(static_cast<std::int32_t>(at));
-        check_idle(all_[at]);
-      }
-    }
-    if (wrong_.empty()) check_that_all_end();
-    return wrong_;
-  }
-  std::vector<std::int32_t> idle_states;
+  Model(const Setting& setting, Bug bug)
+      : Exploration(threads, true), setting_(setting), bug_(bug) {}
 
  private:
-  void visit(const State& s, std::int32_t from) {
-    static_assert(sizeof(State) == 4 * orders + 3 + threads * sizeof(Thread));
-    all_.push_back(s);
-    const auto [place, is_new] = seen_.insert(static_cast<std::int32_t>(all_.size()) - 1);
-    if (!is_new) all_.pop_back();
-    if (from != none && from != *place) edges_.emplace_back(*place, from);
+  State start() override {
+    State first;
+    if (setting_.in_pieces) {
+      first.c[0] = first.v[0] = pages;
+      first.map[0] = (1 << pages) - 1;
+      first.missed = 1;
+    } else {
+      first.c[top] = first.v[top] = first.map[top] = 1;
+    }
+    return first;
   }
-
-  void check_idle(const State& s) {
+  bool has_ended(const State&, int) const override { return false; }
+  bool is_end(const State& s) const override {
+    for (const Thread& t : s.thread) {
+      if (t.at != At::begin || t.page != none) return false;
+    }
+    return true;
+  }
+  bool step(State& s, int thread, int choice) override {
+    step(s, s.thread[thread], thread, choice);
+    return true;
+  }
+  // Both threads are idle.
+  void check_end(const State& s) override {
     int there = 0;
     for (int k = 0; k < orders; ++k) {
       const int bits = __builtin_popcount(static_cast<unsigned>(s.map[k]));
@@ -184,27 +163,6 @@ class Model {
       if (s.moves[k] != 0) wrong_ = "a move has not ended";
     }
     if (there != pages) wrong_ = "pages are lost";
-  }
-
-  // Checks that an idle state can be reached from every state, so that no thread waits forever.
-  void check_that_all_end() {
-    std::vector<std::int32_t> first(all_.size() + 1), reached(idle_states), back(edges_.size());
-    for (const auto& [to, from] : edges_) ++first[static_cast<std::size_t>(to) + 1];
-    for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
-    std::vector<std::int32_t> next(first);
-    for (const auto& [to, from] : edges_)
-      back[static_cast<std::size_t>(next[static_cast<std::size_t>(to)]++)] = from;
-    std::vector<bool> known(all_.size());
-    for (const std::int32_t end : idle_states) known[static_cast<std::size_t>(end)] = true;
-    for (std::size_t i = 0; i < reached.size(); ++i) {
-      const auto to = static_cast<std::size_t>(reached[i]);
-      for (auto e = first[to]; e < first[to + 1]; ++e) {
-        const std::int32_t from = back[static_cast<std::size_t>(e)];
-        if (!known[static_cast<std::size_t>(from)]) reached.push_back(from);
-        known[static_cast<std::size_t>(from)] = true;
-      }
-    }
-    if (reached.size() != all_.size()) wrong_ = "a thread waits for ever";
   }
 
   static int batches(int uncovered, int batch) {
@@ -381,26 +339,6 @@ class Model {
 
   const Setting& setting_;
   Bug bug_;
-  std::string wrong_;
-  int choices_ = 1;
-  std::vector<State> all_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> edges_;
-  // Indices into all_, hashed and compared by the states there.
-  struct Hash {
-    const std::vector<State>& all;
-    std::size_t operator()(std::int32_t at) const {
-      const State& s = all[static_cast<std::size_t>(at)];
-      return std::hash<std::string_view>()({reinterpret_cast<const char*>(&s), sizeof s});
-    }
-  };
-  struct Equal {
-    const std::vector<State>& all;
-    bool operator()(std::int32_t a, std::int32_t b) const {
-      return std::memcmp(&all[static_cast<std::size_t>(a)], &all[static_cast<std::size_t>(b)],
-                         sizeof(State)) == 0;
-    }
-  };
-  std::unordered_set<std::int32_t, Hash, Equal> seen_{1 << 16, Hash{all_}, Equal{all_}};
 };
 
 }  // namespace heapwood::tbuddy_model
