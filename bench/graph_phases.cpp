@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "bench/graph_updates.hpp"
+#include "simt/host_clock.hpp"
 
 namespace heapwood::bench {
 
@@ -168,16 +168,15 @@ class GraphRun {
   // round each.
   bool is_late(unsigned round, GraphPhase phase) {
     const double budget = bench_.settings.budget_seconds;
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
     const unsigned rounds = bench_.settings.rounds;
-    if (budget <= 0 || elapsed.count() < budget || round + 1 == rounds) return false;
+    if (budget <= 0 || simt::seconds_since(start_) < budget || round + 1 == rounds) return false;
     if (row_.cut.empty())
       row_.cut = fmt::format("{} of {} rounds of {}", round + 1, rounds, name(phase));
     return true;
   }
 
   const GraphBench& bench_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const simt::HostClock::time_point start_ = simt::HostClock::now();
   const DeviceRows& rows_;
   GraphStore& store_;
   bool inspects_;

@@ -3,20 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include "simt/device.hpp"
+#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::bench {
 
 struct InterleavedRunner::WallClock {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  }
+  simt::HostClock::time_point start = simt::HostClock::now();
+  double ms() const { return 1e3 * simt::seconds_since(start); }
 };
 
 InterleavedRunner::InterleavedRunner(std::vector<RunCandidate> candidates, int runs,

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
+#include "simt/host_clock.hpp"
 
 namespace heapwood::bench {
 
@@ -169,7 +169,7 @@ bool PreparedScene::enlarge_to_limit() {
 
 kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocator& entry) {
   kdtree::BuildOptions options = build_options(entry);
-  options.started = std::chrono::steady_clock::now();
+  options.started = simt::HostClock::now();
   kdtree::BuildRun run = build(entry, options);
   while (run.incomplete && enlarge_pool()) run = build(entry, options);
   return run;

@@ -14,6 +14,7 @@
 
 #include "simt/control.hpp"
 #include "simt/device.hpp"
+#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 #include "simt/stream.hpp"
 #include "simt/warp.hpp"
@@ -25,7 +26,6 @@ namespace heapwood::simt {
 // Returns milliseconds.
 template <class Body>
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
-  using Clock = std::chrono::steady_clock;
   check_interruption(limits);
   std::mutex mutex;
   std::condition_variable finished;
@@ -34,7 +34,7 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
   bool was_interrupted = false;
   // The first exception of a thread, or of starting one; guarded by the mutex.
   std::exception_ptr failure;
-  const auto start = Clock::now();
+  const auto start = HostClock::now();
   const auto abort = [&] { system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed); };
   // Records the current exception for `ended` threads, which have ended or were never started, and
   // raises the abort flag, since other threads may wait for them.
@@ -65,8 +65,7 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
     }
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
-      const bool late =
-          std::chrono::duration<double>(Clock::now() - start).count() > limits.seconds;
+      const bool late = seconds_since(start) > limits.seconds;
       if (!stopped && (late || interrupted())) {
         stopped = true;
         was_interrupted = !late;
@@ -75,7 +74,7 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
     }
   }
   if (failure) std::rethrow_exception(failure);
-  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  const double ms = 1e3 * seconds_since(start);
   check_outcome(control.code, control.operand, stopped, was_interrupted, limits);
   return ms;
 }

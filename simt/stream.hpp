@@ -15,11 +15,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 
 #include "simt/config.hpp"
 #include "simt/device.hpp"
+#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::simt {
@@ -67,9 +67,7 @@ class HostStream {
   unsigned launches() const { return launches_; }
 
  private:
-  double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double elapsed() const { return seconds_since(start_); }
   void check() const {
     const bool late = elapsed() > limits_.seconds;
     check_outcome(0, {}, late || interrupted(), !late, limits_);
@@ -77,7 +75,7 @@ class HostStream {
 
   Device device_;
   LaunchLimits limits_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  HostClock::time_point start_ = HostClock::now();
   unsigned launches_ = 0;
 };
 

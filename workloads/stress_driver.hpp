@@ -5,12 +5,12 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <vector>
 
 #include "alloc/statistics.hpp"
 #include "simt/error.hpp"
+#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 #include "workloads/exercise_run.hpp"
 #include "workloads/stress.hpp"
@@ -38,9 +38,9 @@ class StressDriver {
     alloc::AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
     release_.reset();
-    const auto start = Clock::now();
+    const auto start = simt::HostClock::now();
     allocator_ = A::create(job_.pool, options, device_);
-    result_.reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    result_.reset_ms = 1e3 * simt::seconds_since(start);
     release_.emplace(job_.pool, job_.device);
     blocks_.fill(0);
     tallies_.fill(0);
@@ -158,8 +158,7 @@ class StressDriver {
                                       {.seconds = seconds, .what = A::traits.id});
   }
 
-  using Clock = std::chrono::steady_clock;
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double elapsed() const { return simt::seconds_since(start_); }
 
   static constexpr double max_free_seconds = 60;
 
@@ -174,7 +173,7 @@ class StressDriver {
   simt::Buffer<stress_detail::Tally> tallies_;
   simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
   StressResult result_;
-  const Clock::time_point start_ = Clock::now();
+  const simt::HostClock::time_point start_ = simt::HostClock::now();
 };
 
 }  // namespace heapwood::workloads

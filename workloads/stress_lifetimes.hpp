@@ -13,11 +13,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "simt/error.hpp"
+#include "simt/host_clock.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_driver.hpp"
 
@@ -116,14 +116,13 @@ class StressLifetimes : StressDriver<A, Device> {
     this->reset(true);
     held_.fill(0);
     result_.capacity_bytes = job_.pool.bytes;
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = simt::HostClock::now();
     const auto is_over = [&](unsigned launch) {
       if (job_.test == StressTest::lifetimes) {
         result_.out_of_time = launch < job_.iterations && this->is_late();
         return launch == job_.iterations || result_.out_of_time;
       }
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >=
-             job_.seconds;
+      return simt::seconds_since(start) >= job_.seconds;
     };
     unsigned launches = 0;
     do {

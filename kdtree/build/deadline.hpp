@@ -3,12 +3,12 @@
 // it.
 #pragma once
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <utility>
 
 #include "kdtree/build/build.hpp"
+#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::kdtree {
@@ -19,7 +19,7 @@ class BuildDeadline {
   BuildDeadline(std::string what, const BuildOptions& options)
       : what_(std::move(what)),
         seconds_(options.seconds),
-        started_(options.started.value_or(Clock::now())) {}
+        started_(options.started.value_or(simt::HostClock::now())) {}
 
   // Calls f with the launch limits and returns the milliseconds that f reports. Throws
   // simt::Stopped.
@@ -40,11 +40,7 @@ class BuildDeadline {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  double left() const {
-    return seconds_ - std::chrono::duration<double>(Clock::now() - started_).count();
-  }
+  double left() const { return seconds_ - simt::seconds_since(started_); }
 
   // The message states the limit of the build, not the part of it that the last launch had.
   [[noreturn]] void stop_late() const {
@@ -57,7 +53,7 @@ class BuildDeadline {
 
   std::string what_;
   double seconds_;
-  Clock::time_point started_;
+  simt::HostClock::time_point started_;
 };
 
 }  // namespace heapwood::kdtree

@@ -9,11 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace heapwood::tests {
@@ -96,6 +98,21 @@ class Running {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid != 0;
+  }
+  // Waits until the program has used this CPU time: it has then done as much work on a busy machine
+  // as on an idle one.
+  void wait_for_cpu_seconds(double seconds) const {
+    while (!ended() && cpu_seconds() < seconds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  double cpu_seconds() const {
+    const std::string text = read_file("/proc/" + std::to_string(pid_) + "/stat");
+    std::istringstream fields(text.substr(text.rfind(')') + 1));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) fields >> skipped;
+    double user = 0, system = 0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
   Outcome wait() {
     int status = 0;

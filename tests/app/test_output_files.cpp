@@ -189,12 +189,8 @@ TEST_F(OutputFiles, ReportAndTextFollowEachOtherInOneFile) {
 TEST_F(OutputFiles, TwoProcessesDoNotWriteOneFile) {
   const std::string report = folder_ / "report.json";
   Running first(binary_, bench(report, "100000"));
-  Outcome second;
-  for (int i = 0; i < 100; ++i) {
-    wait_ms(20);
-    second = run({"build", scene_, "--runs", "1", "--device", "cpu", "--json", report});
-    if (second.exit != 0) break;
-  }
+  first.wait_for_cpu_seconds(0.2);
+  const Outcome second = run({"build", scene_, "--runs", "1", "--device", "cpu", "--json", report});
   EXPECT_EQ(second.exit, 1);
   EXPECT_NE(second.err.find("report.json: another heapwood is writing it"), std::string::npos)
       << second.err;
@@ -205,9 +201,9 @@ TEST_F(OutputFiles, TwoProcessesDoNotWriteOneFile) {
 
 TEST_F(OutputFiles, ResumeKeepsEarlierRunsUntilThereAreMore) {
   const std::string report = folder_ / "report.json";
-  const auto measure = [&](int ms, int signal) {
+  const auto measure = [&](double cpu_seconds, int signal) {
     Running running(binary_, bench(report, "100000"));
-    wait_ms(ms);
+    running.wait_for_cpu_seconds(cpu_seconds);
     running.send(signal);
     return running.wait();
   };
@@ -216,16 +212,16 @@ TEST_F(OutputFiles, ResumeKeepsEarlierRunsUntilThereAreMore) {
     EXPECT_EQ(results.size(), 1u);
     return results[0].at("runs_ms").size();
   };
-  measure(900, SIGINT);
+  measure(0.8, SIGINT);
   const std::size_t first = runs();
   ASSERT_GT(first, 0u);
-  measure(100, SIGINT);
+  measure(0.1, SIGINT);
   EXPECT_GE(runs(), first);
-  measure(100, SIGKILL);
+  measure(0.1, SIGKILL);
   EXPECT_GE(runs(), first);
   // Of another mesh, and not measured again in time.
   write_file(scene_, obj_text(20000));
-  measure(60, SIGINT);
+  measure(0.06, SIGINT);
   EXPECT_GE(runs(), first);
 }
 

@@ -257,7 +257,7 @@ TEST_F(AnimateCommand, KeepsWhatWasMeasuredWhenInterrupted) {
   const std::string file = folder_ / "animate.json";
   Running running(binary_, animate("statue~:1k", {"--frames", "100000", "--allocators", "heapwood",
                                                   "--trace", "none", "--json", file}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  running.wait_for_cpu_seconds(0.7);
   running.send(SIGINT);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit, 1);

@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "bench/interleaved_runner.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
+#include "tests/simt/turned_clock.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -190,8 +189,9 @@ TEST_F(InterleavedRunnerTest, WallTimeCountsWhereNoneIsGiven) {
   std::vector<RunCandidate> candidates(1);
   int runs = 0;
   bool failed = false;
+  const tests::TurnedClock clock;
   candidates[0].run = [&]() -> std::optional<double> {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    clock.turn(0.005);
     if (++runs == 2) throw std::runtime_error("broken");
     return std::nullopt;
   };
@@ -200,7 +200,7 @@ TEST_F(InterleavedRunnerTest, WallTimeCountsWhereNoneIsGiven) {
   InterleavedRunner wide(candidates, 5, 0, [](std::size_t, const std::string&) {});
   wide.measure();
   EXPECT_EQ(runs, 2);
-  EXPECT_GE(wide.seconds(0), 0.01);  // the failed run, too
+  EXPECT_NEAR(wide.seconds(0), 0.01, 1e-9);  // the failed run, too
   runs = 5;
   failed = false;
   InterleavedRunner tight(candidates, 5, 9, [](std::size_t, const std::string&) {});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: sweeps, tables, the JSON format, and errors.
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/output/stress_tables.hpp"
 #include "bench/stress.hpp"
@@ -326,7 +324,7 @@ TEST_F(StressCommand, CtrlCKeepsResults) {
   const std::string file = folder_ / "out.json";
   Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc",
                             "--device", "cpu", "--runs", "100000", "--json", file});
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  running.wait_for_cpu_seconds(0.5);
   running.send(SIGINT);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit, 1) << outcome.err;

@@ -2,17 +2,14 @@
 // A time limit applies to the whole build, including restarts with larger output arrays.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "alloc/allocators/atomic.hpp"
 #include "kdtree/build/driver.hpp"
 #include "simt/cpu.hpp"
 #include "tests/kdtree/soup.hpp"
+#include "tests/simt/turned_clock.hpp"
 
 namespace heapwood::kdtree {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct BuildDeadlineRestarts : ::testing::Test {
   BuildDeadlineRestarts() : soup(random_soup(900, 5, 0.01f)), mesh({}, soup.view()) {
@@ -28,7 +25,7 @@ struct BuildDeadlineRestarts : ::testing::Test {
     const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 2});
     return build_with<alloc::Atomic, RefKind::clipped>(device, *workspace, options, [&] {
       ++made;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      clock.turn(0.02);
       if (made == interrupt_at) simt::interrupt();
       return alloc::Atomic::create(workspace->pool(), workspace->allocator_options(), device);
     });
@@ -45,6 +42,7 @@ struct BuildDeadlineRestarts : ::testing::Test {
     return "";
   }
 
+  const tests::TurnedClock clock;
   Soup soup;
   DeviceMesh mesh;
   WorkspaceLimits limits;
@@ -64,17 +62,16 @@ TEST_F(BuildDeadlineRestarts, ShareTheTimeLimit) {
   EXPECT_EQ(message,
             "atomic: build: not finished within the time limit of 0.1 s; raise --timeout if it may "
             "take longer");
-  EXPECT_GE(made, 2);
-  EXPECT_LE(made, 6);
+  EXPECT_EQ(made, 5);
 }
 
 // Time that the caller has spent before the build counts.
 TEST_F(BuildDeadlineRestarts, TheLimitBeginsWhenTheCallerSays) {
   BuildOptions options;
-  options.started = Clock::now() - std::chrono::seconds(59) - std::chrono::milliseconds(970);
+  options.started = simt::HostClock::now() - std::chrono::milliseconds(59'970);
   const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
   EXPECT_NE(message.find("time limit of 60 s"), std::string::npos) << message;
-  EXPECT_LE(made, 3);
+  EXPECT_EQ(made, 2);
 }
 
 TEST_F(BuildDeadlineRestarts, EndWithAnInterruption) {

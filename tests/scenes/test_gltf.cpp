@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 
 #include "scenes/gltf_accessors.hpp"
@@ -420,14 +419,12 @@ TEST(Gltf, NestingIsCountedOutsideOfStrings) {
   EXPECT_EQ(json_nesting("]]}[[ not JSON \"[[["), 2u);
 }
 
-// Quadratic time would be minutes.
+// Quadratic time would exceed the test's limit.
 TEST(Gltf, ManyNodesAreReadInLinearTime) {
   std::string nodes = "{}";
   for (unsigned i = 0; i < 400'000; ++i) nodes += ",{}";
-  const auto start = std::chrono::steady_clock::now();
   const gltf::Document document =
       gltf::parse_document("{\"asset\":{\"version\":\"2.0\"},\"nodes\":[" + nodes + "]}", "a.gltf");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   EXPECT_EQ(document.nodes.size(), 400'001u);
 }
 

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "alloc/allocators/cuda_malloc.hpp"
 #include "simt/error.hpp"
 #include "tests/workloads/stress_jobs.hpp"
 
@@ -217,11 +215,10 @@ TEST(StressRule, ExpectationOfP) {
     EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1],
                 1e-12);
   }
-  // For many launches it is fast: a table calls it once per allocator, even after Ctrl-C.
-  const auto start = std::chrono::steady_clock::now();
+  // A table calls it once per allocator, even after Ctrl-C: a loop over the launches would take
+  // minutes here.
   for (int i = 0; i < 100; ++i)
-    EXPECT_NEAR(expected_counts(1u << 20, 0.75).allocations, 0.375 * (1 << 20), 1);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
+    EXPECT_NEAR(expected_counts(1u << 31, 0.75).allocations, 0.375 * (1u << 31), 1);
 
   // The generator agrees: five sigma of 20,000 threads, for several seeds.
   for (const std::uint32_t seed : {1u, 2u, 77u}) {
@@ -279,35 +276,6 @@ TEST(StressRule, FragmentationOfBlocksIsThatOfGranules) {
   EXPECT_DOUBLE_EQ(a.external, 0.5);
   EXPECT_DOUBLE_EQ(a.external_merged, 1 - 128.0 / 192);
   EXPECT_EQ(a.metadata_bytes, 64u);
-}
-
-// Nothing resets a heap outside the pool: whatever ends a run, it frees its blocks.
-TEST_F(Stress, ARunThatIsStoppedFreesBlocksOutsideThePool) {
-  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU's heap does not count";
-  const registry::RegisteredAllocator* const builtin = registry::find("cuda");
-  if (builtin == nullptr) GTEST_SKIP() << "not compiled in";
-  struct Case {
-    StressTest test;
-    unsigned warps;
-    bool touch, inspect;
-  };
-  for (const Case& c :
-       {Case{StressTest::cycle, 10, false, false}, Case{StressTest::cycle, 10, false, true},
-        Case{StressTest::alloc_dealloc, 100'000, true, false},
-        Case{StressTest::probability, 100'000, false, false},
-        Case{StressTest::probability, 100'000, false, true},
-        Case{StressTest::mixed, 100'000, false, false},
-        Case{StressTest::lifetimes, 10'000, false, false}}) {
-    StressJob j = job(c.test, std::size_t{512} << 20, c.warps, 10);
-    j.payload = 64;
-    j.iterations = 20'000;
-    j.touch = c.touch;
-    j.inspect = c.inspect;
-    j.seconds = 0.005;
-    EXPECT_THROW(builtin->on(device_.kind)->stress(j), simt::Stopped);
-    EXPECT_EQ(reinterpret_cast<const alloc::CudaMalloc::Head*>(memory_.data())->live, 0u)
-        << static_cast<int>(c.test) << (c.inspect ? ", inspected" : "");
-  }
 }
 
 }  // namespace
