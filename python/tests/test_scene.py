@@ -60,19 +60,17 @@ def test_an_update_that_makes_the_mesh_coarse_switches_to_the_watertight_test():
 def test_properties_wait_for_an_update_without_the_interpreters_lock(name):
     vertices, triangles = hw.load_mesh("statue:200k")
     scene = hw.Scene(vertices, triangles, device="cpu", threads=1)
-    start = last = time.perf_counter()
     update = threading.Thread(target=scene.update, args=(vertices,))
     update.start()
     time.sleep(0.01)
     read = threading.Thread(target=getattr, args=(scene, name))
     read.start()
-    longest = 0.0
+    ticks = 0
     while update.is_alive():
+        ticks += 1
         time.sleep(0.001)
-        now = time.perf_counter()
-        longest, last = max(longest, now - last), now
     read.join()
-    assert longest < 0.5 * (last - start)
+    assert ticks > 10
 
 
 def test_facts_about_the_tree():
@@ -133,21 +131,23 @@ def test_updates_during_queries_of_another_thread():
 
 def test_other_threads_run_during_a_query():
     scene = hw.Scene(*soup(3000), device="cpu", threads=1)
-    rays = random_rays(200000, centre=(0.5, 0.5, 0.5))
+    rays = random_rays(1000000, centre=(0.5, 0.5, 0.5))
     ticks = 0
     done = threading.Event()
 
-    def query() -> None:
-        scene.cast_rays(rays)
-        done.set()
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
 
-    thread = threading.Thread(target=query)
+    thread = threading.Thread(target=tick)
     thread.start()
-    while not done.is_set():
-        ticks += 1
-        time.sleep(0.001)
+    before = ticks
+    scene.cast_rays(rays)
+    after = ticks
+    done.set()
     thread.join()
-    assert ticks > 10
+    assert after > before
 
 
 def test_pictures():

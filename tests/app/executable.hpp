@@ -84,23 +84,13 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void send(int signal) const { kill(pid_, signal); }
-  // The program may not have installed its handlers yet: a signal would end it at once.
-  void wait_until_it_handles(int signal) const {
-    const std::string status = "/proc/" + std::to_string(pid_) + "/status";
-    for (unsigned long long caught = 0; !ended() && !(caught >> (signal - 1) & 1); usleep(1000)) {
-      std::istringstream lines(read_file(status));
-      for (std::string line; std::getline(lines, line);) {
-        if (line.rfind("SigCgt:", 0) == 0) caught = std::stoull(line.substr(7), nullptr, 16);
-      }
-    }
-  }
   bool ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid != 0;
   }
-  // Waits until the program has used this CPU time: it has then done as much work on a busy machine
-  // as on an idle one.
+  // Waits until the program has used this CPU time: on a busy machine it has then done as much work
+  // as on an idle one. A signal before it has installed its handlers would end it at once.
   void wait_for_cpu_seconds(double seconds) const {
     while (!ended() && cpu_seconds() < seconds)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

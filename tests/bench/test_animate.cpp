@@ -2,10 +2,8 @@
 // heapwood animate: tables, JSON and --resume, equal trees, kept pools, pictures, changing
 // topology, and errors.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SIGTERM, as by timeout(1) or Slurm, ends every command that measures with what it has measured.
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "bench/program/process.hpp"
 #include "tests/app/executable.hpp"
@@ -39,8 +37,7 @@ TEST_F(Interruption, EveryCommandPrintsWhatItHas) {
     command.insert(command.end(),
                    {"--device", "cpu", "--threads", "2", "--allocators", "atomic,heapwood"});
     Running running(binary_, command);
-    running.wait_until_it_handles(SIGTERM);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    running.wait_for_cpu_seconds(0.5);
     running.send(SIGTERM);
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.exit, 1) << command[0] << ": " << outcome.err;

@@ -370,7 +370,6 @@ TEST_F(Window, DrawsWhileItBuilds) {
            "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
   const Json report = json("report");
   EXPECT_LT(report["frame_cpu_ms"]["mean"], 16.6);
-  EXPECT_GT(report["frames_per_second"], 5);
   std::printf(
       "%.1f frames/s, %.1f ms per frame of its thread (max %.1f), first picture after %.2f s\n",
       report["frames_per_second"].get<double>(), report["frame_cpu_ms"]["mean"].get<double>(),
@@ -513,7 +512,7 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
 // The program does not wait for a picture that cannot be rendered.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
-  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1,
+  expect_error(view({"statue:200k", "--timeout", "0.001", "--screenshot", picture}), 1,
                {"Heapwood"});
   expect_error(
       view({"statue:2k", "--allocator", "scatter", "--pool", "1K", "--screenshot", picture}), 1,
