@@ -97,7 +97,7 @@ TEST_F(ProgramReplay, LeavesNoBlocksInAHeapOutsideThePool) {
       tests::random_trace({.warps = 6, .lanes = 4, .kernels = 1, .events = 600, .max_live = 400});
   ASSERT_GT(summarize(trace).end_bytes, 0u);
   for (const bool ends : {true, false}) {
-    ReplayPlan plan = plan_replay(trace, {.window = 64});
+    ReplayPlan plan = plan_replay(trace, {.window = 64, .cuts = {}});
     // One warp more than there are: the first step never ends, and the third never begins.
     if (!ends) ++plan.step_warps.front();
     ReplayData data(device_, plan);
