@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "alloc/statistics.hpp"
-#include "bench/results/result.hpp"
+#include "bench/measured_row.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/image.hpp"
 #include "simt/device.hpp"
@@ -35,18 +35,13 @@ struct PoolAfterFrame {
 };
 
 // One allocator: a row of the tables, an element of `results` in JSON. Samples are per frame.
-struct AnimateRow {
+struct AnimateRow : MeasuredRow {
   std::string source, digest, scene;  // scenes::moving_digest(), scenes::moving_label()
   unsigned scene_frames = 0;
   std::uint64_t min_triangles = 0, max_triangles = 0;  // over the frames
   std::string camera;                                  // as `--camera` reads it
-  std::string allocator, label;
-  alloc::Frees frees = alloc::Frees::individually;
-  bool lower_bound = false;
   AnimateSettings settings;
 
-  Status status = Status::skipped;
-  std::string reason;  // one line; may be empty if status is ok
   bool wrong_tree = false;
   std::uint64_t pool_bytes = 0;
   // The kernel of the build, and the initialization of the pool and the queue before it.
@@ -76,8 +71,7 @@ struct AnimateJob {
 };
 
 struct AnimateEvents {
-  // Frames done, frames in total (each with every allocator), and the next step.
-  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+  OnStep on_step;  // a step is a frame with one allocator
   // The picture of a frame, once per frame; outside of what is timed.
   std::function<void(unsigned, const render::Image&)> picture;
 };

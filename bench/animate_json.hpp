@@ -11,12 +11,14 @@
 
 namespace heapwood::bench {
 
+class JsonFields;
+
 inline constexpr const char* animate_schema = "heapwood.animate/1";
 
 Json to_json(const AnimateSettings& settings);
 Json to_json(const AnimateRow& row);
-// Throws std::exception if keys are missing or of the wrong type. The settings are not read.
-AnimateRow animate_row_from_json(const Json& json);
+// All but the settings can be read back.
+void describe(JsonFields& fields, AnimateRow& row);
 Json animate_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                     const std::vector<AnimateRow>& rows);
 // For --resume: complete rows of the same scene and settings.

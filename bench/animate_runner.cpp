@@ -6,10 +6,9 @@
 #include "bench/animate_bench.hpp"
 #include "bench/animate_view.hpp"
 #include "bench/bench_runner.hpp"
-#include "bench/interleaved_runner.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
+#include "bench/row_bench.hpp"
 #include "bench/stopwatch.hpp"
 #include "kdtree/check/quality.hpp"
 
@@ -22,65 +21,57 @@ struct SceneFailure {
   Error error;
 };
 
-struct AnimateCandidate {
-  const registry::RegisteredAllocator* entry;
-  AnimateRow* row;
-  bool warmed_up = false;
-  unsigned next = 0;           // number of its next frame
-  kdtree::KeptAllocator kept;  // with keep_pool
-  simt::Memory pool;           // its own, with keep_pool
-
-  bool running() const { return row->status == Status::ok || row->status == Status::incomplete; }
-};
-
 struct FrameTimes {
   double upload = 0, reset = 0, records = 0, primary = 0, shaded = 0, all = 0;
   kdtree::BuildRun build;
   bool has_allocated = false;  // arrays of the workspace or records: the frame does not count
 };
 
-void fail(AnimateRow& row, const std::string& reason) {
-  row.status = Status::failed;
-  row.reason = reason;
-}
-
-class Animation {
+class Animation : public RowBench {
  public:
-  Animation(const AnimateJob& job, const AnimateEvents& events, std::vector<AnimateRow>& rows);
-  Animation(const Animation&) = delete;  // the callbacks refer to it
-  Animation& operator=(const Animation&) = delete;
+  Animation(const AnimateJob& job, const AnimateEvents& events, const std::vector<AnimateRow>& rows,
+            std::vector<Candidate> candidates);
 
-  void run();
-  bool stopped() const { return runner_.stopped(); }
+  void run_all();
   // Sets the reasons of rows that are not complete.
-  void finish(const std::optional<Error>& scene_error);
+  void finish_rows(const std::optional<Error>& scene_error);
 
  private:
-  static std::vector<AnimateCandidate> candidates_of(const AnimateJob& job,
-                                                     std::vector<AnimateRow>& rows);
-  std::vector<RunCandidate> run_candidates();
+  struct State {                 // of a candidate
+    unsigned next = 0;           // number of its next frame
+    kdtree::KeptAllocator kept;  // with keep_pool
+    simt::Memory pool;           // its own, with keep_pool
+  };
+
+  AnimateRow& row(std::size_t i) const { return static_cast<AnimateRow&>(*candidates_[i].row); }
+  const registry::RegisteredAllocator& entry(std::size_t i) const { return *candidates_[i].entry; }
   bool keeps_pool() const { return job_.settings.keep_pool; }
-  // Calls f with the candidate's own pool in the workspace, if it has one.
-  template <class F>
-  void with_pool(AnimateCandidate& candidate, F f);
   bool needs_view() const {
     return job_.settings.shaded || job_.settings.primary || job_.picture_spp > 0;
   }
+
+  void warm_up(std::size_t i) override;
+  void run(std::size_t i) override;
+  void keep_warm_up(std::size_t) override {}  // there is no budget
+  void judge(std::size_t i) override;
+
+  // Calls f with the candidate's own pool in the workspace, if it has one.
+  template <class F>
+  void with_pool(std::size_t i, F f);
   void prepare(unsigned number);
   void make_pools();
-  void provide_memory(AnimateCandidate& candidate);
-  const char* reason_not_to_run(const AnimateCandidate& candidate) const;
+  void provide_memory(const registry::RegisteredAllocator& entry);
+  std::string reason_to_skip(const registry::RegisteredAllocator& entry) const;
   void choose_view();
-  void warm_up(AnimateCandidate& candidate);
-  double measure(AnimateCandidate& candidate);
-  FrameTimes frame(AnimateCandidate& candidate);
+  FrameTimes frame(std::size_t i);
   void note_times(AnimateRow& row, const FrameTimes& times) const;
-  void check_tree(AnimateRow& row, unsigned number, bool incomplete);
-  void note_pool(AnimateCandidate& candidate, unsigned number);
+  void check_tree(std::size_t i, unsigned number, bool incomplete);
+  void note_pool(std::size_t i, unsigned number);
+  void take_picture(unsigned number);
 
   const AnimateJob& job_;
   const AnimateEvents& events_;
-  std::vector<AnimateCandidate> candidates_;
+  std::vector<State> states_;
   std::optional<AnimateScene> scene_;
   std::optional<AnimateView> view_;
   std::optional<unsigned> prepared_;  // number of the frame in scene_
@@ -90,38 +81,26 @@ class Animation {
   std::vector<std::uint64_t> hashes_;
   std::vector<std::string> hash_of_;
   std::optional<unsigned> pictured_;  // number of the last frame with a picture
-  std::size_t done_ = 0;
-  InterleavedRunner runner_;
 };
 
-std::vector<AnimateCandidate> Animation::candidates_of(const AnimateJob& job,
-                                                       std::vector<AnimateRow>& rows) {
-  std::vector<AnimateCandidate> all;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].frame_ms.empty()) all.push_back({job.allocators[i], &rows[i], false, 0, {}, {}});
-  }
-  return all;
+// Counts frames and warm-ups of all candidates.
+RowBench::Step frame_steps(const AnimateJob& job, const AnimateEvents& events,
+                           std::size_t candidates) {
+  return
+      [scene = scenes::moving_label(job.scene),
+       step = counted_steps(events.on_step, candidates * (std::size_t{job.settings.frames} + 1))](
+          const std::string& what) { step(scene + ": " + what); };
 }
 
 Animation::Animation(const AnimateJob& job, const AnimateEvents& events,
-                     std::vector<AnimateRow>& rows)
-    : job_(job),
+                     const std::vector<AnimateRow>& rows, std::vector<Candidate> candidates)
+    : RowBench(candidates, static_cast<int>(job.settings.frames), 0,
+               frame_steps(job, events, candidates.size()), "frame"),
+      job_(job),
       events_(events),
-      candidates_(candidates_of(job, rows)),
+      states_(candidates.size()),
       hashes_(job.settings.frames),
-      hash_of_(job.settings.frames),
-      runner_(run_candidates(), static_cast<int>(job.settings.frames), 0,
-              [this](std::size_t i, const std::string& what) {
-                const bool is_warm_up = what == "warm-up";
-                if (events_.progress) {
-                  events_.progress(
-                      done_, candidates_.size() * (std::size_t{job_.settings.frames} + 1),
-                      fmt::format(
-                          "{}: {}, {}", candidates_[i].row->scene, candidates_[i].row->label,
-                          is_warm_up ? what : fmt::format("frame {}", candidates_[i].next + 1)));
-                }
-                ++done_;
-              }) {
+      hash_of_(job.settings.frames) {
   for (const AnimateRow& row : rows) {
     for (std::size_t i = 0; i < std::min(row.hashes.size(), hashes_.size()); ++i) {
       if (hashes_[i] != 0 || row.hashes[i] == 0) continue;
@@ -131,26 +110,7 @@ Animation::Animation(const AnimateJob& job, const AnimateEvents& events,
   }
 }
 
-std::vector<RunCandidate> Animation::run_candidates() {
-  std::vector<RunCandidate> all;
-  for (AnimateCandidate& candidate : candidates_) {
-    RunCandidate one;
-    one.warm_up = [this, &candidate]() -> std::optional<double> {
-      candidate.warmed_up = true;
-      warm_up(candidate);
-      return std::nullopt;
-    };
-    one.run = [this, &candidate] { return measure(candidate); };
-    one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
-    one.fail = [&candidate](const std::exception& error) {
-      fail(*candidate.row, reason_text(error));
-    };
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
-void Animation::run() {
+void Animation::run_all() {
   if (candidates_.empty()) return;
   scene_.emplace(job_.scene, job_.device, job_.settings.build,
                  pool_needs(job_.sized_for.empty() ? job_.allocators : job_.sized_for));
@@ -162,7 +122,7 @@ void Animation::run() {
 }
 
 template <class F>
-void Animation::with_pool(AnimateCandidate& candidate, F f) {
+void Animation::with_pool(std::size_t i, F f) {
   if (!has_pools_) return f();
   // Also if f throws.
   struct Exchange {
@@ -171,7 +131,7 @@ void Animation::with_pool(AnimateCandidate& candidate, F f) {
     Exchange(kdtree::Workspace& w, simt::Memory& p) : workspace(w), pool(p) { w.swap_pool(p); }
     ~Exchange() { workspace.swap_pool(pool); }
   };
-  const Exchange exchange(scene_->workspace(), candidate.pool);
+  const Exchange exchange(scene_->workspace(), states_[i].pool);
   f();
 }
 
@@ -195,7 +155,7 @@ void Animation::make_pools() {
   const std::uint64_t bytes = scene_->pool_bytes();
   const auto count = static_cast<std::uint64_t>(
       std::count_if(candidates_.begin(), candidates_.end(),
-                    [](const AnimateCandidate& one) { return one.running(); }));
+                    [](const Candidate& candidate) { return candidate.running; }));
   const std::uint64_t available = simt::device_available(job_.device.id);
   if (count * bytes > available / 10 * 9) {
     throw Error(Exit::failed,
@@ -203,58 +163,51 @@ void Animation::make_pools() {
                             "--allocators, or a smaller --pool",
                             count, bytes_text(bytes), bytes_text(available)));
   }
-  for (AnimateCandidate& candidate : candidates_) {
-    if (candidate.running()) candidate.pool = simt::Memory(job_.device.id, bytes);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (candidates_[i].running) states_[i].pool = simt::Memory(job_.device.id, bytes);
   }
   has_pools_ = true;
 }
 
 // Builds some frames of the whole motion, so that pool and arrays are large enough for all.
-void Animation::provide_memory(AnimateCandidate& candidate) {
+void Animation::provide_memory(const registry::RegisteredAllocator& entry) {
   const unsigned last = job_.settings.frames - 1;
   for (const unsigned number : {last, last / 4 * 3, last / 2, last / 4, 0u}) {
     prepare(number);
     scene_->upload();
-    while (scene_->build(*candidate.entry).incomplete && scene_->enlarge_pool()) {
+    while (scene_->build(entry).incomplete && scene_->enlarge_pool()) {
     }
   }
   has_provided_ = true;
 }
 
-const char* Animation::reason_not_to_run(const AnimateCandidate& candidate) const {
-  const alloc::AllocatorTraits& traits = *candidate.entry->traits;
-  const kdtree::RefKind refs = job_.settings.build.refs;
-  const std::size_t all_refs =
-      kdtree::Workspace::suggested_pool(scene_->mesh().triangles.size(), refs, false);
-  if (const char* reason = cannot_build(*candidate.entry)) return reason;
-  if (!candidate.entry->on(job_.device.id.kind)) return "not compiled for this device";
-  if (scene_->pool_bytes() < traits.smallest_pool)
-    return "the pool is smaller than this allocator needs";
+std::string Animation::reason_to_skip(const registry::RegisteredAllocator& entry) const {
+  const alloc::AllocatorTraits& traits = *entry.traits;
+  if (const char* reason = cannot_build(entry)) return reason;
+  const std::string reason = reason_not_to_run(entry, job_.device, scene_->pool_bytes());
+  if (!reason.empty()) return reason;
   if (keeps_pool() && traits.lower_bound) return "never frees: its pool cannot be kept";
+  const std::size_t all_refs = kdtree::Workspace::suggested_pool(scene_->mesh().triangles.size(),
+                                                                 job_.settings.build.refs, false);
   if (!traits.keeps_live_memory && (keeps_pool() || scene_->pool_bytes() < all_refs)) {
     return "the pool is smaller than the sum of all requests; this allocator would overwrite live "
            "memory";
   }
-  return nullptr;
+  return "";
 }
 
-void Animation::warm_up(AnimateCandidate& candidate) {
-  AnimateRow& row = *candidate.row;
+void Animation::warm_up(std::size_t i) {
   prepare(0);
-  if (const char* reason = reason_not_to_run(candidate)) {
-    row.reason = reason;
-    return;
-  }
-  if (!has_provided_) provide_memory(candidate);
+  if (const std::string reason = reason_to_skip(entry(i)); !reason.empty()) return skip(i, reason);
+  if (!has_provided_) provide_memory(entry(i));
   scene_->upload();
-  bool is_complete = !scene_->build(*candidate.entry).incomplete;
-  while (!is_complete && scene_->enlarge_pool())
-    is_complete = !scene_->build(*candidate.entry).incomplete;
+  bool is_complete = !scene_->build(entry(i)).incomplete;
+  while (!is_complete && scene_->enlarge_pool()) is_complete = !scene_->build(entry(i)).incomplete;
   // Rays of an incomplete tree are correct, but slow.
   choose_view();
-  row.status = is_complete ? Status::ok : Status::incomplete;
-  row.reason.clear();
-  frame(candidate);
+  row(i).status = is_complete ? Status::ok : Status::incomplete;
+  row(i).reason.clear();
+  frame(i);
 }
 
 void Animation::choose_view() {
@@ -268,16 +221,16 @@ void Animation::choose_view() {
   }
 }
 
-FrameTimes Animation::frame(AnimateCandidate& candidate) {
+FrameTimes Animation::frame(std::size_t i) {
   FrameTimes times;
   const AnimateSettings& settings = job_.settings;
   const std::size_t arrays = scene_->workspace().overhead_bytes();
-  with_pool(candidate, [&] {
+  with_pool(i, [&] {
     const Stopwatch start;
     scene_->upload();
     times.upload = start.ms();
     const Stopwatch built;
-    times.build = scene_->build(*candidate.entry, has_pools_ ? &candidate.kept : nullptr);
+    times.build = scene_->build(entry(i), has_pools_ ? &states_[i].kept : nullptr);
     times.reset = built.ms() - times.build.ms;
     if (settings.shaded || settings.primary) {
       times.has_allocated = !view_->fill_records(times.records);
@@ -293,34 +246,36 @@ FrameTimes Animation::frame(AnimateCandidate& candidate) {
   return times;
 }
 
-double Animation::measure(AnimateCandidate& candidate) {
-  AnimateRow& row = *candidate.row;
-  const unsigned number = candidate.next;
+void Animation::run(std::size_t i) {
+  AnimateRow& row = this->row(i);
+  const unsigned number = states_[i].next;
   prepare(number);
-  FrameTimes times = frame(candidate);
+  FrameTimes times = frame(i);
   // The first attempt may have had to allocate.
   const auto is_repeated = [&] {
     return times.has_allocated ||
            (times.build.incomplete && !keeps_pool() && scene_->enlarge_pool());
   };
-  while (is_repeated()) times = frame(candidate);
-  ++candidate.next;
+  while (is_repeated()) times = frame(i);
+  ++states_[i].next;
   if (times.build.incomplete) {
     row.status = Status::incomplete;
     if (row.incomplete_frames++ == 0) row.refused_bytes = times.build.failed_bytes;
   }
   note_times(row, times);
-  row.pool_bytes = has_pools_ ? candidate.pool.bytes() : scene_->pool_bytes();
-  check_tree(row, number, times.build.incomplete);
-  note_pool(candidate, number);
-  if (job_.picture_spp > 0 && events_.picture && pictured_ != number && candidate.running()) {
-    // The records may be those of an earlier frame.
-    double ignored = 0;
-    view_->fill_records(ignored);
-    events_.picture(number, view_->picture(job_.picture_spp));
-    pictured_ = number;
-  }
-  return times.all;
+  row.pool_bytes = has_pools_ ? states_[i].pool.bytes() : scene_->pool_bytes();
+  check_tree(i, number, times.build.incomplete);
+  note_pool(i, number);
+  if (candidates_[i].running) take_picture(number);
+}
+
+void Animation::take_picture(unsigned number) {
+  if (job_.picture_spp == 0 || !events_.picture || pictured_ == number) return;
+  // The records may be those of an earlier frame.
+  double ignored = 0;
+  view_->fill_records(ignored);
+  events_.picture(number, view_->picture(job_.picture_spp));
+  pictured_ = number;
 }
 
 void Animation::note_times(AnimateRow& row, const FrameTimes& times) const {
@@ -334,7 +289,8 @@ void Animation::note_times(AnimateRow& row, const FrameTimes& times) const {
   row.frame_ms.push_back(times.all);
 }
 
-void Animation::check_tree(AnimateRow& row, unsigned number, bool incomplete) {
+void Animation::check_tree(std::size_t i, unsigned number, bool incomplete) {
+  AnimateRow& row = this->row(i);
   const std::uint64_t hash =
       incomplete ? 0
                  : kdtree::measure(scene_->workspace().download(), job_.settings.build.costs).hash;
@@ -346,56 +302,50 @@ void Animation::check_tree(AnimateRow& row, unsigned number, bool incomplete) {
   }
   if (hashes_[number] == hash) return;
   row.wrong_tree = true;
-  fail(row, fmt::format("tree of frame {} differs from {}'s: hash {:016x} instead of {:016x}",
-                        number, hash_of_[number], hash, hashes_[number]));
+  fail(i, fmt::format("tree of frame {} differs from {}'s: hash {:016x} instead of {:016x}", number,
+                      hash_of_[number], hash, hashes_[number]));
 }
 
 // The state of a kept pool after the first and the last frame and some between them.
-void Animation::note_pool(AnimateCandidate& candidate, unsigned number) {
+void Animation::note_pool(std::size_t i, unsigned number) {
   constexpr unsigned samples = 8;
   const unsigned last = job_.settings.frames - 1;
   const unsigned step = std::max(1u, (last + samples - 2) / (samples - 1));
-  if (!has_pools_ || (number % step != 0 && number != last) || !candidate.kept.regions) return;
-  const std::vector<alloc::Region> regions = candidate.kept.regions();
+  if (!has_pools_ || (number % step != 0 && number != last) || !states_[i].kept.regions) return;
+  const std::vector<alloc::Region> regions = states_[i].kept.regions();
   const std::vector<std::uint64_t> requested(regions.size());
   const alloc::Fragmentation state = alloc::fragmentation_by_region(regions, requested);
-  if (state.measured) candidate.row->pools.push_back({number, state});
+  if (state.measured) row(i).pools.push_back({number, state});
 }
 
-void Animation::finish(const std::optional<Error>& scene_error) {
-  for (const AnimateCandidate& candidate : candidates_) {
-    if (max_triangles_ == 0) break;
-    AnimateRow& row = *candidate.row;
-    row.scene_frames = scene_->frames();
-    row.min_triangles = min_triangles_;
-    row.max_triangles = max_triangles_;
-    if (view_) row.camera = render::to_arguments(view_->camera(), scene_->mesh().origin);
-  }
-  for (const AnimateCandidate& candidate : candidates_) {
-    AnimateRow& row = *candidate.row;
-    const std::size_t done = row.frame_ms.size();
-    const bool is_waiting = row.reason == interrupted_reason;  // for its warm-up
-    if (scene_error && (candidate.running() || is_waiting)) fail(row, scene_error->what());
-    if (!candidate.running()) continue;
-    if (done == 0) {
-      row.status = Status::skipped;
-      row.reason = interrupted_reason;
-    } else if (row.incomplete_frames > 0) {
-      row.status = Status::incomplete;
-      row.reason = fmt::format("pool of {} exhausted in {} of {} frames: first by a request of {}",
-                               bytes_text(row.pool_bytes), row.incomplete_frames, done,
-                               bytes_text(row.refused_bytes));
-    } else if (done < job_.settings.frames) {
-      row.reason = fmt::format("interrupted after {} of {} frames", done, job_.settings.frames);
+void Animation::finish_rows(const std::optional<Error>& scene_error) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    AnimateRow& row = this->row(i);
+    if (max_triangles_ != 0) {
+      row.scene_frames = scene_->frames();
+      row.min_triangles = min_triangles_;
+      row.max_triangles = max_triangles_;
+      if (view_) row.camera = render::to_arguments(view_->camera(), scene_->mesh().origin);
     }
+    if (scene_error && candidates_[i].running) fail(i, scene_error->what());
   }
+  finish();
 }
 
-const AnimateRow* find_kept(const AnimateJob& job, const registry::RegisteredAllocator* entry) {
-  for (const AnimateRow& row : job.kept) {
-    if (row.allocator == entry->traits->id) return &row;
+void Animation::judge(std::size_t i) {
+  AnimateRow& row = this->row(i);
+  const std::size_t done = row.frame_ms.size();
+  if (done == 0) {
+    row.status = Status::skipped;
+    row.reason = interrupted_reason;
+  } else if (row.incomplete_frames > 0) {
+    row.status = Status::incomplete;
+    row.reason = fmt::format("pool of {} exhausted in {} of {} frames: first by a request of {}",
+                             bytes_text(row.pool_bytes), row.incomplete_frames, done,
+                             bytes_text(row.refused_bytes));
+  } else {
+    row.reason = reason_of_few_runs(i, done);
   }
-  return nullptr;
 }
 
 }  // namespace
@@ -417,26 +367,23 @@ AnimateRow animate_row_head(const AnimateJob& job) {
 
 AnimateResult run_animation(const AnimateJob& job, const AnimateEvents& events) {
   AnimateResult result;
-  const AnimateRow head = animate_row_head(job);
-  for (const registry::RegisteredAllocator* entry : job.allocators) {
-    const AnimateRow* kept = find_kept(job, entry);
-    result.rows.push_back(kept ? *kept : head);
-    AnimateRow& row = result.rows.back();
-    row.allocator = entry->traits->id;
-    row.label = entry->traits->label;
-    row.frees = entry->traits->frees;
-    row.lower_bound = entry->traits->lower_bound;
-  }
-  Animation animation(job, events, result.rows);
+  result.rows.assign(job.allocators.size(), animate_row_head(job));
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    result.rows[i].set_allocator(*job.allocators[i]->traits);
+  Animation animation(job, events, result.rows,
+                      candidates_for(result.rows, job.allocators, job.kept,
+                                     [](const AnimateRow& earlier, const AnimateRow& row) {
+                                       return earlier.allocator == row.allocator;
+                                     }));
   try {
-    animation.run();
+    animation.run_all();
   } catch (const SceneFailure& failure) {
     result.scene_error = failure.error;
   } catch (const simt::Stopped& stop) {
     if (stop.reason() != simt::Stopped::Reason::interrupted) throw;
     result.interrupted = true;  // while the scene was read
   }
-  animation.finish(result.scene_error);
+  animation.finish_rows(result.scene_error);
   result.interrupted |= animation.stopped();
   return result;
 }

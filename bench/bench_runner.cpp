@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/measured_row.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"

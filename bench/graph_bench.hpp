@@ -5,12 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/results/result.hpp"
+#include "bench/measured_row.hpp"
 #include "simt/device.hpp"
 #include "workloads/graph/batch.hpp"
 #include "workloads/graph/block_graph.hpp"
@@ -85,19 +84,15 @@ struct RoundMemory {
   workloads::graph::GraphMemory memory;
 };
 
-struct GraphRow {
+// Of layouts other than blocks, allocator and label are the name of the layout.
+struct GraphRow : MeasuredRow {
   std::string graph;   // as given
   std::string digest;  // of the graph, if known
   std::uint64_t vertices = 0, edges = 0, max_degree = 0;
   GraphLayout layout = GraphLayout::blocks;
-  std::string allocator, label;  // of other layouts: the layout's name
-  alloc::Frees frees = alloc::Frees::individually;
-  bool lower_bound = false;
   GraphSettings settings;
   std::uint64_t pool_bytes = 0;
 
-  Status status = Status::skipped;
-  std::string reason;
   std::vector<PhaseSamples> phases;
   std::vector<double> reset_ms;
   std::optional<workloads::graph::GraphMemory> memory;  // after init
@@ -109,7 +104,6 @@ struct GraphRow {
   // "7 of 1000 rounds of mixed": executed when the budget ended the phase; "" if it ended none. The
   // phases after it have one round each.
   std::string cut;
-  double seconds = 0;  // wall time
 
   const PhaseSamples* find(GraphPhase phase, std::uint32_t batch) const;
 };
@@ -124,11 +118,6 @@ struct GraphBench {
   std::vector<GraphRow> kept;  // of an earlier report: measured already
 };
 
-struct GraphEvents {
-  // Steps done, total steps, next step.
-  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-};
-
 // The size of the pool for a graph that grows by batches of at most so many edges.
 std::uint64_t pool_bytes(const PoolSize& pool, const workloads::graph::HostGraph& graph,
                          std::uint64_t max_batch);
@@ -136,6 +125,6 @@ std::uint64_t pool_bytes(const GraphBench& bench);
 // A row with graph and settings only.
 GraphRow graph_row_head(const GraphBench& bench);
 // One row per candidate, in order. A failure of one candidate is reported in its row.
-std::vector<GraphRow> run_graph(const GraphBench& bench, const GraphEvents& events);
+std::vector<GraphRow> run_graph(const GraphBench& bench, const OnStep& on_step);
 
 }  // namespace heapwood::bench

@@ -11,12 +11,14 @@
 
 namespace heapwood::bench {
 
+class JsonFields;
+
 inline constexpr const char* graph_schema = "heapwood.graph/1";
 
 Json to_json(const GraphSettings& settings);
 Json to_json(const GraphRow& row);
-// Throws std::exception if keys are missing or of the wrong type.
-GraphRow graph_row_from_json(const Json& json);
+// All but the settings can be read back.
+void describe(JsonFields& fields, GraphRow& row);
 Json graph_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<GraphRow>& rows);
 // For --resume: complete rows of the same graph and settings.

@@ -6,10 +6,8 @@
 
 #include "bench/graph_bench.hpp"
 #include "bench/graph_phases.hpp"
-#include "bench/interleaved_runner.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
 #include "workloads/graph/csr_graph.hpp"
 #include "workloads/graph/page_graph.hpp"
@@ -19,15 +17,6 @@ namespace heapwood::bench {
 namespace {
 
 using namespace workloads::graph;
-
-struct Candidate {
-  const registry::RegisteredAllocator* entry;  // nullptr: a layout without an allocator
-  GraphRow* row;
-  bool running = true;
-  bool updates = true;       // blocks can be freed
-  GraphRow warm_up;          // its samples
-  bool has_warm_up = false;  // complete
-};
 
 // The memory that the blocks of all adjacencies need, without any overhead.
 std::uint64_t requested_bytes(const HostGraph& graph) {
@@ -45,73 +34,49 @@ std::uint64_t max_degree(const HostGraph& graph) {
   return degree;
 }
 
-class GraphRunner {
+class GraphRunner : public RowBench {
  public:
-  GraphRunner(const GraphBench& bench, std::vector<Candidate> candidates,
-              std::function<void(const std::string&)> step)
-      : bench_(bench),
-        candidates_(std::move(candidates)),
-        runner_(run_candidates(), bench.settings.runs, 1e3 * bench.settings.budget_seconds,
-                [this, step = std::move(step)](std::size_t i, const std::string& what) {
-                  step(fmt::format("{}: {}", candidates_[i].row->label, what));
-                }) {}
-  GraphRunner(const GraphRunner&) = delete;  // the callbacks refer to it
-  GraphRunner& operator=(const GraphRunner&) = delete;
+  GraphRunner(const GraphBench& bench, std::vector<Candidate> candidates, const Step& step)
+      : RowBench(std::move(candidates), bench.settings.runs, bench.settings.budget_seconds, step),
+        bench_(bench),
+        warm_ups_(candidates_.size()) {}
 
-  void run() {
+  void run_all() {
     prepare();
     runner_.warm_up();
     runner_.measure();
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      candidates_[i].row->seconds = runner_.seconds(i);
-      judge(i);
-    }
+    finish();
   }
 
  private:
-  std::vector<RunCandidate> run_candidates() {
-    std::vector<RunCandidate> all;
-    for (Candidate& candidate : candidates_) {
-      RunCandidate one;
-      one.warm_up = [this, &candidate] {
-        execute(candidate, true, candidate.warm_up);
-        GraphRow& row = *candidate.row;
-        const GraphRow& seen = candidate.warm_up;
-        row.memory = seen.memory;
-        row.rounds = seen.rounds;
-        row.hashes = seen.hashes;
-        row.triangles = seen.triangles;
-        row.levels = seen.levels;
-        row.refused = seen.refused;
-        row.cut = seen.cut;
-        candidate.has_warm_up = true;
-        return std::nullopt;
-      };
-      one.run = [this, &candidate] {
-        GraphRow row = *candidate.row;  // an interrupted run adds nothing
-        execute(candidate, false, row);
-        *candidate.row = std::move(row);
-        return std::nullopt;
-      };
-      one.keep_warm_up = [&candidate] { keep_warm_up(candidate); };
-      one.running = [&candidate] { return candidate.running; };
-      one.fail = [this, &candidate](const std::exception& error) {
-        candidate.running = false;
-        candidate.row->status = Status::failed;
-        candidate.row->reason = failure_text(error);
-      };
-      all.push_back(std::move(one));
-    }
-    return all;
+  GraphRow& row(std::size_t i) const { return static_cast<GraphRow&>(*candidates_[i].row); }
+
+  void warm_up(std::size_t i) override {
+    GraphRow seen;
+    execute(i, true, seen);
+    GraphRow& to = row(i);
+    to.memory = seen.memory;
+    to.rounds = seen.rounds;
+    to.hashes = seen.hashes;
+    to.triangles = seen.triangles;
+    to.levels = seen.levels;
+    to.refused = seen.refused;
+    to.cut = seen.cut;
+    warm_ups_[i] = std::move(seen);
   }
 
-  static void keep_warm_up(const Candidate& candidate) {
-    candidate.row->phases = candidate.warm_up.phases;
-    candidate.row->reset_ms = candidate.warm_up.reset_ms;
+  void run(std::size_t i) override {
+    GraphRow copy = row(i);  // an interrupted run adds nothing
+    execute(i, false, copy);
+    row(i) = std::move(copy);
   }
 
-  std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return reason_text(error);
+  void keep_warm_up(std::size_t i) override {
+    row(i).phases = warm_ups_[i]->phases;
+    row(i).reset_ms = warm_ups_[i]->reset_ms;
+  }
+
+  std::string time_limit_text() const override {
     return fmt::format("a kernel did not finish within {} s (--seconds)",
                        figure_text(bench_.settings.seconds));
   }
@@ -130,84 +95,63 @@ class GraphRunner {
                                              settings.rounds));
       }
     }
-    for (Candidate& candidate : candidates_) {
-      candidate.row->pool_bytes = pool_bytes;
-      if (candidate.entry == nullptr) continue;
-      const alloc::AllocatorTraits& traits = *candidate.entry->traits;
-      if (candidate.entry->on(bench_.device.id.kind) == nullptr) {
-        skip(candidate, "not compiled for " + bench_.device.key);
-      } else if (pool_bytes < traits.smallest_pool) {
-        skip(candidate,
-             fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
-      } else if (!traits.keeps_live_memory) {
-        skip(candidate, "may hand out memory in use");
-      } else if (traits.frees != alloc::Frees::individually) {
-        candidate.updates = false;
-      }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      row(i).pool_bytes = pool_bytes;
+      const registry::RegisteredAllocator* entry = candidates_[i].entry;
+      if (entry == nullptr) continue;
+      const std::string reason = reason_not_to_run(*entry, bench_.device, pool_bytes);
+      if (!reason.empty())
+        skip(i, reason);
+      else if (!entry->traits->keeps_live_memory)
+        skip(i, "may hand out memory in use");
     }
-    const bool any = std::any_of(candidates_.begin(), candidates_.end(),
-                                 [](const Candidate& candidate) { return candidate.running; });
-    if (!any) return;
+    if (!any_running()) return;
     rows_ = DeviceRows(bench_.device.id, *bench_.host);
-    if (std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) {
-          return candidate.row->layout != GraphLayout::csr;
-        }))
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (row(i).layout == GraphLayout::csr) continue;
       memory_ = simt::Memory(bench_.device.id, pool_bytes);
+      break;
+    }
   }
 
-  void execute(Candidate& candidate, bool inspects, GraphRow& row) {
-    const std::unique_ptr<GraphStore> store = make_store(candidate);
-    execute_phases({bench_, rows_, candidate.updates, inspects}, *store, row);
+  // Blocks can be freed.
+  bool has_updates(std::size_t i) const {
+    return row(i).layout != GraphLayout::blocks || row(i).frees == alloc::Frees::individually;
   }
 
-  std::unique_ptr<GraphStore> make_store(const Candidate& candidate) {
+  void execute(std::size_t i, bool inspects, GraphRow& to) {
+    const std::unique_ptr<GraphStore> store = make_store(i);
+    execute_phases({bench_, rows_, has_updates(i), inspects}, *store, to);
+  }
+
+  std::unique_ptr<GraphStore> make_store(std::size_t i) {
     HeapJob job;
     job.device = bench_.device.id;
     job.pool = {memory_.data(), memory_.bytes()};
     job.seconds = bench_.settings.seconds;
     const auto max_vertices = static_cast<std::uint32_t>(max_vertices_);
     std::unique_ptr<DeviceSteps> steps = device_steps(job.device, job.seconds);
-    if (candidate.row->layout == GraphLayout::pages)
+    if (row(i).layout == GraphLayout::pages)
       return std::make_unique<PageGraph>(job.device, std::move(steps), job.pool, max_vertices);
-    if (candidate.row->layout == GraphLayout::csr)
+    if (row(i).layout == GraphLayout::csr)
       return std::make_unique<CsrGraph>(job.device, std::move(steps), max_vertices);
     return std::make_unique<BlockGraph>(
-        job, candidate.entry->on(bench_.device.id.kind)->adjacency_heap(job), std::move(steps),
+        job, candidates_[i].entry->on(bench_.device.id.kind)->adjacency_heap(job), std::move(steps),
         max_vertices, bench_.settings.init);
   }
 
-  static void skip(Candidate& candidate, const std::string& reason) {
-    candidate.running = false;
-    candidate.row->reason = reason;
-  }
-
-  void judge(std::size_t i) const {
-    const Candidate& candidate = candidates_[i];
-    GraphRow& row = *candidate.row;
-    if (!candidate.running) return;
-    const std::size_t runs = row.reset_ms.size();
-    const bool only_warm_up = runs == 0 && candidate.has_warm_up;  // interrupted
-    if (only_warm_up) keep_warm_up(candidate);
-    if (runs == 0 && !only_warm_up) {
-      row.reason = interrupted_reason;
-      return;
+  void judge(std::size_t i) override {
+    GraphRow& row = this->row(i);
+    std::string reason = reason_of_few_runs(i, row.reset_ms.size());
+    if (row.reset_ms.empty()) {  // interrupted
+      if (!warm_ups_[i]) return;
+      keep_warm_up(i);
+      reason = "interrupted: only the warm-up";
     }
-    const std::uint64_t overlaps = row.memory ? row.memory->overlaps : 0;
-    if (overlaps > 0) {
+    if (const std::uint64_t overlaps = row.memory ? row.memory->overlaps : 0; overlaps > 0) {
       row.status = Status::failed;
       row.reason = fmt::format("{} blocks overlap", count_text(overlaps));
       return;
-    }
-    const bool has_all_runs = runs >= static_cast<std::size_t>(bench_.settings.runs);
-    std::string reason;
-    if (only_warm_up) {
-      reason = "interrupted: only the warm-up";
-    } else if (runner_.only_warm_up(i)) {
-      reason = "slow: only the warm-up";
-    } else if (!has_all_runs) {
-      reason =
-          fmt::format("{} {} of {} runs", runner_.stopped() ? "interrupted after" : "slow: only",
-                      runs, bench_.settings.runs);
     }
     if (!row.cut.empty()) reason += (reason.empty() ? "slow: " : ", ") + row.cut;
     row.status = Status::ok;
@@ -216,18 +160,17 @@ class GraphRunner {
       reason +=
           fmt::format("{}pool of {} exhausted: {} requests refused", reason.empty() ? "" : "; ",
                       size_text(row.pool_bytes), count_text(row.refused));
-    } else if (reason.empty() && !candidate.updates) {
+    } else if (reason.empty() && !has_updates(i)) {
       reason = "cannot free single blocks: no updates";
     }
     row.reason = std::move(reason);
   }
 
   const GraphBench& bench_;
-  std::vector<Candidate> candidates_;
+  std::vector<std::optional<GraphRow>> warm_ups_;  // their samples; none if not complete
   simt::Memory memory_;
   DeviceRows rows_;
   std::uint64_t max_vertices_ = 0;
-  InterleavedRunner runner_;
 };
 
 // Whether a row has the edges after each phase: not if the budget has cut it, nor if an allocator
@@ -299,47 +242,30 @@ GraphRow graph_row_head(const GraphBench& bench) {
   return head;
 }
 
-std::vector<GraphRow> run_graph(const GraphBench& bench, const GraphEvents& events) {
+std::vector<GraphRow> run_graph(const GraphBench& bench, const OnStep& on_step) {
   if (bench.host->vertices() == 0) throw Error(Exit::failed, "graph: the graph has no vertices");
   const GraphRow head = graph_row_head(bench);
   std::vector<GraphRow> rows;
   std::vector<const registry::RegisteredAllocator*> entries;
   for (const GraphLayout layout : bench.layouts) {
-    if (layout != GraphLayout::blocks) {
-      rows.push_back(head);
-      rows.back().layout = layout;
-      rows.back().allocator = rows.back().label = name(layout);
-      entries.push_back(nullptr);
-      continue;
-    }
-    for (const registry::RegisteredAllocator* entry : bench.allocators) {
-      rows.push_back(head);
-      rows.back().allocator = entry->traits->id;
-      rows.back().label = entry->traits->label;
-      rows.back().frees = entry->traits->frees;
-      rows.back().lower_bound = entry->traits->lower_bound;
+    const bool is_blocks = layout == GraphLayout::blocks;
+    for (const registry::RegisteredAllocator* entry :
+         is_blocks ? bench.allocators
+                   : std::vector<const registry::RegisteredAllocator*>{nullptr}) {
+      GraphRow& row = rows.emplace_back(head);
+      row.layout = layout;
+      row.allocator = row.label = name(layout);
+      if (entry != nullptr) row.set_allocator(*entry->traits);
       entries.push_back(entry);
     }
   }
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto kept =
-        std::find_if(bench.kept.begin(), bench.kept.end(), [&](const GraphRow& earlier) {
-          return earlier.layout == rows[i].layout && earlier.allocator == rows[i].allocator;
-        });
-    if (kept != bench.kept.end()) {
-      rows[i] = *kept;
-    } else {
-      candidates.push_back({entries[i], &rows[i], true, true, {}});
-    }
-  }
+  std::vector<RowBench::Candidate> candidates =
+      candidates_for(rows, entries, bench.kept, [](const GraphRow& earlier, const GraphRow& row) {
+        return earlier.layout == row.layout && earlier.allocator == row.allocator;
+      });
   const std::size_t steps = candidates.size() * (static_cast<std::size_t>(bench.settings.runs) + 1);
-  std::size_t done = 0;
-  GraphRunner runner(bench, std::move(candidates), [&](const std::string& what) {
-    if (events.progress) events.progress(done, steps, what);
-    ++done;
-  });
-  runner.run();
+  GraphRunner runner(bench, std::move(candidates), counted_steps(on_step, steps));
+  runner.run_all();
   compare(rows);
   return rows;
 }

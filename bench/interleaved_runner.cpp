@@ -17,12 +17,13 @@ struct InterleavedRunner::WallClock {
 };
 
 InterleavedRunner::InterleavedRunner(std::vector<RunCandidate> candidates, int runs,
-                                     double budget_ms, Step step)
+                                     double budget_ms, Step step, std::string unit)
     : candidates_(std::move(candidates)),
       times_(candidates_.size()),
       runs_(runs),
       budget_ms_(budget_ms),
-      step_(std::move(step)) {}
+      step_(std::move(step)),
+      unit_(std::move(unit)) {}
 
 void InterleavedRunner::guarded(const std::function<void()>& f,
                                 const std::function<void(const std::exception&)>& fail) {
@@ -72,7 +73,7 @@ bool InterleavedRunner::measure(const std::function<bool()>& valid) {
   }
   for (int number = 1; number <= runs_; ++number) {
     for (std::size_t i = 0; i < candidates_.size() && !stopped_; ++i) {
-      step_(i, fmt::format("run {} of {}", number, runs_));
+      step_(i, fmt::format("{} {} of {}", unit_, number, runs_));
       if (!candidates_[i].running() || out_of_budget(times_[i])) continue;
       run(i, number == runs_, valid);
       if (valid && !valid()) return false;

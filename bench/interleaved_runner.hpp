@@ -34,8 +34,9 @@ class InterleavedRunner {
   // steps that are skipped; not after an interruption.
   using Step = std::function<void(std::size_t, const std::string&)>;
 
-  // budget_ms: per candidate; 0 = no limit.
-  InterleavedRunner(std::vector<RunCandidate> candidates, int runs, double budget_ms, Step step);
+  // budget_ms: per candidate; 0 = no limit. unit: what a run is, for the texts of steps.
+  InterleavedRunner(std::vector<RunCandidate> candidates, int runs, double budget_ms, Step step,
+                    std::string unit = "run");
 
   void warm_up();
   void warm_up(std::size_t candidate);
@@ -76,6 +77,7 @@ class InterleavedRunner {
   int runs_;
   double budget_ms_;
   Step step_;
+  std::string unit_;
   bool stopped_ = false;
 };
 

@@ -6,13 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "bench/results/result.hpp"
+#include "bench/measured_row.hpp"
 #include "simt/device.hpp"
 #include "workloads/program_trace/replay_inspection.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
@@ -42,17 +41,13 @@ struct ReplaySettings {
 // "auto,256M,1.5x"
 std::vector<ReplayPool> parse_replay_pools(const std::string& text);
 
-struct ReplayRow {
+struct ReplayRow : MeasuredRow {
   std::string trace;   // the file, as given
   std::string digest;  // of its content
-  std::string allocator, label;
-  alloc::Frees frees = alloc::Frees::individually;
-  bool lower_bound = false;
-  std::string pool;  // as given
+  std::string pool;    // as given
   std::uint64_t pool_bytes = 0;
+  ReplaySettings settings;
 
-  Status status = Status::skipped;
-  std::string reason;
   std::vector<double> runs_ms, reset_ms;
   std::vector<double> floor_ms;  // of replays without the allocator's calls
   std::uint64_t requests = 0;    // per run
@@ -63,7 +58,6 @@ struct ReplayRow {
   std::vector<double> peak_held_bytes;
   std::vector<workloads::ReplaySample> samples;  // of the last inspected replay
   std::optional<std::size_t> peak_sample;        // its index
-  double seconds = 0;                            // wall time
 
   const workloads::ReplaySample* peak() const {
     return peak_sample ? &samples[*peak_sample] : nullptr;
@@ -85,13 +79,8 @@ struct ReplayBench {
   std::vector<ReplayRow> kept;  // of an earlier report: measured already
 };
 
-struct ReplayEvents {
-  // Steps done, total steps, next step.
-  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-};
-
 std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool);
 // One row per pool and allocator, in order. A failure of one allocator is reported in its row.
-std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& events);
+std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step);
 
 }  // namespace heapwood::bench

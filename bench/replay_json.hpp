@@ -12,11 +12,13 @@
 
 namespace heapwood::bench {
 
+class JsonFields;
+
 inline constexpr const char* replay_schema = "heapwood.replay/1";
 
-Json to_json(const ReplayBench& bench, const ReplayRow& row);
-// Throws std::exception if keys are missing or of the wrong type.
-ReplayRow replay_row_from_json(const Json& json);
+// All but the settings can be read back.
+void describe(JsonFields& fields, ReplayRow& row);
+Json to_json(const ReplayRow& row);
 Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
                    const std::vector<ReplayRow>& rows, const ReplayChoice& choice);
 // For --resume: complete rows of the same trace and settings.

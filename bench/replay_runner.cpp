@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
-#include "bench/interleaved_runner.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
-#include "kdtree/build/build.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::bench {
@@ -21,13 +19,6 @@ using workloads::ReplayJob;
 using workloads::ReplayPlan;
 using workloads::ReplayResult;
 
-struct ReplayCandidate {
-  const registry::RegisteredAllocator* entry;
-  ReplayRow* row;
-  bool running = true;
-  ReplayResult warm_up{};
-};
-
 // Events after which an inspected replay looks at the pool: evenly spaced, and the peak.
 std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   const std::size_t events = bench.trace->events.size();
@@ -38,108 +29,57 @@ std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   return cuts;
 }
 
-const ReplayRow* find_kept(const ReplayBench& bench, const std::string& pool,
-                           const std::string& allocator) {
-  for (const ReplayRow& row : bench.kept) {
-    if (row.pool == pool && row.allocator == allocator) return &row;
-  }
-  return nullptr;
-}
-
 // All allocators in one pool.
-class ReplayPoolRunner {
+class ReplayPoolRunner : public RowBench {
  public:
   ReplayPoolRunner(const ReplayBench& bench, const ReplayPlan& plan, const ReplayPlan& cut_plan,
-                   std::size_t pool_bytes, std::vector<ReplayCandidate> candidates,
-                   std::function<void(const std::string&)> step)
-      : bench_(bench),
+                   std::size_t pool_bytes, std::vector<Candidate> candidates, const Step& step)
+      : RowBench(std::move(candidates), bench.settings.runs, bench.settings.budget_seconds, step),
+        bench_(bench),
         plan_(plan),
         cut_plan_(cut_plan),
         pool_bytes_(pool_bytes),
-        candidates_(std::move(candidates)),
-        runner_(run_candidates(), bench.settings.runs, 1e3 * bench.settings.budget_seconds,
-                [this, step = std::move(step)](std::size_t i, const std::string& what) {
-                  step(fmt::format("{}: {}", candidates_[i].row->label, what));
-                }) {}
-  ReplayPoolRunner(const ReplayPoolRunner&) = delete;  // the callbacks refer to it
-  ReplayPoolRunner& operator=(const ReplayPoolRunner&) = delete;
+        warm_ups_(candidates_.size()) {}
 
   static constexpr int steps_besides_runs = 3;
 
-  // Returns whether it was interrupted.
-  bool run() {
-    for (ReplayCandidate& candidate : candidates_) skip_if_unusable(candidate);
-    if (std::any_of(candidates_.begin(), candidates_.end(),
-                    [](const ReplayCandidate& candidate) { return candidate.running; })) {
-      runner_.guarded(
-          [this] {
-            memory_ = simt::Memory(bench_.device.id, pool_bytes_);
-            data_.emplace(bench_.device.id, plan_);
-          },
-          [this](const std::exception& error) {
-            for (ReplayCandidate& candidate : candidates_) {
-              if (candidate.running) fail(candidate, error);
-            }
-          });
-    }
+  void run_all() {
+    prepare();
     runner_.warm_up();
     runner_.measure();
-    runner_.each("without calls", [&](std::size_t i) { measure_floor(candidates_[i]); });
+    runner_.each("without calls", [&](std::size_t i) { measure_floor(i); });
     data_.reset();
-    runner_.each("inspection", [&](std::size_t i) { inspect(candidates_[i]); });
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      candidates_[i].row->seconds = runner_.seconds(i);
-      judge(i);
-    }
-    return runner_.stopped();
+    runner_.each("inspection", [&](std::size_t i) { inspect(i); });
+    finish();
   }
 
  private:
   static constexpr int inspections = 3, floor_runs = 3;
 
-  std::vector<RunCandidate> run_candidates() {
-    std::vector<RunCandidate> all;
-    for (ReplayCandidate& candidate : candidates_) {
-      RunCandidate one;
-      one.warm_up = [this, &candidate] {
-        candidate.warm_up = replay(candidate, job_of(plan_, *data_));
-        return std::nullopt;
-      };
-      one.run = [this, &candidate] {
-        add_run(candidate, replay(candidate, job_of(plan_, *data_)));
-        return std::nullopt;
-      };
-      one.keep_warm_up = [&candidate] { add_run(candidate, candidate.warm_up); };
-      one.running = [&candidate] { return candidate.running; };
-      one.fail = [this, &candidate](const std::exception& error) { fail(candidate, error); };
-      all.push_back(std::move(one));
-    }
-    return all;
+  ReplayRow& row(std::size_t i) const { return static_cast<ReplayRow&>(*candidates_[i].row); }
+
+  void warm_up(std::size_t i) override { warm_ups_[i] = replay(i, job_of(plan_, *data_)); }
+  void run(std::size_t i) override { add_run(i, replay(i, job_of(plan_, *data_))); }
+  void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i]); }
+  std::string time_limit_text() const override {
+    return fmt::format("the replay did not finish within {} s (--seconds)",
+                       figure_text(bench_.settings.seconds));
   }
 
-  void fail(ReplayCandidate& candidate, const std::exception& error) const {
-    candidate.running = false;
-    candidate.row->status = Status::failed;
-    candidate.row->reason = dynamic_cast<const simt::Stopped*>(&error) == nullptr
-                                ? reason_text(error)
-                                : fmt::format("the replay did not finish within {} s (--seconds)",
-                                              figure_text(bench_.settings.seconds));
-  }
-
-  void skip_if_unusable(ReplayCandidate& candidate) {
-    const alloc::AllocatorTraits& traits = *candidate.entry->traits;
-    std::string reason;
-    if (candidate.entry->on(bench_.device.id.kind) == nullptr) {
-      reason = "not compiled for " + bench_.device.key;
-    } else if (pool_bytes_ < traits.smallest_pool) {
-      reason = fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool));
-    } else if (!traits.keeps_live_memory) {
-      reason = "may hand out memory in use";
+  void prepare() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const registry::RegisteredAllocator& entry = *candidates_[i].entry;
+      std::string reason = reason_not_to_run(entry, bench_.device, pool_bytes_);
+      if (reason.empty() && !entry.traits->keeps_live_memory) reason = "may hand out memory in use";
+      if (!reason.empty()) skip(i, reason);
     }
-    if (reason.empty()) return;
-    candidate.running = false;
-    candidate.row->status = Status::skipped;
-    candidate.row->reason = reason;
+    if (!any_running()) return;
+    runner_.guarded(
+        [this] {
+          memory_ = simt::Memory(bench_.device.id, pool_bytes_);
+          data_.emplace(bench_.device.id, plan_);
+        },
+        [this](const std::exception& error) { fail_all(error); });
   }
 
   ReplayJob job_of(const ReplayPlan& plan, ReplayData& data) const {
@@ -152,9 +92,9 @@ class ReplayPoolRunner {
     return job;
   }
 
-  ReplayResult replay(ReplayCandidate& candidate, const ReplayJob& job) const {
-    const ReplayResult result = candidate.entry->on(bench_.device.id.kind)->replay(job);
-    ReplayRow& row = *candidate.row;
+  ReplayResult replay(std::size_t i, const ReplayJob& job) const {
+    const ReplayResult result = candidates_[i].entry->on(bench_.device.id.kind)->replay(job);
+    ReplayRow& row = this->row(i);
     if (result.refused > row.refused) {
       row.refused = result.refused;
       row.first_refused_bytes = result.first_refused_bytes;
@@ -170,56 +110,51 @@ class ReplayPoolRunner {
     return result;
   }
 
-  static void add_run(ReplayCandidate& candidate, const ReplayResult& result) {
-    candidate.row->runs_ms.push_back(result.ms);
-    candidate.row->reset_ms.push_back(result.reset_ms);
+  void add_run(std::size_t i, const ReplayResult& result) {
+    row(i).runs_ms.push_back(result.ms);
+    row(i).reset_ms.push_back(result.reset_ms);
   }
 
-  void measure_floor(ReplayCandidate& candidate) {
+  void measure_floor(std::size_t i) {
     ReplayJob job = job_of(plan_, *data_);
     job.calls = false;
     std::vector<double> ms;
-    for (int i = 0; i < floor_runs; ++i) ms.push_back(replay(candidate, job).ms);
-    candidate.row->floor_ms = std::move(ms);
+    for (int run = 0; run < floor_runs; ++run) ms.push_back(replay(i, job).ms);
+    row(i).floor_ms = std::move(ms);
   }
 
-  void inspect(ReplayCandidate& candidate) {
+  void inspect(std::size_t i) {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
     job.stamps = true;  // not in timed replays
     // The row gets all inspections or none, if one is interrupted.
     ReplayRow seen;
-    for (int i = 0; i < inspections; ++i) {
-      seen.samples = replay(candidate, job).inspection.samples;
+    for (int run = 0; run < inspections; ++run) {
+      seen.samples = replay(i, job).inspection.samples;
       for (std::size_t k = 0; k < seen.samples.size(); ++k) {
         if (seen.samples[k].event == bench_.summary.peak_event) seen.peak_sample = k;
       }
       if (seen.peak() != nullptr && seen.peak()->pool.fragmentation.measured)
         seen.peak_held_bytes.push_back(static_cast<double>(seen.peak()->held_bytes));
     }
-    ReplayRow& row = *candidate.row;
+    ReplayRow& row = this->row(i);
     row.samples = std::move(seen.samples);
     row.peak_sample = seen.peak_sample;
     row.peak_held_bytes = std::move(seen.peak_held_bytes);
   }
 
-  void judge(std::size_t i) {
-    ReplayRow& row = *candidates_[i].row;
-    if (!candidates_[i].running || row.runs_ms.empty()) return;
+  void judge(std::size_t i) override {
+    ReplayRow& row = this->row(i);
+    if (row.runs_ms.empty()) return;
     row.status = Status::ok;
-    row.reason.clear();
+    row.reason = reason_of_few_runs(i, row.runs_ms.size());
     if (row.refused != 0) {
       row.status = Status::incomplete;
       row.reason =
           fmt::format("{} of {} requests refused, first one of {}", count_text(row.refused),
                       count_text(row.requests), bytes_text(row.first_refused_bytes));
-    } else if (runner_.only_warm_up(i)) {
-      row.reason = "slow: the warm-up is the only run";
-    } else if (row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs)) {
-      row.reason = fmt::format("{} of {} runs{}", row.runs_ms.size(), bench_.settings.runs,
-                               runner_.stopped() ? ", interrupted" : " within the budget");
-    } else if (runner_.stopped() && row.samples.empty()) {
+    } else if (row.reason.empty() && stopped() && row.samples.empty()) {
       row.reason = "interrupted before the memory was inspected";
     }
   }
@@ -227,10 +162,9 @@ class ReplayPoolRunner {
   const ReplayBench& bench_;
   const ReplayPlan &plan_, &cut_plan_;
   std::size_t pool_bytes_;
-  std::vector<ReplayCandidate> candidates_;
+  std::vector<ReplayResult> warm_ups_;
   simt::Memory memory_;
   std::optional<ReplayData> data_, cut_data_;
-  InterleavedRunner runner_;
 };
 
 }  // namespace
@@ -264,54 +198,62 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool) {
              : std::max((whole + unit - 1) / unit * unit, min_pool);
 }
 
-std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& events) {
+std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step) {
   const workloads::ReplayPlan plan =
       workloads::plan_replay(*bench.trace, {.window = bench.settings.window, .cuts = {}});
   const workloads::ReplayPlan cut_plan = workloads::plan_replay(
       *bench.trace, {.window = bench.settings.window, .cuts = cuts_of(bench)});
-  std::vector<ReplayRow> rows;
-  std::vector<std::uint64_t> sizes;  // of the pools; throws before anything is measured
-  std::size_t done = 0, steps = 0;
+  struct InPool {
+    const ReplayPool& pool;
+    std::uint64_t bytes;
+    std::vector<ReplayRow> rows;
+    std::vector<RowBench::Candidate> candidates;
+  };
+  std::vector<InPool> pools;
+  std::size_t candidates = 0;
   for (const ReplayPool& pool : bench.settings.pools) {
-    sizes.push_back(pool_bytes(bench, pool));
+    // Throws before anything is measured.
+    InPool& in_pool = pools.emplace_back(InPool{pool, pool_bytes(bench, pool), {}, {}});
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
-      if (const ReplayRow* kept = find_kept(bench, pool.text, entry->traits->id)) {
-        rows.push_back(*kept);
-        // An automatic pool depends on the memory that was available.
-        if (pool.kind == ReplayPool::Kind::automatic) sizes.back() = kept->pool_bytes;
-        continue;
-      }
-      ReplayRow row;
+      ReplayRow& row = in_pool.rows.emplace_back();
+      row.set_allocator(*entry->traits);
       row.trace = bench.name;
       row.digest = bench.digest;
-      row.allocator = entry->traits->id;
-      row.label = entry->traits->label;
-      row.frees = entry->traits->frees;
-      row.lower_bound = entry->traits->lower_bound;
       row.pool = pool.text;
+      row.settings = bench.settings;
       row.requests = bench.summary.requests;
       row.reason = interrupted_reason;
-      rows.push_back(std::move(row));
-      steps += static_cast<std::size_t>(bench.settings.runs + ReplayPoolRunner::steps_besides_runs);
     }
+    in_pool.candidates =
+        candidates_for(in_pool.rows, bench.allocators, bench.kept,
+                       [](const ReplayRow& earlier, const ReplayRow& row) {
+                         return earlier.pool == row.pool && earlier.allocator == row.allocator;
+                       });
+    // An automatic pool depends on the memory that was available.
+    for (const ReplayRow& row : in_pool.rows) {
+      if (pool.kind == ReplayPool::Kind::automatic && row.pool_bytes != 0)
+        in_pool.bytes = row.pool_bytes;
+    }
+    for (ReplayRow& row : in_pool.rows) {
+      if (row.pool_bytes == 0) row.pool_bytes = in_pool.bytes;
+    }
+    candidates += in_pool.candidates.size();
   }
-  for (std::size_t p = 0; p < bench.settings.pools.size(); ++p) {
-    const std::size_t first = p * bench.allocators.size();
-    const ReplayPool& pool = bench.settings.pools[p];
-    std::vector<ReplayCandidate> candidates;
-    for (std::size_t i = 0; i < bench.allocators.size(); ++i) {
-      ReplayRow& row = rows[first + i];
-      if (find_kept(bench, pool.text, row.allocator)) continue;
-      row.pool_bytes = sizes[p];
-      candidates.push_back({bench.allocators[i], &row});
+  const std::size_t steps =
+      static_cast<std::size_t>(bench.settings.runs) + ReplayPoolRunner::steps_besides_runs;
+  const RowBench::Step step = counted_steps(on_step, steps * candidates);
+  bool stopped = false;
+  std::vector<ReplayRow> rows;
+  for (InPool& in_pool : pools) {
+    if (!stopped) {
+      ReplayPoolRunner runner(bench, plan, cut_plan, in_pool.bytes, in_pool.candidates,
+                              [&](const std::string& what) {
+                                step(fmt::format("pool {}: {}", in_pool.pool.text, what));
+                              });
+      runner.run_all();
+      stopped = runner.stopped();
     }
-    ReplayPoolRunner runner(
-        bench, plan, cut_plan, sizes[p], std::move(candidates), [&](const std::string& what) {
-          if (events.progress)
-            events.progress(done, steps, fmt::format("pool {}: {}", pool.text, what));
-          ++done;
-        });
-    if (runner.run()) break;
+    std::move(in_pool.rows.begin(), in_pool.rows.end(), std::back_inserter(rows));
   }
   return rows;
 }

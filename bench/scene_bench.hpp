@@ -11,11 +11,10 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/interleaved_runner.hpp"
+#include "bench/measured_row.hpp"
 #include "bench/prepared_scene.hpp"
 
 namespace heapwood::bench {
-
-inline constexpr const char* interrupted_reason = "interrupted before it was measured";
 
 class SceneBench {
  public:

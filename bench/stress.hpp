@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/results/result.hpp"
+#include "bench/measured_row.hpp"
 #include "simt/device.hpp"
 #include "workloads/stress.hpp"
 
@@ -74,15 +74,10 @@ std::vector<StressPoint> stress_points(const StressLists& lists, workloads::Stre
 std::vector<StressPoint> take_oversized(std::vector<StressPoint>& points);
 
 // One allocator at one point.
-struct StressRow {
-  std::string allocator, label;
-  alloc::Frees frees = alloc::Frees::individually;
-  bool lower_bound = false;
+struct StressRow : MeasuredRow {
   StressSettings settings;
   StressPoint point;
 
-  Status status = Status::skipped;
-  std::string reason;
   std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms, floor_ms;
   std::optional<workloads::StressCounts> counts;  // of the run with the most refusals
   std::uint64_t split_failures = 0;               // the same, of the allocate kernel of `ad`
@@ -95,7 +90,6 @@ struct StressRow {
   std::vector<std::vector<workloads::StressStep>> steps;
   std::uint64_t capacity_bytes = 0;  // the pool, or the heap elsewhere
   bool out_of_time = false;          // of a run
-  double seconds = 0;                // wall time of this allocator at the point
 
   std::optional<double> median_ms() const { return median(runs_ms); }
 };
@@ -122,14 +116,10 @@ struct StressBench {
   simt::DeviceInfo device;
 };
 
-struct StressEvents {
-  // Steps done, total steps, next step.
-  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-  // After each point, with all rows so far.
-  std::function<void(const std::vector<StressRow>&)> point_done;
-};
-
 // Point by point, allocators in the given order. A failure of one allocator is reported in its row.
-std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events);
+// point_done is called after each point, with all rows so far.
+std::vector<StressRow> run_stress(
+    const StressBench& bench, const OnStep& on_step,
+    const std::function<void(const std::vector<StressRow>&)>& point_done = {});
 
 }  // namespace heapwood::bench

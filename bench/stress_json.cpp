@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "bench/stress_json.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "bench/program/out_of_memory.hpp"
+#include "bench/results/json_fields.hpp"
 
 namespace heapwood::bench {
 
 namespace {
-
-Json state_json(const workloads::PoolState& state) {
-  const alloc::Fragmentation& f = state.fragmentation;
-  Json json;
-  json["blocks"] = state.blocks;
-  json["live_bytes"] = state.live_bytes;
-  if (state.blocks) json["address_bytes"] = state.address_bytes;
-  put(json, "internal_fragmentation", f.internal);
-  put_finite(json, "external_fragmentation", f.external);
-  put_finite(json, "external_fragmentation_merged", f.external_merged);
-  json["used_bytes"] = f.used_bytes;
-  json["free_bytes"] = f.free_bytes;
-  json["largest_free_bytes"] = f.largest_free_bytes;
-  json["metadata_bytes"] = f.metadata_bytes;
-  return json;
-}
 
 Json settings_json(const StressRow& row) {
   const StressSettings& settings = row.settings;
@@ -57,83 +40,106 @@ Json settings_json(const StressRow& row) {
   return json;
 }
 
+}  // namespace
+
+void describe(JsonFields& fields, workloads::PoolState& state) {
+  alloc::Fragmentation& f = state.fragmentation;
+  fields("blocks", state.blocks);
+  fields("live_bytes", state.live_bytes);
+  if (state.blocks) fields("address_bytes", state.address_bytes);
+  fields.optional("internal_fragmentation", f.internal);
+  fields.finite("external_fragmentation", f.external);
+  fields.finite("external_fragmentation_merged", f.external_merged);
+  fields("used_bytes", f.used_bytes);
+  fields("free_bytes", f.free_bytes);
+  fields("largest_free_bytes", f.largest_free_bytes);
+  fields("metadata_bytes", f.metadata_bytes);
+}
+
+void describe(JsonFields& fields, workloads::StressStep& step) {
+  fields("ms", step.ms);
+  fields("blocks", step.blocks);
+  fields("refused", step.refused);
+  fields("address_bytes", step.address_bytes);
+}
+
+namespace {
+
 Json space_json(const StressRow& row) {
   const StressSpaceFigures figures = space_figures(row);
   Json json;
-  json["capacity_bytes"] = row.capacity_bytes;
-  put(json, "utilization", figures.utilization);
-  put(json, "blocks", figures.blocks);
-  put(json, "first_address_bytes", figures.first_address_bytes);
-  put(json, "address_bytes", figures.address_bytes);
-  put(json, "iterations", figures.iterations);
-  put(json, "iteration_ms", figures.iteration_ms);
-  put(json, "last_ms", figures.last_ms);
-  put(json, "refusal_ms", median(row.refusal_ms));
-  put(json, "held_over_live", held_over_live(row));
+  JsonFields fields(json);
+  fields.derived("capacity_bytes", row.capacity_bytes);
+  fields.derived("utilization", figures.utilization);
+  fields.derived("blocks", figures.blocks);
+  fields.derived("first_address_bytes", figures.first_address_bytes);
+  fields.derived("address_bytes", figures.address_bytes);
+  fields.derived("iterations", figures.iterations);
+  fields.derived("iteration_ms", figures.iteration_ms);
+  fields.derived("last_ms", figures.last_ms);
+  fields.derived("refusal_ms", median(row.refusal_ms));
+  fields.derived("held_over_live", held_over_live(row));
   for (const std::vector<workloads::StressStep>& steps : row.steps) {
-    Json run = Json::array();
-    for (const workloads::StressStep& step : steps) {
-      run.push_back({{"ms", step.ms},
-                     {"blocks", step.blocks},
-                     {"refused", step.refused},
-                     {"address_bytes", step.address_bytes}});
-    }
-    json["steps"].push_back(std::move(run));
+    Json& run = json["steps"].emplace_back(Json::array());
+    for (const workloads::StressStep& step : steps) run.push_back(described(step));
   }
   return json;
+}
+
+Json expected_json(const StressRow& row) {
+  const double threads = stress_threads(row.settings, row.point);
+  const workloads::ExpectedCounts expected =
+      workloads::expected_counts(row.point.iterations, row.settings.probability);
+  return {{"count", threads * expected.allocations},
+          {"count_sigma", std::sqrt(threads) * expected.allocations_sigma},
+          {"deallocations", threads * expected.deallocations},
+          {"deallocations_sigma", std::sqrt(threads) * expected.deallocations_sigma}};
 }
 
 }  // namespace
 
-Json to_json(const StressRow& row) {
-  Json json;
-  json["test"] = name(row.settings.test);
-  json["allocator"] = row.allocator;
-  json["label"] = row.label;
-  json["frees"] = name(row.frees);
-  json["lower_bound"] = row.lower_bound;
-  json["settings"] = settings_json(row);
-  json["status"] = name(row.status);
-  if (!row.reason.empty()) json["reason"] = row.reason;
-  json["seconds"] = std::round(row.seconds * 1e3) / 1e3;
-  json["runs_ms"] = row.runs_ms;
+void describe(JsonFields& fields, StressRow& row) {
+  using enum workloads::StressTest;
+  const workloads::StressTest test = row.settings.test;
+  fields.derived("test", name(test));
+  describe_allocator(fields, row);
+  fields.derived("settings", settings_json(row));
+  describe_outcome(fields, row);
+  fields("runs_ms", row.runs_ms);
   if (!row.allocate_ms.empty()) {
-    json["allocate_ms"] = row.allocate_ms;
-    json["free_ms"] = row.free_ms;
+    fields("allocate_ms", row.allocate_ms);
+    fields("free_ms", row.free_ms);
   }
-  json["reset_ms"] = row.reset_ms;
-  if (!row.floor_ms.empty()) json["floor_ms"] = row.floor_ms;
-  put(json, "median_ms", row.median_ms());
-  put(json, "q1_ms", quantile(row.runs_ms, 0.25));
-  put(json, "q3_ms", quantile(row.runs_ms, 0.75));
+  fields("reset_ms", row.reset_ms);
+  fields.unless_empty("floor_ms", row.floor_ms);
+  fields.derived_quartiles(row.runs_ms);
   if (row.counts) {
-    json["allocations"] = {{"count", row.counts->allocations},
-                           {"deallocations", row.counts->deallocations},
-                           {"refused", row.counts->failures}};
-    if (row.settings.test == workloads::StressTest::alloc_dealloc)
-      json["allocations"]["refused_split"] = row.split_failures;
+    fields.within("allocations", [&](JsonFields& counts) {
+      counts("count", row.counts->allocations);
+      counts("deallocations", row.counts->deallocations);
+      counts("refused", row.counts->failures);
+      if (test == alloc_dealloc) counts("refused_split", row.split_failures);
+    });
   }
-  if (row.settings.test == workloads::StressTest::exhaust)
-    json["capacity_bytes"] = row.capacity_bytes;
-  if (row.settings.test == workloads::StressTest::probability) {
-    const double threads = stress_threads(row.settings, row.point);
-    const workloads::ExpectedCounts expected =
-        workloads::expected_counts(row.point.iterations, row.settings.probability);
-    json["expected"] = {{"count", threads * expected.allocations},
-                        {"count_sigma", std::sqrt(threads) * expected.allocations_sigma},
-                        {"deallocations", threads * expected.deallocations},
-                        {"deallocations_sigma", std::sqrt(threads) * expected.deallocations_sigma}};
+  if (test == exhaust) fields("capacity_bytes", row.capacity_bytes);
+  if (test == probability) fields.derived("expected", expected_json(row));
+  if (row.overlaps || row.settings.touch) {
+    fields.within("overlaps", [&](JsonFields& overlaps) {
+      overlaps.optional("by_address", row.overlaps);
+      if (row.settings.touch) overlaps("by_content", row.damaged);
+    });
   }
-  Json overlaps;
-  put(overlaps, "by_address", row.overlaps);
-  if (row.settings.touch) overlaps["by_content"] = row.damaged;
-  if (!overlaps.empty()) json["overlaps"] = overlaps;
-  if (row.peak) json["memory"]["peak"] = state_json(*row.peak);
-  if (row.end) json["memory"]["end"] = state_json(*row.end);
-  if (!row.steps.empty()) json["space"] = space_json(row);
-  if (row.calls) json["calls"] = to_json(*row.calls);
-  return json;
+  if (row.peak || row.end) {
+    fields.within("memory", [&](JsonFields& memory) {
+      memory.object("peak", row.peak);
+      memory.object("end", row.end);
+    });
+  }
+  if (!row.steps.empty()) fields.derived("space", space_json(row));
+  if (row.calls) fields.derived("calls", to_json(*row.calls));
 }
+
+Json to_json(const StressRow& row) { return described(row); }
 
 Json stress_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                    const std::vector<StressRow>& rows) {

@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
-#include "bench/interleaved_runner.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
+#include "bench/row_bench.hpp"
 #include "bench/stress.hpp"
 #include "simt/memory.hpp"
 
@@ -14,75 +13,41 @@ namespace heapwood::bench {
 
 namespace {
 
-struct Candidate {
-  const registry::RegisteredAllocator* entry;
-  StressRow* row;
-  bool running = true;
-  workloads::StressResult warm_up{};
-};
-
 // Measures all allocators at one point.
-class PointBench {
+class PointBench : public RowBench {
  public:
   PointBench(const StressBench& bench, const StressPoint& point, std::vector<Candidate> candidates,
-             simt::Memory& memory, std::function<void(const std::string&)> step)
-      : bench_(bench),
+             simt::Memory& memory, const Step& step)
+      : RowBench(std::move(candidates), bench.settings.runs, bench.settings.budget_seconds, step),
+        bench_(bench),
         point_(point),
-        candidates_(std::move(candidates)),
         memory_(memory),
-        runner_(run_candidates(), bench_.settings.runs, 1e3 * bench_.settings.budget_seconds,
-                [this, step = std::move(step)](std::size_t i, const std::string& what) {
-                  step(fmt::format("{}: {}", candidates_[i].row->label, what));
-                }) {}
-  PointBench(const PointBench&) = delete;  // the callbacks refer to it
-  PointBench& operator=(const PointBench&) = delete;
+        warm_ups_(candidates_.size()) {}
 
-  void run() {
+  void run_all() {
     prepare();
     const bool space = workloads::measures_space(bench_.settings.test);
     if (!space) runner_.warm_up();
     runner_.measure();
     if (!space && bench_.settings.inspect)
-      runner_.each("addresses and fragmentation",
-                   [this](std::size_t i) { inspect(candidates_[i]); });
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      candidates_[i].row->seconds = runner_.seconds(i);
-      judge(i);
-    }
+      runner_.each("addresses and fragmentation", [this](std::size_t i) { inspect(i); });
+    finish();
   }
-  bool stopped() const { return runner_.stopped(); }
 
  private:
-  // The callbacks refer to this object and to the elements of candidates_.
-  std::vector<RunCandidate> run_candidates() {
-    std::vector<RunCandidate> all;
-    for (Candidate& candidate : candidates_) {
-      RunCandidate one;
-      one.warm_up = [this, &candidate] {
-        candidate.warm_up = stress(candidate, false);
-        return std::nullopt;
-      };
-      one.run = [this, &candidate] {
-        note_run(*candidate.row, stress(candidate, false));
-        return std::nullopt;
-      };
-      one.running = [&candidate] { return candidate.running; };
-      one.fail = [this, &candidate](const std::exception& error) {
-        fail(candidate, failure_text(error));
-      };
-      one.keep_warm_up = [&candidate] { note_run(*candidate.row, candidate.warm_up); };
-      all.push_back(std::move(one));
-    }
-    return all;
+  StressRow& row(std::size_t i) const { return static_cast<StressRow&>(*candidates_[i].row); }
+
+  void warm_up(std::size_t i) override { warm_ups_[i] = stress(i, false); }
+  void run(std::size_t i) override { note_run(row(i), stress(i, false)); }
+  void keep_warm_up(std::size_t i) override { note_run(row(i), warm_ups_[i]); }
+
+  workloads::StressResult stress(std::size_t i, bool inspect) const {
+    return candidates_[i].entry->on(bench_.device.id.kind)->stress(job(inspect));
   }
 
-  workloads::StressResult stress(const Candidate& candidate, bool inspect) const {
-    return candidate.entry->on(bench_.device.id.kind)->stress(job(inspect));
-  }
-
-  void inspect(Candidate& candidate) const {
-    const workloads::StressResult result = stress(candidate, true);
-    StressRow& row = *candidate.row;
+  void inspect(std::size_t i) const {
+    const workloads::StressResult result = stress(i, true);
+    StressRow& row = this->row(i);
     row.overlaps = result.overlaps;
     row.damaged += result.damaged;
     note_states(row, result);
@@ -113,20 +78,16 @@ class PointBench {
 
   void prepare() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      Candidate& candidate = candidates_[i];
-      const registry::CompiledAllocator* compiled = candidate.entry->on(bench_.device.id.kind);
-      const alloc::AllocatorTraits& traits = *candidate.entry->traits;
-      if (!compiled) {
-        skip(candidate, "not compiled for " + bench_.device.key);
-      } else if (point_.pool_bytes < traits.smallest_pool) {
-        skip(candidate,
-             fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
-      } else if (const char* reason = why_not_applicable(traits)) {
-        skip(candidate, reason);
+      const registry::RegisteredAllocator& entry = *candidates_[i].entry;
+      std::string reason = reason_not_to_run(entry, bench_.device, point_.pool_bytes);
+      if (reason.empty()) reason = why_not_applicable(*entry.traits);
+      if (!reason.empty()) {
+        skip(i, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
         runner_.guarded(i, [&] {
-          candidate.row->calls = compiled->call_use(bench_.device.id, bench_.settings.coalesced,
-                                                    bench_.settings.large);
+          row(i).calls =
+              entry.on(bench_.device.id.kind)
+                  ->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
         });
       }
     }
@@ -136,13 +97,11 @@ class PointBench {
       memory_ = simt::Memory();
       memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
     } catch (const std::exception& error) {
-      for (Candidate& candidate : candidates_) {
-        if (candidate.running) fail(candidate, reason_text(error));
-      }
+      fail_all(error);
     }
   }
 
-  // Why the test does not apply to an allocator, or nullptr.
+  // Why the test does not apply to an allocator; "" if it does.
   const char* why_not_applicable(const alloc::AllocatorTraits& traits) const {
     const workloads::StressTest test = bench_.settings.test;
     const bool range = test == workloads::StressTest::range,
@@ -153,7 +112,7 @@ class PointBench {
     if (lifetimes && traits.frees == alloc::Frees::never) return "cannot free";
     if (workloads::measures_space(test) && !range && !traits.keeps_live_memory)
       return "never refuses: hands out memory in use instead";
-    return nullptr;
+    return "";
   }
 
   workloads::StressJob job(bool inspect) const {
@@ -182,28 +141,13 @@ class PointBench {
     return job;
   }
 
-  std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return reason_text(error);
+  std::string time_limit_text() const override {
     return fmt::format("not finished after {} s (--seconds)", figure_text(limit()));
   }
-  static void skip(Candidate& candidate, const std::string& reason) {
-    candidate.running = false;
-    candidate.row->reason = reason;
-  }
-  static void fail(Candidate& candidate, const std::string& reason) {
-    candidate.running = false;
-    candidate.row->status = Status::failed;
-    candidate.row->reason = reason;
-  }
 
-  void judge(std::size_t i) const {
-    const Candidate& candidate = candidates_[i];
-    StressRow& row = *candidate.row;
-    if (!candidate.running) return;
-    if (row.runs_ms.empty()) {
-      row.reason = interrupted_reason;
-      return;
-    }
+  void judge(std::size_t i) override {
+    StressRow& row = this->row(i);
+    if (row.runs_ms.empty()) return;
     const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
     const workloads::StressCounts& counts = *row.counts;
     const workloads::StressTest test = bench_.settings.test;
@@ -211,7 +155,7 @@ class PointBench {
                exhausts = test == workloads::StressTest::exhaust;
     const bool fills = churn || exhausts || test == workloads::StressTest::utilization;
     if (shared) {
-      const bool published = !candidate.entry->traits->keeps_live_memory;
+      const bool published = !candidates_[i].entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;
       row.reason = fmt::format(
           "handed out memory in use{}: {} blocks overlap, {} were found damaged",
@@ -226,16 +170,9 @@ class PointBench {
                                count_text(counts.allocations + counts.failures));
     } else {
       row.status = Status::ok;
-      const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
-      if (runner_.only_warm_up(i))
-        row.reason = "slow: only the warm-up";
-      else if (partial)
-        row.reason = fmt::format("{} {} of {} runs", stopped() ? "interrupted after" : "slow: only",
-                                 row.runs_ms.size(), bench_.settings.runs);
-      else if (churn && counts.failures == 0)
+      row.reason = reason_of_few_runs(i, row.runs_ms.size());
+      if (row.reason.empty() && churn && counts.failures == 0)
         row.reason = "nothing was refused: give more --iterations";
-      else
-        row.reason.clear();
     }
   }
 
@@ -264,42 +201,37 @@ class PointBench {
 
   const StressBench& bench_;
   const StressPoint& point_;
-  std::vector<Candidate> candidates_;
   simt::Memory& memory_;
-  InterleavedRunner runner_;
+  std::vector<workloads::StressResult> warm_ups_;
 };
 
 }  // namespace
 
-std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events) {
+std::vector<StressRow> run_stress(
+    const StressBench& bench, const OnStep& on_step,
+    const std::function<void(const std::vector<StressRow>&)>& point_done) {
   const std::size_t untimed = workloads::measures_space(bench.settings.test) ? 0 : 2;
-  const std::size_t steps =
-      bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + untimed);
+  const RowBench::Step step =
+      counted_steps(on_step, bench.points.size() * bench.allocators.size() *
+                                 (static_cast<std::size_t>(bench.settings.runs) + untimed));
   std::vector<StressRow> rows;
   simt::Memory memory;
-  std::size_t done = 0;
   for (const StressPoint& point : bench.points) {
-    const std::size_t first = rows.size();
+    std::vector<StressRow> at_point;
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
-      StressRow row;
-      row.allocator = entry->traits->id;
-      row.label = entry->traits->label;
-      row.frees = entry->traits->frees;
-      row.lower_bound = entry->traits->lower_bound;
+      StressRow& row = at_point.emplace_back();
+      row.set_allocator(*entry->traits);
       row.settings = bench.settings;
       row.point = point;
       row.reason = interrupted_reason;
-      rows.push_back(std::move(row));
     }
-    std::vector<Candidate> candidates;
-    for (std::size_t i = 0; i < bench.allocators.size(); ++i)
-      candidates.push_back({bench.allocators[i], &rows[first + i]});
-    PointBench measure(bench, point, std::move(candidates), memory, [&](const std::string& what) {
-      if (events.progress) events.progress(done, steps * bench.points.size(), what);
-      ++done;
-    });
-    measure.run();
-    if (events.point_done) events.point_done(rows);
+    std::vector<RowBench::Candidate> candidates;
+    for (std::size_t i = 0; i < at_point.size(); ++i)
+      candidates.push_back({bench.allocators[i], &at_point[i]});
+    PointBench measure(bench, point, std::move(candidates), memory, step);
+    measure.run_all();
+    std::move(at_point.begin(), at_point.end(), std::back_inserter(rows));
+    if (point_done) point_done(rows);
     if (measure.stopped()) break;
   }
   return rows;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// The keys of a JSON object, listed once for writing and for reading:
+//
+//   void describe(JsonFields& fields, PoolAfterFrame& pool) {
+//     fields("frame", pool.frame);
+//     fields.finite("external_fragmentation_merged", pool.state.external_merged);
+//   }
+//
+// Reading throws std::exception if a key that is always written is missing, or if a value has
+// another type.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bench/results/json.hpp"
+
+namespace heapwood::bench {
+
+class JsonFields {
+ public:
+  explicit JsonFields(Json& written) : written_(&written) {}
+  explicit JsonFields(const Json& read) : read_(&read) {}
+
+  bool reads() const { return read_ != nullptr; }
+  // Whether the object has this key; when writing, whether it is `present`.
+  bool has(const char* key, bool present) const { return reads() ? read_->contains(key) : present; }
+
+  template <class T>
+  void operator()(const char* key, T& value) {
+    if (reads())
+      value = read_->at(key).get<T>();
+    else
+      (*written_)[key] = value;
+  }
+  // Absent if there is none; a double also if it is not finite, which JSON does not have.
+  template <class T>
+  void optional(const char* key, std::optional<T>& value) {
+    if (!has(key, value && is_finite(*value))) return;
+    if (reads()) value.emplace();
+    (*this)(key, *value);
+  }
+  // Absent if it is T{}: 0, "", no samples.
+  template <class T>
+  void unless_empty(const char* key, T& value) {
+    if (has(key, value != T{})) return (*this)(key, value);
+    if (reads()) value = T{};
+  }
+  // Absent if it is not finite.
+  void finite(const char* key, double& value) {
+    if (has(key, is_finite(value))) (*this)(key, value);
+  }
+
+  // These follow from other values: they are written only.
+  void derived(const char* key, Json value) {
+    if (!reads()) (*written_)[key] = std::move(value);
+  }
+  template <class T>
+  void derived(const char* key, const std::optional<T>& value) {
+    if (value && is_finite(*value)) derived(key, Json(*value));
+  }
+  void derived_quartiles(const std::vector<double>& ms);  // "median_ms", "q1_ms", "q3_ms"
+
+  // A value by its name, which set() takes.
+  void named(const char* key, std::string name, const std::function<void(const std::string&)>& set);
+  // In 16 hexadecimal digits each; absent if there are none.
+  void hashes(const char* key, std::vector<std::uint64_t>& values);
+
+  // An object with keys of its own, by describe(JsonFields&, T&).
+  template <class T>
+  void object(const char* key, T& part) {
+    within(key, [&](JsonFields& fields) { describe(fields, part); });
+  }
+  template <class T>
+  void object(const char* key, std::optional<T>& part) {
+    if (!has(key, part.has_value())) return;
+    if (!part) part.emplace();
+    object(key, *part);
+  }
+  void within(const char* key, const std::function<void(JsonFields&)>& describe_part);
+  template <class T>
+  void list(const char* key, std::vector<T>& parts) {
+    each(
+        key, parts.size(), [&](std::size_t count) { parts.resize(count); },
+        [&](JsonFields& fields, std::size_t i) { describe(fields, parts[i]); });
+  }
+
+ private:
+  template <class T>
+  static bool is_finite(const T& value) {
+    if constexpr (std::is_floating_point_v<T>) return std::isfinite(value);
+    return true;
+  }
+  void each(const char* key, std::size_t count, const std::function<void(std::size_t)>& resize,
+            const std::function<void(JsonFields&, std::size_t)>& describe_part);
+
+  Json* written_ = nullptr;
+  const Json* read_ = nullptr;
+};
+
+// By describe(JsonFields&, T&).
+template <class T>
+Json described(T value) {
+  Json json;
+  JsonFields fields(json);
+  describe(fields, value);
+  return json;
+}
+template <class T>
+T read_described(const Json& json) {
+  T value;
+  JsonFields fields(json);
+  describe(fields, value);
+  return value;
+}
+
+}  // namespace heapwood::bench
