@@ -166,7 +166,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   {
     bench::Progress progress;
     bench::AnimateEvents events;
-    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    events.on_step = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
     events.picture = [&](unsigned frame, const render::Image& picture) {

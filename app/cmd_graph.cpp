@@ -131,11 +131,10 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   std::vector<bench::GraphRow> rows;
   {
     bench::Progress progress;
-    bench::GraphEvents events;
-    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
-      progress.update(done, total, what);
-    };
-    rows = bench::run_graph(bench, events);
+    rows =
+        bench::run_graph(bench, [&](std::size_t done, std::size_t total, const std::string& what) {
+          progress.update(done, total, what);
+        });
   }
   bench::Json report = bench::graph_report(argv, bench.device, rows);
   bench::add_shard(report, shard);

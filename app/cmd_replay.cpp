@@ -134,11 +134,10 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   std::vector<bench::ReplayRow> rows;
   {
     bench::Progress progress;
-    bench::ReplayEvents events;
-    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
-      progress.update(done, total, what);
-    };
-    rows = bench::run_replay(bench, events);
+    rows =
+        bench::run_replay(bench, [&](std::size_t done, std::size_t total, const std::string& what) {
+          progress.update(done, total, what);
+        });
   }
   const bench::ReplayChoice choice = bench::choose_allocators(rows);
   bench::Json report = bench::replay_report(argv, bench, rows, choice);

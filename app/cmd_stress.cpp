@@ -179,11 +179,10 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
     bench::Progress progress;
-    bench::StressEvents events;
-    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    const auto on_step = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
-    events.point_done = [&](const std::vector<bench::StressRow>& so_far) {
+    const auto point_done = [&](const std::vector<bench::StressRow>& so_far) {
       if (!file) return;
       try {
         file->write(bench::json_text(report_of(so_far)));
@@ -192,7 +191,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
         write_error = error;
       }
     };
-    rows = bench::run_stress(bench, events);
+    rows = bench::run_stress(bench, on_step, point_done);
   }
   print_report(command, bench, rows, report_of(rows));
   if (write_error) throw *write_error;

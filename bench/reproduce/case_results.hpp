@@ -7,11 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "bench/measured_row.hpp"
 #include "bench/reproduce/reproduce.hpp"
 
 namespace heapwood::bench {
 
 using Announce = std::function<void(const std::string&)>;
+
+// Announces the next step only.
+inline OnStep on_step(const Announce& announce) {
+  return [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
+}
 
 inline void set_status(Json& result, Status status, const std::string& reason) {
   result["status"] = name(status);

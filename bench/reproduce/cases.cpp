@@ -71,10 +71,8 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
 ReproduceCase stress_case(StressBench bench) {
   ReproduceCase one{stress_key(bench.settings, bench.points.front()), bench.allocators};
   one.measure = [bench = std::move(bench)](const Announce& announce) {
-    StressEvents events;
-    events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
     Json results = Json::array();
-    for (const StressRow& row : run_stress(bench, events)) {
+    for (const StressRow& row : run_stress(bench, on_step(announce))) {
       results.push_back(to_json(row));  // before thinning: its figures use all iterations
       if (!results.back().contains("space")) continue;
       for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
@@ -128,7 +126,7 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
     BenchEvents events;
-    events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
+    events.progress = on_step(announce);
     Json results = Json::array();
     for (const Result& result : run_bench(job, events).results) results.push_back(to_json(result));
     return results;

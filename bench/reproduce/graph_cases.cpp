@@ -53,10 +53,9 @@ Json measure_graph(GraphBench bench, const std::string& source, const Announce& 
   bench.digest = graph.digest;
   bench.host = &graph.graph;
   if (!graph.is_symmetric) std::erase(bench.settings.phases, GraphPhase::triangles);
-  GraphEvents events;
-  events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
   Json results = Json::array();
-  for (const GraphRow& row : run_graph(bench, events)) results.push_back(graph_result(row));
+  for (const GraphRow& row : run_graph(bench, on_step(announce)))
+    results.push_back(graph_result(row));
   return results;
 }
 

@@ -8,6 +8,7 @@
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
 #include "bench/program/output_file.hpp"
+#include "bench/results/json_fields.hpp"
 #include "render/image.hpp"
 #include "simt/error.hpp"
 #include "tests/app/executable.hpp"
@@ -224,7 +225,7 @@ TEST(AnimateReport, RowsReadBack) {
   row.status = bench::Status::incomplete;
   row.frame_ms = {1, 2};
   const bench::Json written = bench::to_json(row);
-  EXPECT_EQ(bench::to_json(bench::animate_row_from_json(written)), written);
+  EXPECT_EQ(bench::to_json(bench::read_described<bench::AnimateRow>(written)), written);
 }
 
 TEST_F(AnimateCommand, WritesPictures) {

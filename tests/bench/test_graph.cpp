@@ -273,11 +273,10 @@ TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
 
 TEST_F(GraphRuns, AnInterruptionKeepsTheWarmUps) {
   bench_.layouts = bench::parse_layouts("all");
-  bench::GraphEvents events;
-  events.progress = [](std::size_t done, std::size_t, const std::string&) {
+  const auto interrupt = [](std::size_t done, std::size_t, const std::string&) {
     if (done == 2) simt::interrupt();  // before the third warm-up
   };
-  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, events);
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, interrupt);
   ASSERT_EQ(rows.size(), 3u);
   for (const bench::GraphRow& row : {rows[0], rows[1]}) {
     EXPECT_EQ(row.status, bench::Status::ok);

@@ -148,9 +148,8 @@ class ReplayRuns : public testing::Test {
 
 TEST_F(ReplayRuns, AnInterruptionKeepsEarlierRowsOfLaterPools) {
   keep_result_in("4x");
-  bench::ReplayEvents events;
-  events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
-  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, events);
+  const std::vector<bench::ReplayRow> rows = bench::run_replay(
+      bench_, [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); });
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].status, bench::Status::skipped);
   EXPECT_EQ(rows[1].status, bench::Status::ok);
@@ -180,13 +179,12 @@ TEST_F(ReplayRuns, AnInterruptedInspectionLeavesNoMemory) {
 TEST_F(ReplayRuns, ProgressCountsOnlyWhatIsMeasured) {
   keep_result_in("3x");
   std::size_t steps = 0, last = 0, total = 0;
-  bench::ReplayEvents events;
-  events.progress = [&](std::size_t done, std::size_t of, const std::string&) {
+  const auto count = [&](std::size_t done, std::size_t of, const std::string&) {
     ++steps;
     last = done;
     total = of;
   };
-  bench::run_replay(bench_, events);
+  bench::run_replay(bench_, count);
   EXPECT_EQ(last + 1, steps);
   EXPECT_EQ(total, steps);
 }
