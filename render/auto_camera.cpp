@@ -14,7 +14,7 @@
 namespace heapwood::render {
 namespace {
 
-constexpr unsigned grid_width = 32, grid_height = 18;
+constexpr unsigned view_columns = 32, view_rows = 18;
 constexpr float outside_fov = 38, inside_fov = 62;
 
 // Entropy of a histogram, divided by the largest possible entropy of `bins` bins.
@@ -164,10 +164,10 @@ bool is_interior(const Inside& inside) { return inside.enclosure >= 0.85 && insi
 ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
   const CameraFrame frame = make_frame(camera, static_cast<unsigned>(1000 * aspect), 1000);
   std::vector<kdtree::Ray> rays;
-  for (unsigned y = 0; y < grid_height; ++y) {
-    for (unsigned x = 0; x < grid_width; ++x) {
-      rays.push_back(frame.ray((static_cast<float>(x) + 0.5f) * 1000 * aspect / grid_width,
-                               (static_cast<float>(y) + 0.5f) * 1000 / grid_height, far_away));
+  for (unsigned y = 0; y < view_rows; ++y) {
+    for (unsigned x = 0; x < view_columns; ++x) {
+      rays.push_back(frame.ray((static_cast<float>(x) + 0.5f) * 1000 * aspect / view_columns,
+                               (static_cast<float>(y) + 0.5f) * 1000 / view_rows, far_away));
     }
   }
   const std::vector<kdtree::Hit> hits = scene.closest(rays);

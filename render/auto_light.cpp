@@ -10,7 +10,7 @@
 namespace heapwood::render {
 namespace {
 
-constexpr unsigned grid_width = 40, grid_height = 24;
+constexpr unsigned seen_columns = 40, seen_rows = 24;
 
 // The surfaces that the camera sees, sampled on a coarse grid.
 struct Seen {
@@ -20,10 +20,10 @@ struct Seen {
 };
 
 Seen look(const Scene& scene, const Camera& camera, const Box& box) {
-  const CameraFrame frame = make_frame(camera, grid_width, grid_height);
+  const CameraFrame frame = make_frame(camera, seen_columns, seen_rows);
   std::vector<kdtree::Ray> rays;
-  for (unsigned y = 0; y < grid_height; ++y) {
-    for (unsigned x = 0; x < grid_width; ++x) {
+  for (unsigned y = 0; y < seen_rows; ++y) {
+    for (unsigned x = 0; x < seen_columns; ++x) {
       rays.push_back(
           frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, far_away));
     }

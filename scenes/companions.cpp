@@ -2,13 +2,12 @@
 #include "scenes/companions.hpp"
 
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
 #include "scenes/mtl.hpp"
-#include "scenes/obj_lines.hpp"
+#include "scenes/obj.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
@@ -55,12 +54,11 @@ std::vector<std::string> companion_files(const std::string& name_or_path) {
         collector.add(name);
       return collector.take();
     }
-    for (const std::string& library : obj::find_libraries(without_byte_order_mark(file.text()))) {
+    for (const std::string& library : find_libraries(file.text())) {
       // One name with blanks, or several.
       collector.add_library(library);
-      std::istringstream words(library);
-      for (std::string word; words >> word;) {
-        if (word != library) collector.add_library(word);
+      for (const std::string_view word : words_of(library)) {
+        if (word != library) collector.add_library(std::string(word));
       }
     }
   } catch (const Error&) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -18,6 +20,7 @@
 namespace heapwood::scenes {
 namespace {
 
+constexpr std::string_view blanks = " \t\v\f\r";
 constexpr std::size_t max_piece = std::size_t{1} << 24;  // bytes read between checks for Ctrl-C
 
 // Paths may contain any characters; messages are one line.
@@ -205,6 +208,69 @@ std::string_view without_byte_order_mark(std::string_view text) {
 std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 std::string extension_of(const std::string& path) {
   return lower(std::filesystem::path(path).extension().string());
+}
+
+std::string_view next_word(std::string_view& line) {
+  line = trimmed(line);
+  const std::string_view word = line.substr(0, std::min(line.find_first_of(blanks), line.size()));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::string_view word = next_word(line); !word.empty(); word = next_word(line))
+    words.push_back(word);
+  return words;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+std::string_view without_plus(std::string_view number) {
+  const bool has_plus = number.starts_with('+') && !number.substr(1).starts_with('-');
+  return number.substr(has_plus ? 1 : 0);
+}
+
+bool parse_double(std::string_view text, double& value) {
+  const std::string_view digits = without_plus(text);
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  // Out of range leaves the value unset: too small becomes 0, too large infinite.
+  if (error == std::errc::result_out_of_range)
+    value = std::strtod(std::string(digits).c_str(), nullptr);
+  return stop == end && error != std::errc::invalid_argument;
+}
+
+std::size_t json_nesting(std::string_view text) {
+  std::size_t depth = 0, max_depth = 0;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_in_string && c == '\\') {
+      ++i;  // what is escaped ends no string
+    } else if (c == '"') {
+      is_in_string = !is_in_string;
+    } else if (!is_in_string && (c == '{' || c == '[')) {
+      max_depth = std::max(max_depth, ++depth);
+    } else if (!is_in_string && (c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return max_depth;
+}
+
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+std::string hex_digits(std::uint64_t value) {
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(value));
+  return digits;
 }
 
 std::string lower(std::string_view text) {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes whole files; escapes text from files for messages of one line.
+// Reads and writes whole files, parses words and numbers, and escapes text from files for messages
+// of one line.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace heapwood::scenes {
 
@@ -51,6 +56,21 @@ void write_file(const std::string& path, std::initializer_list<std::span<const s
 // the writing direction and invalid UTF-8 are escaped: `\n`, `\x1b`.
 std::string printable(std::string_view text, std::size_t limit = 40);
 
+// Joins texts and numbers to one text.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string result;
+  const auto append = [&](const auto& part) {
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(part)>>) {
+      result += std::to_string(part);
+    } else {
+      result += part;
+    }
+  };
+  (append(parts), ...);
+  return result;
+}
+
 // The text with invalid UTF-8 escaped as by printable(): for JSON.
 std::string utf8_text(std::string_view text);
 
@@ -61,5 +81,35 @@ std::string_view without_byte_order_mark(std::string_view text);
 std::string stem_of(const std::string& path);
 std::string extension_of(const std::string& path);
 std::string lower(std::string_view text);
+
+// The first word of a line, which is removed from it; "" if there is none. Words are separated by
+// blanks: all white space except \n.
+std::string_view next_word(std::string_view& line);
+std::vector<std::string_view> words_of(std::string_view line);
+// Without blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
+// Reads a number that is the whole text; false for anything else. `format` is passed to
+// std::from_chars.
+template <class T, class... Format>
+bool parse_number(std::string_view text, T& value, Format... format) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, format...);
+  return error == std::errc() && stop == end;
+}
+// The number without a leading `+`, which std::from_chars refuses. `+-1` is returned unchanged, so
+// that it is refused.
+std::string_view without_plus(std::string_view number);
+// A finite or infinite number that is the whole text, with a sign; a number that is too small is 0.
+bool parse_double(std::string_view text, double& value);
+
+// The nesting depth of objects and arrays in JSON, which may be invalid. Parses nothing: a parser
+// that checks the depth in a callback takes time quadratic in the length of lists.
+std::size_t json_nesting(std::string_view text);
+
+// FNV-1a of the bytes, continued from `hash`.
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);
+// 16 hexadecimal digits.
+std::string hex_digits(std::uint64_t value);
 
 }  // namespace heapwood::scenes

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "scenes/file.hpp"
-#include "scenes/json_nesting.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes::gltf {

@@ -2,37 +2,17 @@
 #include "scenes/mtl.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "scenes/file.hpp"
-#include "scenes/signs.hpp"
 
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::string_view blanks = " \t\v\f\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
-  const std::size_t end = text.find_last_not_of(blanks);
-  return end == text.npos ? std::string_view{} : text.substr(begin, end + 1 - begin);
-}
-
-std::string_view next_word(std::string_view& line) {
-  line = trimmed(line);
-  const std::string_view word = line.substr(0, std::min(line.find_first_of(blanks), line.size()));
-  line.remove_prefix(word.size());
-  return word;
-}
-
 std::optional<float> number(std::string_view word) {
   float value = 0;
-  word = without_plus(word);
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  if (!parse_number(without_plus(word), value) || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -89,10 +69,10 @@ void each_line(std::string_view text, F f) {
   }
 }
 
-class Parser {
+class MtlParser {
  public:
-  Parser(TextureFiles& textures, Appearance& appearance,
-         std::map<std::string, std::uint32_t, std::less<>>& names)
+  MtlParser(TextureFiles& textures, Appearance& appearance,
+            std::map<std::string, std::uint32_t, std::less<>>& names)
       : textures_(textures), appearance_(appearance), names_(names) {}
 
   bool run(std::string_view text) {
@@ -179,7 +159,7 @@ class Parser {
 
 bool parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
                std::map<std::string, std::uint32_t, std::less<>>& names) {
-  return Parser(textures, appearance, names).run(text);
+  return MtlParser(textures, appearance, names).run(text);
 }
 
 std::vector<std::string> find_maps(std::string_view text) {

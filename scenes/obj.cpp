@@ -1,189 +1,271 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/obj.hpp"
 
-#include <tiny_obj_loader.h>
-
 #include <algorithm>
-#include <istream>
-#include <iterator>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
-#include <sstream>
-#include <streambuf>
-#include <type_traits>
 #include <utility>
 
 #include "scenes/faces.hpp"
 #include "scenes/file.hpp"
 #include "scenes/mtl.hpp"
-#include "scenes/obj_lines.hpp"
-#include "simt/device.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
 namespace {
 
-static_assert(std::is_same_v<tinyobj::real_t, double>, "compile with TINYOBJLOADER_USE_DOUBLE");
+constexpr std::uint32_t no_uv = ~std::uint32_t{0};
 
-// Reads from a string without copying it. Reports the end of the text after Ctrl-C.
-class StringBuffer : public std::streambuf {
+// `#` at the start of a line or after a blank.
+bool has_comment(std::string_view line) {
+  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
+    if (at == 0 || trimmed(line.substr(at - 1, 1)).empty()) return true;
+  }
+  return false;
+}
+
+// Splits text into lines, which end in \n, \r\n or \r. A final `\` continues the line, except in a
+// comment.
+class LineReader {
  public:
-  explicit StringBuffer(std::string& text) : text_(text) { next_piece(0); }
+  explicit LineReader(std::string_view text) : text_(text) {}
 
- protected:
-  int_type underflow() override {
-    const auto at = static_cast<std::size_t>(gptr() - text_.data());
-    if (at == text_.size() || simt::interrupted()) return traits_type::eof();
-    next_piece(at);
-    return traits_type::to_int_type(*gptr());
+  std::size_t number() const { return number_; }
+
+  bool next(std::string_view& line) {
+    if (at_ == text_.size()) return false;
+    number_ += lines_in_last_;
+    lines_in_last_ = 1;
+    line = physical();
+    if (!continues(line)) return true;
+    // The line may be the whole file: growing in steps would take up to three times its size.
+    // Memory that is not written is not used.
+    joined_.reserve(text_.size());
+    joined_.clear();
+    while (continues(line)) {
+      joined_.append(line.substr(0, line.size() - 1)).push_back(' ');
+      line = {};
+      if (at_ == text_.size()) break;
+      line = physical();
+      ++lines_in_last_;
+    }
+    joined_.append(line);
+    line = joined_;
+    return true;
   }
 
  private:
-  void next_piece(std::size_t from) {
-    char* const begin = text_.data() + from;
-    setg(begin, begin, begin + std::min(text_.size() - from, std::size_t{1} << 16));
+  static bool continues(std::string_view line) {
+    return line.ends_with('\\') && !has_comment(line);
   }
-  std::string& text_;
+
+  std::string_view physical() {
+    check_interruption();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
+    const std::string_view line = text_.substr(begin, at_ - begin);
+    if (at_ < text_.size() && text_[at_++] == '\r' && at_ < text_.size() && text_[at_] == '\n')
+      ++at_;
+    return line;
+  }
+
+  std::string_view text_;
+  std::string joined_;
+  std::size_t at_ = 0, number_ = 1, lines_in_last_ = 0;
 };
 
-// Builds the appearance while faces are added in order.
-class Look {
+class ObjParser {
  public:
-  Look(const std::string& source, obj::Lines& lines, Mesh& mesh)
-      : shown_(printable(source, source.size())), lines_(lines), mesh_(mesh) {
-    if (lines.libraries.empty()) return;
-    mesh.appearance.materials.push_back({.name = "default", .colour = {0.82f, 0.77f, 0.71f}});
-    const CompanionFiles files(source);
-    TextureFiles textures(source, mesh.appearance);
-    for (const std::string& library : lines.libraries) read(library, files, textures);
-    textures.report(mesh, shown_);
-    if (has_transform_)
-      mesh.notes.push_back(shown_ + ": scales and offsets of textures (-s, -o) are ignored");
-    if (mesh.appearance.materials.size() == 1) mesh.appearance = {};
-    is_textured_ = !mesh.appearance.textures.empty();
-    // The last one is for corners without texture coordinates.
-    if (is_textured_) lines.uvs.push_back({});
+  ObjParser(std::string_view text, const std::string& source, Content content)
+      : source_(printable(source, source.size())), reader_(text) {
+    mesh_.name = printable(stem_of(source), source.size());
+    std::vector<std::string> libraries;
+    LineReader reader(text);
+    for (std::string_view line; reader.next(line);) {
+      const std::string_view keyword = next_word(line);
+      vertex_count_ += keyword == "v";  // a face may refer to later vertices
+      if (content == Content::materials && keyword == "mtllib")
+        libraries.emplace_back(trimmed(line));
+    }
+    if (vertex_count_ >= std::numeric_limits<std::uint32_t>::max())
+      fail("the file has more vertices than 32-bit indices can name; split it");
+    if (!libraries.empty()) read_materials(libraries, source);
   }
 
-  std::vector<Triangle>* uv_triangles() {
-    return is_textured_ ? &mesh_.appearance.uv_triangles : nullptr;
-  }
-  std::uint32_t next_uv() {
-    if (!is_textured_) return 0;
-    const std::uint32_t uv = lines_.corner_uvs[corner_++];
-    return uv == obj::no_uv ? static_cast<std::uint32_t>(lines_.uvs.size() - 1) : uv;
-  }
-  void end_face() {
-    if (mesh_.appearance.empty()) return;
-    for (; run_ < lines_.runs.size() && lines_.runs[run_].face <= face_; ++run_) {
-      const auto found = names_.find(lines_.runs[run_].name);
-      current_ = found == names_.end() ? 0 : found->second;
+  Mesh run() {
+    coordinates_.reserve(3 * vertex_count_);
+    Faces faces(mesh_.triangles, is_textured_ ? &mesh_.appearance.uv_triangles : nullptr);
+    for (std::string_view line; reader_.next(line);) {
+      const std::string_view keyword = next_word(line);
+      if (keyword == "v") {
+        vertex(line);
+      } else if (keyword == "f" || keyword == "fo") {  // `fo` (face outline): an old form of `f`
+        face(line, faces);
+      } else if (keyword == "vt" && is_textured_) {
+        texture_coordinates(line);
+      } else if (keyword == "usemtl") {
+        const auto found = materials_.find(trimmed(line));
+        material_ = found == materials_.end() ? 0 : found->second;
+      }
     }
-    ++face_;
-    mesh_.appearance.triangle_materials.resize(mesh_.triangles.size(), current_);
-  }
-  void finish() {
-    if (is_textured_) mesh_.appearance.uvs = std::move(lines_.uvs);
+    require_triangles(mesh_, source_);
+    place_vertices(mesh_, std::exchange(coordinates_, {}));
+    faces.triangulate(mesh_, source_);
+    if (is_textured_) add_default_uv();
+    check(mesh_, source_);
+    return std::move(mesh_);
   }
 
  private:
-  // A line may name several libraries, or one whose name has blanks.
-  void read(const std::string& library, const CompanionFiles& files, TextureFiles& textures) {
-    std::vector<std::string> names{library};
-    try {
-      files.find(library);
-    } catch (const Error&) {
-      std::istringstream words(library);
-      names.assign(std::istream_iterator<std::string>(words), {});
-    }
-    for (const std::string& name : names) {
-      if (!read_.insert(name).second) continue;
-      try {
-        const FileBytes file = read_file(files.find_anywhere(name));
-        has_transform_ =
-            parse_mtl(file.text(), textures, mesh_.appearance, names_) || has_transform_;
-      } catch (const simt::Stopped&) {
-        throw;
-      } catch (const Error& error) {
-        mesh_.notes.push_back(shown_ + ": material library " + error.what());
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw Error(Exit::scene, concat(source_, ": line ", reader_.number(), ": ", reason));
+  }
+
+  void read_materials(const std::vector<std::string>& libraries, const std::string& path) {
+    Appearance& look = mesh_.appearance;
+    look.materials.push_back({.name = "default", .colour = {0.82f, 0.77f, 0.71f}});
+    const CompanionFiles files(path);
+    TextureFiles textures(path, look);
+    std::set<std::string> known;
+    bool has_transform = false;
+    for (const std::string& library : libraries) {
+      for (const std::string& name : library_names(library, files)) {
+        if (!known.insert(name).second) continue;
+        try {
+          const FileBytes file = read_file(files.find_anywhere(name));
+          has_transform = parse_mtl(file.text(), textures, look, materials_) || has_transform;
+        } catch (const simt::Stopped&) {
+          throw;
+        } catch (const Error& error) {
+          mesh_.notes.push_back(source_ + ": material library " + error.what());
+        }
       }
+    }
+    textures.report(mesh_, source_);
+    if (has_transform)
+      mesh_.notes.push_back(source_ + ": scales and offsets of textures (-s, -o) are ignored");
+    if (look.materials.size() == 1) look = {};
+    is_textured_ = !look.textures.empty();
+  }
+
+  // A line may name several libraries, or one whose name has blanks.
+  static std::vector<std::string> library_names(const std::string& line,
+                                                const CompanionFiles& files) {
+    try {
+      files.find(line);
+      return {line};
+    } catch (const Error&) {
+      const std::vector<std::string_view> words = words_of(line);
+      return {words.begin(), words.end()};
     }
   }
 
-  std::string shown_;
-  obj::Lines& lines_;
-  Mesh& mesh_;
-  std::map<std::string, std::uint32_t, std::less<>> names_;
-  std::set<std::string> read_;  // libraries
-  std::size_t corner_ = 0, face_ = 0, run_ = 0;
-  std::uint32_t current_ = 0;
-  bool is_textured_ = false, has_transform_ = false;
+  void vertex(std::string_view line) {
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const std::string_view word = next_word(line);
+      if (word.empty()) fail("a vertex needs three numbers");
+      double value = 0;
+      if (!parse_double(word, value)) fail("`" + printable(word) + "` is not a number");
+      if (!std::isfinite(static_cast<float>(value)))
+        fail("the vertex is not finite (`" + printable(word) + "`)");
+      coordinates_.push_back(value);
+    }
+  }
+
+  void texture_coordinates(std::string_view line) {
+    float at[2] = {};
+    for (float& x : at) {
+      if (!parse_number(without_plus(next_word(line)), x) || !std::isfinite(x)) x = 0;
+    }
+    mesh_.appearance.uvs.push_back({at[0], 1 - at[1]});
+  }
+
+  void face(std::string_view line, Faces& faces) {
+    corners_.clear();
+    for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
+      if (word[0] == '#') break;
+      check_interruption();
+      corners_.push_back({corner(word), is_textured_ ? uv_of(word) : 0});
+    }
+    if (corners_.size() < 3) return;
+    for (const auto& [vertex, uv] : corners_) faces.add_corner(vertex, uv);
+    faces.end_face();
+    if (!mesh_.appearance.empty())
+      mesh_.appearance.triangle_materials.resize(mesh_.triangles.size(), material_);
+  }
+
+  // The vertex of `7`, `-1`, `7/2`, `7//3`, `7/2/3`, from 0.
+  std::uint32_t corner(std::string_view word) const {
+    const std::string_view digits = word.substr(0, word.find('/')), number = without_plus(digits);
+    std::int64_t index = 0;
+    const char* const end = number.data() + number.size();
+    const auto [stop, error] = std::from_chars(number.data(), end, index);
+    if (stop != end || error == std::errc::invalid_argument)
+      fail("`" + printable(word) + "` is not a corner of a face");
+    const auto total = static_cast<std::int64_t>(vertex_count_),
+               preceding = static_cast<std::int64_t>(coordinates_.size() / 3);
+    if (error == std::errc::result_out_of_range || index == 0 || index > total) {
+      fail(concat("the face refers to vertex ", printable(digits), ", but there are ", total,
+                  ", counted from 1"));
+    }
+    if (index < -preceding) {
+      fail(concat("the face refers to vertex ", printable(digits), ", but only ", preceding,
+                  " precede it"));
+    }
+    return static_cast<std::uint32_t>(index > 0 ? index - 1 : preceding + index);
+  }
+
+  // The index of a corner's texture coordinates, which follows its first slash; no_uv if there is
+  // none or it is malformed.
+  std::uint32_t uv_of(std::string_view word) const {
+    const std::size_t slash = word.find('/');
+    if (slash == word.npos) return no_uv;
+    word = word.substr(slash + 1, word.find('/', slash + 1) - slash - 1);
+    std::int64_t index = 0;
+    if (!parse_number(word, index)) return no_uv;
+    index += index < 0 ? static_cast<std::int64_t>(mesh_.appearance.uvs.size()) : -1;
+    return index < 0 || index >= std::int64_t{no_uv} ? no_uv : static_cast<std::uint32_t>(index);
+  }
+
+  // Corners whose texture coordinates are missing or out of range get new ones at the end.
+  void add_default_uv() {
+    const auto default_uv = static_cast<std::uint32_t>(mesh_.appearance.uvs.size());
+    mesh_.appearance.uvs.push_back({});
+    for (Triangle& t : mesh_.appearance.uv_triangles) {
+      for (std::uint32_t& uv : t.v) uv = std::min(uv, default_uv);
+    }
+  }
+
+  struct Corner {
+    std::uint32_t vertex, uv;
+  };
+
+  std::string source_;
+  LineReader reader_;
+  std::size_t vertex_count_ = 0;
+  Mesh mesh_;
+  std::vector<double> coordinates_;
+  std::vector<Corner> corners_;  // of the face
+  std::map<std::string, std::uint32_t, std::less<>> materials_;
+  std::uint32_t material_ = 0;
+  bool is_textured_ = false;
 };
 
 }  // namespace
 
 Mesh parse_obj(std::string_view text, const std::string& source, Content content) {
-  const std::string shown = printable(source, source.size());
-  obj::Lines lines = obj::validate(without_byte_order_mark(text), shown, content);
+  return ObjParser(without_byte_order_mark(text), source, content).run();
+}
 
-  tinyobj::attrib_t attributes;
-  std::vector<tinyobj::shape_t> shapes;
-  std::vector<tinyobj::material_t> materials;
-  std::string warning, error;
-  StringBuffer buffer(lines.text);
-  std::istream stream(&buffer);
-  const bool loaded = tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream,
-                                       nullptr, false, false);
-  check_interruption();
-  if (!loaded) {
-    throw Error(Exit::scene, shown + ": cannot be read: " + printable(error, 200));
+std::vector<std::string> find_libraries(std::string_view text) {
+  std::vector<std::string> libraries;
+  LineReader reader(without_byte_order_mark(text));
+  for (std::string_view line; reader.next(line);) {
+    if (next_word(line) == "mtllib") libraries.emplace_back(trimmed(line));
   }
-  lines.text = {};
-
-  Mesh mesh;
-  mesh.name = printable(stem_of(source), source.size());
-  mesh.triangles.reserve(lines.faces);
-  const std::size_t vertices = attributes.vertices.size() / 3;
-  Look look(source, lines, mesh);
-  Faces faces(mesh.triangles, look.uv_triangles());
-  std::size_t face = 0;
-  auto large = lines.large_faces.begin();
-  const auto add_large = [&] {
-    for (; large != lines.large_faces.end() && large->place == face; ++large) {
-      for (const std::uint32_t vertex : large->corners) faces.add_corner(vertex, look.next_uv());
-      faces.end_face();
-      look.end_face();
-    }
-  };
-  for (const tinyobj::shape_t& shape : shapes) {
-    std::size_t first = 0;
-    for (const std::size_t count : shape.mesh.num_face_vertices) {
-      check_interruption();
-      add_large();
-      for (std::size_t i = first; i < first + count; ++i) {
-        const int index = shape.mesh.indices[i].vertex_index;
-        if (index < 0 || static_cast<std::size_t>(index) >= vertices) {
-          throw Error(Exit::scene, shown + ": a face refers to vertex " +
-                                       std::to_string(index + 1LL) + ", but there are " +
-                                       std::to_string(vertices));
-        }
-        faces.add_corner(static_cast<std::uint32_t>(index), look.next_uv());
-      }
-      faces.end_face();
-      look.end_face();
-      first += count;
-      ++face;
-    }
-  }
-  add_large();
-  shapes = {};
-  require_triangles(mesh, shown);
-  place_vertices(mesh, attributes.vertices);
-  attributes = {};
-  faces.triangulate(mesh, shown);
-  look.finish();
-  check(mesh, shown);
-  return mesh;
+  return libraries;
 }
 
 }  // namespace heapwood::scenes

@@ -2,13 +2,12 @@
 // Wavefront OBJ files: vertices and faces of any size with absolute or relative indices; groups and
 // normals are ignored. Materials and texture coordinates are read on request (mtl.hpp). Coordinates
 // are read in double precision (Mesh::origin); polygons are triangulated (polygon.hpp); faces of
-// fewer than three corners are skipped. tinyobjloader parses the numbers, but only from lines that
-// were validated here: the version in Debian 12 accepts indices out of range, reads out of bounds
-// or drops faces for some malformed lines, and reports no line number.
+// fewer than three corners are skipped.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenes/mesh.hpp"
 
@@ -18,5 +17,8 @@ namespace heapwood::scenes {
 // and valid indices. Material libraries and textures are read from the directory of `source`.
 Mesh parse_obj(std::string_view text, const std::string& source,
                Content content = Content::geometry);
+
+// The material libraries that the text names, a line each: one name with blanks, or several.
+std::vector<std::string> find_libraries(std::string_view text);
 
 }  // namespace heapwood::scenes

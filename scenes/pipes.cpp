@@ -15,10 +15,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr float bay = 6, storey = 5;  // metres
-
-constexpr Paint concrete{"concrete", {0.42f, 0.40f, 0.37f}},
-    frame_paint{"blue-grey paint", {0.13f, 0.20f, 0.26f}},
+constexpr Paint frame_paint{"blue-grey paint", {0.13f, 0.20f, 0.26f}},
     safety_yellow{"yellow paint", {0.78f, 0.46f, 0.03f}},
     galvanized{"galvanized steel", {0.42f, 0.44f, 0.45f}}, brick{"brick", {0.38f, 0.15f, 0.09f}},
     tank_paint{"cream paint", {0.74f, 0.70f, 0.60f}};
@@ -30,6 +27,7 @@ constexpr Paint pipe_paints[] = {
     {"brown paint", {0.24f, 0.12f, 0.06f}}};
 
 struct Plant {
+  static constexpr float bay = 6, storey = 5;  // metres
   Model model;
   Random random;
   unsigned nx, ny, nz;  // bays and storeys
@@ -91,7 +89,7 @@ void Plant::framework() {
       }
     }
   }
-  model.paint(concrete);
+  model.paint({"concrete", {0.42f, 0.40f, 0.37f}});
   quad(model, {-0.4f * width, 0, -0.6f * depth}, {1.8f * width, 0, 0}, {0, 0, 2.2f * depth});
   if (plain) return;
   for (unsigned i = 0; i < nx; ++i) {

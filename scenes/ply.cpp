@@ -2,8 +2,9 @@
 #include "scenes/ply.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,12 +13,104 @@
 #include "scenes/faces.hpp"
 #include "scenes/file.hpp"
 #include "scenes/ply_header.hpp"
-#include "scenes/ply_readers.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
 namespace ply {
 namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+// The current item, for messages.
+struct Current {
+  const Element* element = nullptr;
+  std::uint64_t index = 0;
+  std::string text() const { return concat(printable(element->name), " ", index); }
+};
+
+// Reads the values of a file in sequence, from text or binary data of either byte order, and never
+// beyond the end of the file. A double represents every integer type exactly.
+class Reader {
+ public:
+  Reader(const Place& place, const Header& header)
+      : place_(place), format_(header.format), at_(header.body) {}
+
+  std::size_t offset() const { return at_; }
+  std::size_t left() const { return place_.file.size() - at_; }
+  // The min number of bytes per value; in text a digit and a separator.
+  std::size_t smallest(Type type) const { return is_text() ? 2 : size_of(type); }
+
+  double read(Type type, const Current& current) {
+    if (is_text()) return number(current);
+    if (left() < size_of(type)) end_of_file(current);
+    switch (type) {
+      case Type::i8:
+        return value<std::int8_t>();
+      case Type::u8:
+        return value<std::uint8_t>();
+      case Type::i16:
+        return value<std::int16_t>();
+      case Type::u16:
+        return value<std::uint16_t>();
+      case Type::i32:
+        return value<std::int32_t>();
+      case Type::u32:
+        return value<std::uint32_t>();
+      case Type::f32:
+        return value<float>();
+      case Type::f64:
+        break;
+    }
+    return value<double>();
+  }
+  void skip(Type type, std::uint64_t count, const Current& current) {
+    if (is_text()) {
+      for (std::uint64_t i = 0; i < count; ++i) next(current);
+      return;
+    }
+    if (count > left() / size_of(type)) end_of_file(current);
+    at_ += static_cast<std::size_t>(count) * size_of(type);
+  }
+
+ private:
+  bool is_text() const { return format_ == Format::ascii; }
+  [[noreturn]] void end_of_file(const Current& current) const {
+    place_.fail(at_, "the file ends within " + current.text());
+  }
+  template <class T>
+  T value() {
+    std::array<std::byte, sizeof(T)> raw;
+    std::memcpy(raw.data(), place_.file.data() + at_, sizeof(T));
+    if (format_ == Format::big) std::reverse(raw.begin(), raw.end());
+    at_ += sizeof(T);
+    return std::bit_cast<T>(raw);
+  }
+
+  double number(const Current& current) {
+    const std::string_view word = next(current);
+    double result = 0;
+    if (!parse_double(word, result)) {
+      place_.fail(at_ - word.size(),
+                  "`" + printable(word) + "` in " + current.text() + " is not a number");
+    }
+    return result;
+  }
+  // The next word; words are separated by white space, including line ends.
+  std::string_view next(const Current& current) {
+    const auto is_space = [&](std::byte c) {
+      return c == std::byte(' ') || (c >= std::byte('\t') && c <= std::byte('\r'));
+    };
+    while (left() > 0 && is_space(place_.file[at_])) ++at_;
+    if (left() == 0) end_of_file(current);
+    const std::size_t begin = at_;
+    while (left() > 0 && !is_space(place_.file[at_])) ++at_;
+    return {reinterpret_cast<const char*>(place_.file.data()) + begin, at_ - begin};
+  }
+
+  const Place& place_;
+  Format format_;
+  std::size_t at_;
+};
 
 // The vertices' colour channels: 8 or 16 bits, or floating point from 0 to 1.
 class Colours {
@@ -58,11 +151,10 @@ class Colours {
   bool found_ = false;
 };
 
-template <class Reader>
 class Body {
  public:
   Body(const Header& header, const Place& place, Content content)
-      : header_(header), place_(place), content_(content), reader_(place, header.body) {}
+      : header_(header), place_(place), content_(content), reader_(place, header) {}
 
   Mesh run() {
     const Element* vertices = only("vertex");
@@ -71,8 +163,8 @@ class Body {
     if (claims_none(faces) && claims_none(strips)) return {};
     if (vertices == nullptr) place_.fail(header_.body, "there is no element `vertex`");
     if (vertices->count >= std::numeric_limits<std::uint32_t>::max()) {
-      place_.fail(header_.body, std::to_string(vertices->count) +
-                                    " vertices are more than 32-bit indices can name");
+      place_.fail(header_.body,
+                  concat(vertices->count, " vertices are more than 32-bit indices can name"));
     }
     vertex_count_ = vertices->count;
     for (const Element& element : header_.elements) {
@@ -143,12 +235,11 @@ class Body {
   void check_count(const Element& element) const {
     std::size_t smallest = 0;
     for (const Property& p : element.properties)
-      smallest += Reader::smallest(p.list_count.value_or(p.type));
+      smallest += reader_.smallest(p.list_count.value_or(p.type));
     if (element.count <= (reader_.left() + 1) / smallest) return;
-    place_.fail(reader_.offset(), "the header claims " + std::to_string(element.count) + " of `" +
-                                      printable(element.name) + "`, each of at least " +
-                                      std::to_string(smallest) + " bytes, but only " +
-                                      std::to_string(reader_.left()) + " bytes follow");
+    place_.fail(reader_.offset(), concat("the header claims ", element.count, " of `",
+                                         printable(element.name), "`, each of at least ", smallest,
+                                         " bytes, but only ", reader_.left(), " bytes follow"));
   }
 
   std::uint64_t length(const Property& property) {
@@ -220,7 +311,7 @@ class Body {
     const Property& corners = only(element, "vertex_indices", "vertex_index", true);
     // Assumes triangles; the count alone is not trusted, as a face may take one byte.
     const std::size_t triangle =
-        Reader::smallest(*corners.list_count) + 3 * Reader::smallest(corners.type);
+        reader_.smallest(*corners.list_count) + 3 * reader_.smallest(corners.type);
     if (!strips)
       mesh_.triangles.reserve(
           std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
@@ -239,8 +330,8 @@ class Body {
 
   std::uint32_t vertex(double index, std::size_t begin) const {
     if (!(index >= 0 && index < static_cast<double>(vertex_count_) && index == std::floor(index))) {
-      place_.fail(after_space(begin), current_.text() + " refers to vertex " + number(index) +
-                                          ", but there are " + std::to_string(vertex_count_));
+      place_.fail(after_space(begin), concat(current_.text(), " refers to vertex ", number(index),
+                                             ", but there are ", vertex_count_));
     }
     return static_cast<std::uint32_t>(index);
   }
@@ -309,15 +400,7 @@ class Body {
 Mesh parse(std::span<const std::byte> file, const std::string& source, Content content) {
   const Header header = parse_header(file, source);
   const Place place{file, source, header.format == Format::ascii};
-  switch (header.format) {
-    case Format::ascii:
-      return Body<AsciiReader>(header, place, content).run();
-    case Format::little:
-      return Body<BinaryReader<Format::little>>(header, place, content).run();
-    case Format::big:
-      break;
-  }
-  return Body<BinaryReader<Format::big>>(header, place, content).run();
+  return Body(header, place, content).run();
 }
 
 }  // namespace
@@ -338,10 +421,10 @@ void write_ply(const Mesh& mesh, const std::string& path) {
   const bool far = mesh.origin != Vec3d{};
   const std::string type = far ? "double" : "float";
   const std::string header =
-      "ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex " +
-      std::to_string(mesh.vertices.size()) + "\nproperty " + type + " x\nproperty " + type +
-      " y\nproperty " + type + " z\nelement face " + std::to_string(mesh.triangles.size()) +
-      "\nproperty list uchar int vertex_indices\nend_header\n";
+      concat("ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex ",
+             mesh.vertices.size(), "\nproperty ", type, " x\nproperty ", type, " y\nproperty ",
+             type, " z\nelement face ", mesh.triangles.size(),
+             "\nproperty list uchar int vertex_indices\nend_header\n");
   std::vector<Vec3d> moved;
   if (far) {
     moved.reserve(mesh.vertices.size());

@@ -2,7 +2,6 @@
 #include "scenes/ply_header.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "scenes/file.hpp"
@@ -21,20 +20,6 @@ constexpr TypeName type_names[] = {
     {"int", Type::i32},   {"int32", Type::i32},   {"uint", Type::u32},   {"uint32", Type::u32},
     {"float", Type::f32}, {"float32", Type::f32}, {"double", Type::f64}, {"float64", Type::f64},
 };
-
-constexpr std::string_view blanks = " \t\v\f\r";
-
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(blanks), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
 
 class Parser {
  public:
@@ -106,9 +91,8 @@ class Parser {
     Element element;
     if (words.size() != 3) fail("expected `element NAME COUNT`");
     element.name = words[1];
-    const char* const end = words[2].data() + words[2].size();
-    const auto [stop, error] = std::from_chars(words[2].data(), end, element.count);
-    if (error != std::errc() || stop != end) fail("`" + printable(words[2]) + "` is not a count");
+    if (!parse_number(words[2], element.count))
+      fail("`" + printable(words[2]) + "` is not a count");
     header_.elements.push_back(std::move(element));
   }
 
@@ -147,18 +131,17 @@ std::size_t size_of(Type type) {
 }
 
 void Place::fail(std::size_t offset, const std::string& reason) const {
-  std::string where = "byte " + std::to_string(offset);
+  std::size_t number = offset;
   if (lines) {
     const auto head = file.first(std::min(offset, file.size()));
     // Ends of lines: \n, \r\n and \r.
-    std::size_t line = 1;
+    number = 1;
     for (std::size_t i = 0; i < head.size(); ++i) {
-      line += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r')
-                                         : head[i] == std::byte('\r');
+      number += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r')
+                                           : head[i] == std::byte('\r');
     }
-    where = "line " + std::to_string(line);
   }
-  throw Error(Exit::scene, source + ": " + where + ": " + reason);
+  throw Error(Exit::scene, concat(source, lines ? ": line " : ": byte ", number, ": ", reason));
 }
 
 Header parse_header(std::span<const std::byte> file, const std::string& source) {

@@ -1,58 +1,100 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <iterator>
 
 #include "scenes/families.hpp"
-#include "scenes/scene.hpp"
-#include "scenes/scene_name.hpp"
+#include "scenes/file.hpp"
+#include "simt/error.hpp"
 
 namespace heapwood::scenes {
 namespace {
 
 constexpr std::uint64_t max_triangles = 100'000'000;
 
-// In the same order: the public descriptions, the numbers of triangles and the generators.
-constexpr Procedural table[] = {
+constexpr Procedural families[] = {
     {"atrium", "a nave with two storeys of arcades: huge walls beside fine mouldings and cloth",
-     100'000},
-    {"statue", "a monolithic head: fine, even, curved triangles", 200'000},
-    {"stadium", "a teapot in a stadium: a tiny dense object in a vast hall", 60'000},
-    {"pipes", "pipes, beams and tanks of a plant: long, thin, slanted triangles", 150'000},
-    {"empty", "for tests: no triangle", 0},
-    {"single", "for tests: one triangle", 1},
-    {"identical", "for tests: copies of one triangle", 1000},
-    {"flat", "for tests: all triangles in the plane z = 0", 1000},
-    {"points", "for tests: half of the triangles are one point", 1000},
-    {"tiny", "for tests: coordinates of about 1e-20", 1000},
-    {"huge", "for tests: coordinates of about 1e20", 1000},
+     100'000, 1000, max_triangles},
+    {"statue", "a monolithic head: fine, even, curved triangles", 200'000, 1000, max_triangles},
+    {"stadium", "a teapot in a stadium: a tiny dense object in a vast hall", 60'000, 1000,
+     max_triangles},
+    {"pipes", "pipes, beams and tanks of a plant: long, thin, slanted triangles", 150'000, 1000,
+     max_triangles},
+    {"empty", "for tests: no triangle", 0, 0, 0},
+    {"single", "for tests: one triangle", 1, 1, 1},
+    {"identical", "for tests: copies of one triangle", 1000, 1, max_triangles},
+    {"flat", "for tests: all triangles in the plane z = 0", 1000, 1, max_triangles},
+    {"points", "for tests: half of the triangles are one point", 1000, 1, max_triangles},
+    {"tiny", "for tests: coordinates of about 1e-20", 1000, 1, max_triangles},
+    {"huge", "for tests: coordinates of about 1e20", 1000, 1, max_triangles},
 };
-constexpr CountLimits limits[] = {
-    {1000, max_triangles},  // atrium
-    {1000, max_triangles},  // statue
-    {1000, max_triangles},  // stadium
-    {1000, max_triangles},  // pipes
-    {0, 0},                 // empty
-    {1, 1},                 // single
-    {1, max_triangles},     // identical
-    {1, max_triangles},     // flat
-    {1, max_triangles},     // points
-    {1, max_triangles},     // tiny
-    {1, max_triangles},     // huge
-};
+// In the same order.
 constexpr Mesh (*makers[])(const Request&) = {make_atrium, make_statue, make_stadium,   make_pipes,
                                               make_empty,  make_single, make_identical, make_flat,
                                               make_points, make_tiny,   make_huge};
-static_assert(std::size(table) == std::size(makers) && std::size(table) == std::size(limits));
+static_assert(std::size(families) == std::size(makers));
+
+[[noreturn]] void wrong(const std::string& text, const std::string& reason) {
+  throw Error(Exit::usage, "scene `" + printable(text) + "`: " + reason);
+}
+
+bool parse_count(std::string_view text, std::uint64_t& count) {
+  double factor = 1;
+  if (text.ends_with('k')) factor = 1e3;
+  if (text.ends_with('m')) factor = 1e6;
+  if (factor > 1) text.remove_suffix(1);
+  double value = 0;
+  if (!parse_number(text, value, std::chars_format::fixed) || !(value >= 0 && value < 1e12))
+    return false;
+  const double exact = value * factor;
+  count = static_cast<std::uint64_t>(std::llround(exact));
+  return factor > 1 || exact == std::floor(exact);
+}
 
 }  // namespace
 
-std::span<const Procedural> procedural_scenes() { return table; }
+std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table) {
+  if (is_readable(extension_of(text))) return std::nullopt;  // a file may be named `statue:2k.obj`
+  const std::string lowered = lower(text);
+  std::string_view rest = lowered;
+  const auto next_part = [&] {
+    const std::string_view part = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    return part;
+  };
+  const std::string_view name = next_part();
+  SceneName result;
+  for (const Procedural& scene : table) {
+    if (scene.name == name) result.scene = &scene;
+  }
+  if (result.scene == nullptr) return std::nullopt;
+  result.triangles = result.scene->default_triangles;
+  if (name.size() == lowered.size()) return result;
+
+  const bool only_count = rest.find(':') == std::string_view::npos;
+  const std::string_view count = next_part();
+  if (!parse_count(count, result.triangles)) {
+    wrong(text, "`" + printable(count) + "` is not a number of triangles; write 1500, 20k or 7.5m");
+  }
+  const std::uint64_t min = result.scene->min_triangles, max = result.scene->max_triangles;
+  if (result.triangles < min || result.triangles > max) {
+    wrong(text, min == max ? concat("it always has ", min, min == 1 ? " triangle" : " triangles",
+                                    ": leave the count out")
+                           : concat("it can have ", min, " to ", max, " triangles"));
+  }
+  if (only_count) return result;
+  if (!parse_number(rest, result.seed))
+    wrong(text, "`" + printable(rest) + "` is not a seed; write an integer");
+  return result;
+}
+
+std::span<const Procedural> procedural_scenes() { return families; }
 
 std::optional<SceneName> parse_scene_name(const std::string& text) {
-  return parse_name(text, table, limits);
+  return parse_name(text, families);
 }
 
 Mesh generate(const SceneName& name, unsigned threads, Content content) {
-  Mesh mesh = makers[name.scene - table]({name.triangles, name.seed, threads, content});
+  Mesh mesh = makers[name.scene - families]({name.triangles, name.seed, threads, content});
   mesh.name = name.scene->name;
   check(mesh, mesh.name);
   return mesh;

@@ -12,7 +12,6 @@
 #include "scenes/gltf.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
-#include "scenes/scene_name.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 
@@ -76,17 +75,14 @@ std::string digest(const std::string& name_or_path) {
       return "";
     }
   }
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::uint64_t hash = fnv1a("");
   std::vector<char> piece(1 << 16);
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
     while (file) {
       if (simt::interrupted()) return "";
       file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-      for (std::streamsize i = 0; i < file.gcount(); ++i) {
-        const auto byte = static_cast<unsigned char>(piece[static_cast<std::size_t>(i)]);
-        hash = (hash ^ byte) * 0x100000001b3u;
-      }
+      hash = fnv1a({piece.data(), static_cast<std::size_t>(file.gcount())}, hash);
     }
   }
   return hex_digits(hash);

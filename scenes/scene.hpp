@@ -15,7 +15,7 @@ namespace heapwood::scenes {
 struct Procedural {
   const char* name;
   const char* description;
-  std::uint64_t default_triangles;
+  std::uint64_t default_triangles, min_triangles, max_triangles;
 };
 std::span<const Procedural> procedural_scenes();
 

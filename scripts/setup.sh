@@ -19,7 +19,7 @@ for purpose in "${@:-build}"; do
   case $purpose in
     build)
       packages+=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-                 libcu++-dev libstb-dev libtinyobjloader-dev robin-map-dev) ;;
+                 libcu++-dev libstb-dev robin-map-dev) ;;
     check) packages+=(clang-format-14 clang-tidy-14 codespell) ;;  # same version on every machine
     viewer)
       packages+=(pkg-config libglfw3-dev libimgui-dev libepoxy-dev libgl1-mesa-dri fonts-inter xvfb

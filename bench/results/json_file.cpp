@@ -7,7 +7,7 @@
 
 #include "bench/program/input_file.hpp"
 #include "bench/program/out_of_memory.hpp"
-#include "scenes/json_nesting.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 

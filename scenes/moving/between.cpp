@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A moving scene between two meshes: each vertex moves along a straight line at constant speed.
-#include <charconv>
-
 #include "scenes/file.hpp"
 #include "scenes/moving/sources.hpp"
 #include "scenes/shapes.hpp"
@@ -11,11 +9,8 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr unsigned max_frames = 100'000;
-
 std::string counts(const Mesh& mesh) {
-  return std::to_string(mesh.triangles.size()) + " triangles with " +
-         std::to_string(mesh.vertices.size()) + " vertices";
+  return concat(mesh.triangles.size(), " triangles with ", mesh.vertices.size(), " vertices");
 }
 
 class Interpolation : public MovingScene {
@@ -64,13 +59,11 @@ std::optional<Between> parse_between(const std::string& text) {
     if (colon != std::string::npos && is_mesh_file(between.to.substr(0, colon))) {
       const std::string count = between.to.substr(colon + 1);
       between.to.resize(colon);
-      const char* const end = count.data() + count.size();
-      const auto [stop, error] = std::from_chars(count.data(), end, between.frames);
-      if (error != std::errc() || stop != end || between.frames < 2 ||
+      if (!parse_number(count, between.frames) || between.frames < 2 ||
           between.frames > max_frames) {
-        throw Error(Exit::usage, "scene `" + printable(text, text.size()) + "`: `" +
-                                     printable(count) + "` is not a number of frames from 2 to " +
-                                     std::to_string(max_frames));
+        throw Error(Exit::usage,
+                    concat("scene `", printable(text, text.size()), "`: `", printable(count),
+                           "` is not a number of frames from 2 to ", max_frames));
       }
     }
     if (is_mesh_file(between.to)) return between;

@@ -13,17 +13,14 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr unsigned steps_per_frame = 12;
-constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
-constexpr float gravity = 7, drag = 0.6f;
 constexpr float side = 3.6f, height = 2.75f;
 constexpr float ball_radius = 1;
 constexpr Vec3 ball_centre{0, ball_radius, 0};
 constexpr float gap = 0.025f;  // between the cloth and what it lies on
 
-class Cloth : public MovingScene {
+class FallingCloth : public MovingScene {
  public:
-  explicit Cloth(const Request& request)
+  explicit FallingCloth(const Request& request)
       : request_(request),
         size_(static_cast<unsigned>(
             std::clamp(std::sqrt(static_cast<double>(request.triangles)) / 4, 12.0, 64.0))) {
@@ -50,7 +47,7 @@ class Cloth : public MovingScene {
   std::vector<Vec3> path_;  // frame by frame
 };
 
-void Cloth::hang() {
+void FallingCloth::hang() {
   Random random(request_.seed);
   // Turned, and not quite above the ball, so that its folds differ.
   const Frame frame = place({0.12f, height, -0.07f}, 1, 0.3f);
@@ -65,7 +62,7 @@ void Cloth::hang() {
   velocity_.resize(at_.size());
 }
 
-void Cloth::hold(std::size_t a, std::size_t b, float rest, float stiffness) {
+void FallingCloth::hold(std::size_t a, std::size_t b, float rest, float stiffness) {
   const Vec3 d = at_[b] - at_[a];
   const float distance = length(d);
   if (distance < 1e-6f) return;
@@ -74,7 +71,7 @@ void Cloth::hold(std::size_t a, std::size_t b, float rest, float stiffness) {
   at_[b] = at_[b] - move;
 }
 
-void Cloth::hold_all() {
+void FallingCloth::hold_all() {
   const float cell = side / static_cast<float>(size_ - 1), diagonal = cell * 1.41421356f;
   for (unsigned y = 0; y < size_; ++y) {
     for (unsigned x = 0; x < size_; ++x) {
@@ -94,7 +91,7 @@ void Cloth::hold_all() {
 }
 
 // Keeps a point above the ball and the floor, where friction holds it back.
-void Cloth::lie_on(std::size_t i, Vec3 before) {
+void FallingCloth::lie_on(std::size_t i, Vec3 before) {
   Vec3& p = at_[i];
   const Vec3 d = p - ball_centre;
   const float distance = length(d), min_distance = ball_radius + gap;
@@ -105,7 +102,10 @@ void Cloth::lie_on(std::size_t i, Vec3 before) {
   if (p.y < gap) p = {lerp(p, before, 0.5f).x, gap, lerp(p, before, 0.5f).z};
 }
 
-void Cloth::simulate() {
+void FallingCloth::simulate() {
+  constexpr unsigned steps_per_frame = 12;
+  constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
+  constexpr float gravity = 7, drag = 0.6f;
   std::vector<Vec3> before;
   for (unsigned frame = 0; frame < procedural_frames; ++frame) {
     path_.insert(path_.end(), at_.begin(), at_.end());
@@ -125,7 +125,7 @@ void Cloth::simulate() {
 }
 
 // Catmull-Rom splines through the points.
-Vec3 Cloth::surface(const Vec3* points, float u, float v) const {
+Vec3 FallingCloth::surface(const Vec3* points, float u, float v) const {
   const float last = static_cast<float>(size_ - 1);
   const auto weights = [](float t, float(&w)[4]) {
     w[0] = 0.5f * t * (t * (2 - t) - 1);
@@ -155,7 +155,7 @@ Vec3 Cloth::surface(const Vec3* points, float u, float v) const {
                                                      : sum;
 }
 
-Mesh Cloth::mesh(unsigned frame) const {
+Mesh FallingCloth::mesh(unsigned frame) const {
   Model model;
   const Vec3* const points = path_.data() + std::size_t{frame} * at_.size();
   model.add({.at = [=, this](float u, float v) { return surface(points, u, v); },
@@ -173,7 +173,7 @@ Mesh Cloth::mesh(unsigned frame) const {
 }  // namespace
 
 std::unique_ptr<MovingScene> make_cloth(const Request& request) {
-  return std::make_unique<Cloth>(request);
+  return std::make_unique<FallingCloth>(request);
 }
 
 }  // namespace heapwood::scenes

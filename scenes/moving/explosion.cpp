@@ -15,10 +15,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::uint32_t steps_per_frame = 8;
-constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
-constexpr float gravity = 6, first_burst = 0.35f;  // seconds
-constexpr Vec3 centre{0, 1.1f, 0.05f};             // of the explosion
+constexpr Vec3 centre{0, 1.1f, 0.05f};  // of the explosion
 
 struct Pose {
   Vec3 centre;
@@ -153,6 +150,9 @@ void Explosion::break_up(const Request& request) {
 }
 
 void Explosion::fly(std::size_t index, std::uint64_t seed) {
+  constexpr std::uint32_t steps_per_frame = 8;
+  constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
+  constexpr float gravity = 6, first_burst = 0.35f;  // seconds
   Shard& shard = shards_[index];
   Random random(seed * 0x51ed27 + index);
   const auto signed_unit = [&] { return random.uniform(-1, 1); };

@@ -14,12 +14,9 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr unsigned steps_per_frame = 6;
-constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
-constexpr float gravity = 8;
 // The bowl is a part of a sphere, up to this angle from its bottom.
 constexpr float bowl = 3, rim_angle = 1.195f, rim = 1.9f, thickness = 0.12f;
-constexpr float ground = -thickness;
+constexpr float floor_height = -thickness;
 constexpr Vec3 bowl_centre{0, bowl, 0};
 
 // The spheres near a point, by a grid whose cells are as wide as the largest sphere. Cells are
@@ -82,7 +79,6 @@ class FallingSpheres : public MovingScene {
  private:
   void place(std::size_t count);
   void simulate();
-  void move(std::vector<Vec3>& before);
   void push_apart(Neighbours& near);
 
   Request request_;
@@ -117,14 +113,6 @@ void FallingSpheres::place(std::size_t count) {
   }
 }
 
-void FallingSpheres::move(std::vector<Vec3>& before) {
-  before = at_;
-  for (std::size_t i = 0; i < at_.size(); ++i) {
-    velocity_[i].y -= gravity * step;
-    at_[i] = at_[i] + velocity_[i] * step;
-  }
-}
-
 void FallingSpheres::push_apart(Neighbours& near) {
   near.sort(at_);
   for (std::uint32_t i = 0; i < at_.size(); ++i) {
@@ -143,18 +131,25 @@ void FallingSpheres::push_apart(Neighbours& near) {
     // A sphere that has left the bowl falls to the floor.
     if (at_[i].y < rim && distance > inside && distance < bowl)
       at_[i] = bowl_centre + d * (inside / distance);
-    at_[i].y = std::max(at_[i].y, ground + radius_[i]);
+    at_[i].y = std::max(at_[i].y, floor_height + radius_[i]);
   }
 }
 
 void FallingSpheres::simulate() {
+  constexpr unsigned steps_per_frame = 6;
+  constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
+  constexpr float gravity = 8;
   const float widest = 2 * *std::max_element(radius_.begin(), radius_.end());
   Neighbours near(at_.size(), widest);
   std::vector<Vec3> before;
   for (unsigned frame = 0; frame < procedural_frames; ++frame) {
     path_.insert(path_.end(), at_.begin(), at_.end());
     for (unsigned k = 0; k < steps_per_frame; ++k) {
-      move(before);
+      before = at_;
+      for (std::size_t i = 0; i < at_.size(); ++i) {
+        velocity_[i].y -= gravity * step;
+        at_[i] = at_[i] + velocity_[i] * step;
+      }
       push_apart(near);
       for (std::size_t i = 0; i < at_.size(); ++i)
         velocity_[i] = (at_[i] - before[i]) * (0.998f / step);
@@ -189,7 +184,7 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
                 -r * exact::sin(2 * pi * u)};
   };
   model.add({.at = at_rim, .cells_u = 90, .min_u = 24, .closed = true, .twins_u = 1'000'000});
-  disc(model, heapwood::scenes::place({0, ground, 0}), 16, 0, 72);
+  disc(model, heapwood::scenes::place({0, floor_height, 0}), 16, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
   mesh.camera = CameraHint{{-2.6f, 6.0f, 9.8f}, {0, 1.7f, 0}, 40};
   return mesh;

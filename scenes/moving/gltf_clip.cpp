@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A moving scene of one animation of a glTF file: node transforms, skins and morph targets.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "scenes/file.hpp"
@@ -12,8 +11,6 @@
 
 namespace heapwood::scenes {
 namespace {
-
-constexpr double max_frames = 100'000;
 
 std::string title(const GltfAnimation& file, std::size_t i) {
   const std::string& name = file.name(i);
@@ -43,9 +40,7 @@ std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
     if (file.name(i) == clip.animation) return i;
   }
   std::size_t number = 0;
-  const char* const end = clip.animation.data() + clip.animation.size();
-  const auto [stop, error] = std::from_chars(clip.animation.data(), end, number);
-  if (error == std::errc() && stop == end && number < file.count()) return number;
+  if (parse_number(clip.animation, number) && number < file.count()) return number;
   throw Error(Exit::scene, shown + ": no animation `" + printable(clip.animation) +
                                "`; it has: " + all_titles(file));
 }
@@ -60,7 +55,7 @@ class Animated : public MovingScene {
                                    " takes no time");
     }
     frames_ = static_cast<unsigned>(
-        std::clamp(std::round(duration * frames_per_second), 1.0, max_frames));
+        std::clamp(std::round(duration * frames_per_second), 1.0, double{max_frames}));
   }
   unsigned frames() const override { return frames_; }
   Mesh mesh(unsigned frame) const override {

@@ -8,23 +8,22 @@
 #include "scenes/cache.hpp"
 #include "scenes/file.hpp"
 #include "scenes/moving/sources.hpp"
-#include "scenes/scene_name.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
 namespace {
 
-constexpr Procedural table[] = {
-    {"statue~", "a statue that bends, twists and swells", 69'000},
-    {"explode", "a statue that bursts into shards, which fall to the floor", 100'000},
-    {"spheres", "spheres that whirl and fall into a bowl", 200'000},
-    {"cloth", "a cloth that falls onto a ball", 100'000},
+constexpr Procedural moving_families[] = {
+    {"statue~", "a statue that bends, twists and swells", 69'000, 1000, 20'000'000},
+    {"explode", "a statue that bursts into shards, which fall to the floor", 100'000, 1000,
+     20'000'000},
+    {"spheres", "spheres that whirl and fall into a bowl", 200'000, 5000, 20'000'000},
+    {"cloth", "a cloth that falls onto a ball", 100'000, 1000, 20'000'000},
 };
-constexpr CountLimits limits[] = {
-    {1000, 20'000'000}, {1000, 20'000'000}, {5000, 20'000'000}, {1000, 20'000'000}};
-constexpr std::unique_ptr<MovingScene> (*makers[])(const Request&) = {
+// In the same order.
+constexpr std::unique_ptr<MovingScene> (*moving_makers[])(const Request&) = {
     make_deformed_statue, make_explosion, make_falling_spheres, make_cloth};
-static_assert(std::size(table) == std::size(makers) && std::size(table) == std::size(limits));
+static_assert(std::size(moving_families) == std::size(moving_makers));
 
 // A procedural scene whose frames pass check().
 class Named : public MovingScene {
@@ -46,7 +45,7 @@ class Named : public MovingScene {
 
 }  // namespace
 
-std::span<const Procedural> moving_scenes() { return table; }
+std::span<const Procedural> moving_scenes() { return moving_families; }
 
 bool is_mesh_file(const std::string& path) {
   const std::string extension = extension_of(path);
@@ -73,9 +72,9 @@ void move_origin(Mesh& mesh, const Vec3d& origin) {
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads) {
   const std::string shown = printable(text, text.size());
   try {
-    if (const auto name = parse_name(text, table, limits)) {
-      return std::make_unique<Named>(
-          *name, makers[name->scene - table]({name->triangles, name->seed, threads}));
+    if (const auto name = parse_name(text, moving_families)) {
+      return std::make_unique<Named>(*name, moving_makers[name->scene - moving_families](
+                                                {name->triangles, name->seed, threads}));
     }
     if (is_sequence(text)) return open_sequence(text);
     if (const auto between = parse_between(text)) return open_between(*between);
@@ -84,7 +83,7 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
   }
   std::string names;
-  for (const Procedural& scene : table)
+  for (const Procedural& scene : moving_families)
     names += std::string(names.empty() ? "" : ", ") + scene.name;
   throw Error(Exit::usage, "`" + shown +
                                "` is not a moving scene: use NAME[:COUNT][:SEED] with a "
@@ -97,7 +96,7 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
 
 std::vector<std::string> moving_files(const std::string& text) {
   try {
-    if (parse_name(text, table, limits)) return {};
+    if (parse_name(text, moving_families)) return {};
     if (is_sequence(text)) return sequence_files(text);
     if (const auto between = parse_between(text)) return {between->from, between->to};
     if (const auto clip = parse_gltf_clip(text)) return {clip->path};
@@ -109,7 +108,7 @@ std::vector<std::string> moving_files(const std::string& text) {
 
 unsigned moving_frames(const std::string& text) {
   try {
-    if (parse_name(text, table, limits)) return procedural_frames;
+    if (parse_name(text, moving_families)) return procedural_frames;
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
     if (const auto between = parse_between(text)) return between->frames;
     if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip)->frames();
@@ -123,13 +122,11 @@ std::string moving_digest(const std::string& text) {
   std::string all;
   for (const std::string& file : moving_files(text)) all += digest(file);
   // The digests are hashed, so that the result has 16 digits for any number of files.
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return all.empty() ? "" : hex_digits(hash);
+  return all.empty() ? "" : hex_digits(fnv1a(all));
 }
 
 std::string moving_label(const std::string& text) {
-  if (parse_name(text, table, limits)) return text;
+  if (parse_name(text, moving_families)) return text;
   std::string label = stem_of(text);
   if (const auto between = parse_between(text))
     label = stem_of(between->from) + ".." + stem_of(between->to);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A moving scene of numbered files: one file is read per frame, and none is kept.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -43,12 +42,10 @@ struct Pattern {
         !file.ends_with(after)) {
       return std::nullopt;
     }
-    const char* const begin = file.data() + before.size();
-    const char* const end = file.data() + file.size() - after.size();
+    const std::string_view text =
+        std::string_view(file).substr(before.size(), file.size() - before.size() - after.size());
     std::uint64_t value = 0;
-    const auto [stop, error] = std::from_chars(begin, end, value);
-    if (error != std::errc() || stop != end || end - begin > std::ptrdiff_t{max_digits})
-      return std::nullopt;
+    if (text.size() > max_digits || !parse_number(text, value)) return std::nullopt;
     // More digits than # have no leading zero: each number has one name.
     return file == name(value) ? std::optional(value) : std::nullopt;
   }
@@ -107,10 +104,9 @@ std::vector<std::string> sequence_files(const std::string& text) {
   for (const std::uint64_t number : numbers) {
     const std::uint64_t expected = numbers.front() + files.size();
     if (number != expected) {
-      throw Error(Exit::scene, shown + ": frame " + std::to_string(expected) +
-                                   " is missing: " + printable(pattern.name(expected), 200) +
-                                   " (there are frames " + std::to_string(numbers.front()) +
-                                   " to " + std::to_string(numbers.back()) + ")");
+      throw Error(Exit::scene, concat(shown, ": frame ", expected, " is missing: ",
+                                      printable(pattern.name(expected), 200), " (there are frames ",
+                                      numbers.front(), " to ", numbers.back(), ")"));
     }
     files.push_back(pattern.path(number));
   }

@@ -24,6 +24,8 @@ bool is_sequence(const std::string& text);
 std::vector<std::string> sequence_files(const std::string& pattern);
 std::unique_ptr<MovingScene> open_sequence(const std::string& pattern);
 
+inline constexpr unsigned max_frames = 100'000;  // of sources other than sequences
+
 // `FROM..TO[:FRAMES]`, both paths of mesh files.
 struct Between {
   std::string from, to;

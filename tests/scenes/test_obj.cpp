@@ -69,8 +69,7 @@ TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
   }
 }
 
-// Faces of more than 255 corners bypass tinyobjloader, which counts corners in a byte; the order of
-// the faces is preserved.
+// The order of the faces is preserved.
 TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   std::string text = four, face = "f";
   double area = 0;
