@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The procedural scenes, one function per family (procedural.cpp describes them). Each returns a mesh of about `triangles`
-// triangles (within 2% from 10,000, within 10% below; at least 1,000). The mesh depends on the seed
-// but not on the number of threads (0: all).
+// The procedural scenes, one function per family (procedural.cpp describes them). Each returns a
+// mesh of about `triangles` triangles (within 2% from 10,000, within 10% below; at least 1,000).
+// The mesh depends on the seed but not on the number of threads (0: all).
 #pragma once
 
 #include <cstdint>
