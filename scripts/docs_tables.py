@@ -10,6 +10,7 @@ A table is between `<!-- table: NAME -->` and `<!-- end of table -->`; the funct
 its rows. Only the standard library is needed; the tree is that of this script.
 """
 import collections
+import csv
 import functools
 import gzip
 import json
@@ -105,13 +106,9 @@ def malloc():
 
 
 def library():
-    """The output of tests/library/gpu/measure_cells, a paragraph per allocator."""
-    parts = (RESULTS / "h100-80gb-hbm3-0120d19-library.txt").read_text().strip().split("\n\n")
-    cells = [re.findall(r"(\d+k x [^|]+?) *\| +(\S+) +(\S+)", part) for part in parts]
-    yield ["malloc / free, ms"] + [name.replace("k x", "K,") for name, _, _ in cells[0]]
-    for part, row in zip(parts, cells):
-        yield [part.split(",")[0]] + [f"{digits(float(malloc))} / {digits(float(free))}"
-                                      for _, malloc, free in row]
+    """Output of tests/library/gpu/measure_cells and of the others' own programs, on one GPU."""
+    with open(RESULTS / "h100-80gb-hbm3-6361376-library.csv", encoding="utf-8") as file:
+        return list(csv.reader(file))
 
 
 def rays():
