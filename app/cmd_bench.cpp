@@ -294,7 +294,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--profile", options->profile,
                        "write the share of malloc and free in the build with each\nallocator "
-                       "instead (docs/profile.md); clipped refs,\nsingle kernel")
+                       "instead (docs/measuring.md); clipped refs,\nsingle kernel")
           ->type_name("FILE");
   bench::add_builder_option(*command, options->settings, true);
   for (const char* other : {"--json", "--format", "--resume", "--shard", "--builder"})

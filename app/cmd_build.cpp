@@ -200,14 +200,14 @@ void add_build(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--profile", options->profile,
                        "write the time of each phase and of the allocator\ninstead "
-                       "(docs/profile.md); for heapwood and "
+                       "(docs/measuring.md); for heapwood and "
                        "atomic,\nclipped refs, single kernel; see also bench --profile")
           ->type_name("FILE");
   CLI::Option* trace_file =
       command
           ->add_option("--record-trace", options->trace,
                        "write the requests of an untimed build to a file for\n'heapwood replay' "
-                       "(docs/program-trace.md)")
+                       "(docs/workloads.md)")
           ->type_name("FILE");
   for (const char* other : {"--strict", "--validate", "--json"}) {
     profile_file->excludes(command->get_option(other));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood graph: a dynamic graph whose adjacencies are blocks of an allocator, as Ouroboros
-// section 6.2 (docs/graphs.md).
+// section 6.2 (docs/workloads.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -225,7 +225,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->add_option(
           "--record-trace", options->trace,
           "write the requests of the initialization and of --rounds\nbatches to a file for "
-          "'heapwood replay', untimed\n(docs/program-trace.md)")
+          "'heapwood replay', untimed\n(docs/workloads.md)")
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);

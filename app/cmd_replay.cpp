@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood replay: a recorded program's requests with every allocator (docs/program-trace.md).
+// heapwood replay: a recorded program's requests with every allocator (docs/workloads.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

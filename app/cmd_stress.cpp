@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
-// figure 3 (docs/stress.md).
+// figure 3 (docs/workloads.md).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -305,7 +305,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--record-trace", options->trace,
                    "lifetimes: write the requests of the first value of each\nLIST to a file for "
-                   "'heapwood replay', untimed\n(docs/program-trace.md)")
+                   "'heapwood replay', untimed\n(docs/workloads.md)")
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
   bench::add_shard_option(*command, options->shard);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Measures a moving scene whose tree is rebuilt in every frame, with every allocator, for
-// `heapwood animate`; prints nothing. docs/animation.md says what is measured.
+// `heapwood animate`; prints nothing. docs/rays.md says what is measured.
 #pragma once
 
 #include <cstdint>

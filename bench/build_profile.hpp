@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `heapwood build --profile` and `bench --profile`: measurement and JSON (schema heapwood.profile/1
-// in docs/profile.md).
+// in docs/measuring.md).
 #pragma once
 
 #include <functional>

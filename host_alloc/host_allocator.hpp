@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Device memory managed from the host (Bell, Kumar and Gill 2024; docs/host-allocators.md): the
+// Device memory managed from the host (Bell, Kumar and Gill 2024; docs/allocators.md): the
 // allocator runs on the host and never reads or writes the memory it manages, so headers and
 // boundary tags are in host memory, in a hash table keyed by device address.
 //

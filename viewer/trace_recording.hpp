@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program trace (docs/program-trace.md) for the heap map. A trace has no addresses: its requests
+// A program trace (docs/workloads.md) for the heap map. A trace has no addresses: its requests
 // are served once more by an allocator, one at a time in their recorded order, so that the map at
 // each event is the pool's real state. Contention is not shown. Stress tests are shown so, too:
 // their requests are recorded first, as `heapwood stress --record-trace` does.

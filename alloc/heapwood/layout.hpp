@@ -55,13 +55,13 @@ class Layout {
   // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
   // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with
   // mixed lifetimes one long-lived block pins a whole arena. The limits are measured
-  // (docs/allocator-experiments.md, Warps over memory).
+  // (docs/experiments.md).
   //
   // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use: 8 each, or 16 each if there are 4,096, so that the first
   // requests of all resident warps find space in the slots' first arenas. With fewer, several
   // multiprocessors would share each slot, and a pool would take longer to become full
-  // (docs/allocator-experiments.md, The end of a pool).
+  // (docs/experiments.md).
   static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
                            std::size_t spare_bytes_for_warps = 0) {
     SharedArenas shared;

@@ -202,7 +202,7 @@ struct SharedArenas {
   static constexpr unsigned max_polls = 6, max_rounds = 8;
   // A quarter of a warp's lanes or more are served together even if their sizes differ, fewer only
   // if they request the same size: for groups of 4 of 32 lanes the votes cost more than they save
-  // (docs/allocator-experiments.md).
+  // (docs/experiments.md).
   static constexpr std::uint32_t min_mixed_share = 4;
   static constexpr std::uint32_t max_granules = ~1u;
 

@@ -57,7 +57,7 @@ struct SharedPages : PageSlots {
 
  private:
   static constexpr unsigned max_polls = 24, max_rounds = 8;
-  // Slots of a multiprocessor that have pages of few blocks (docs/allocator-experiments.md).
+  // Slots of a multiprocessor that have pages of few blocks (docs/experiments.md).
   static constexpr std::uint32_t slots_of_few_blocks = 4;
   // The position of an exhausted slot is reset above this, long before it can wrap: renew().
   static constexpr std::uint32_t max_position = 1u << 30;

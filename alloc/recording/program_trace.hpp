@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a program asked of its allocator, without the addresses it got: requests and frees in order,
 // by warp and kernel. `heapwood replay` runs it with every allocator. trace_file.hpp writes and
-// reads it; docs/program-trace.md describes both. Host code.
+// reads it; docs/workloads.md describes both. Host code.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file of a program trace (docs/program-trace.md): a header of 72 bytes, the source's text, and
+// The file of a program trace (docs/workloads.md): a header of 72 bytes, the source's text, and
 // per kernel the number of its events followed by the events, as numbers of variable length.
 #pragma once
 

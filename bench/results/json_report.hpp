@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Measurements to JSON (docs/architecture.md, "JSON") and back. Samples are raw; a figure that was
+// Measurements to JSON (docs/measuring.md, "JSON") and back. Samples are raw; a figure that was
 // not measured is absent.
 #pragma once
 

@@ -30,7 +30,7 @@ double timed(F f) {
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
 // fewer warps: as many as the allocator prefers, but at least two fifths of the resident ones. Both
-// limits were measured (docs/allocator-experiments.md, "Warps over memory").
+// limits were measured (docs/experiments.md).
 template <class Allocator>
 unsigned warps_for(const Allocator& allocator, std::size_t triangles, unsigned resident) {
   if constexpr (requires { allocator.preferred_warps(resident); }) {

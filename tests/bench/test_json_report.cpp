@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON format of docs/architecture.md: keys, absent figures, reading.
+// The JSON format of docs/measuring.md: keys, absent figures, reading.
 #include <gtest/gtest.h>
 
 #include <cmath>
