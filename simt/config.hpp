@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The project's macros: attributes of functions that run on the GPU and on CPU threads. The library
-// has one more, HEAPWOOD_HERE (include/heapwood/call_site.hpp).
+// has one more, HEAPWOOD_HERE (include/heapwood/handle_operations.hpp).
 #pragma once
 
 #if defined(__CUDACC__)

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "heapwood/call_site.hpp"
+#include "heapwood/handle_operations.hpp"
 #include "simt/linear_index.hpp"
 
 namespace heapwood {

@@ -1,20 +1,138 @@
 // SPDX-License-Identifier: MIT
-// The functions that every handle of a heap derives from its own malloc and free; a base class of
-// the handle.
+// What heaps share: the functions that every handle derives from its own malloc and free, the place
+// of a call (HEAPWOOD_HERE), device_scope, and functions for blocks and sizes.
 #pragma once
 
+#include "heapwood/cxx20.hpp"  // first
+
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <type_traits>
 
-#include "heapwood/bytes.hpp"
-#include "heapwood/host_call.hpp"
+#include "alloc/allocator.hpp"
+#include "simt/config.hpp"
 #include "simt/this_thread.hpp"
 
+// The place of a call, for the messages of a checked heap. Other heaps ignore it.
+#define HEAPWOOD_HERE (::heapwood::call_site(__FILE__, __func__, __LINE__))
+
 namespace heapwood {
+
+// The text is part of the object, because the host cannot read a pointer to a string of the device.
+struct call_site {
+  static constexpr std::size_t max_file = 28, max_function = 28;
+
+  char file[max_file] = {};          // without folders; the end of a longer name
+  char function[max_function] = {};  // the beginning of a longer name
+  std::uint32_t line = 0;            // 0: not given
+
+  SIMT_INLINE constexpr call_site() {}
+  SIMT_FN consteval call_site(const char* path, const char* name, std::uint32_t line_number)
+      : line(line_number) {
+    std::size_t end = 0, begin = 0, length = 0;
+    for (; path[end] != 0; ++end) {
+      if (path[end] == '/') begin = end + 1;
+    }
+    if (end - begin > max_file - 1) begin = end - (max_file - 1);
+    for (std::size_t i = begin; i < end; ++i) file[i - begin] = path[i];
+    for (; name[length] != 0 && length < max_function - 1; ++length)
+      function[length] = name[length];
+  }
+};
+
+namespace detail {
+
+// may_alias: the program reads what is written here, and writes what is read here, through types of
+// its own. Without it the compiler may move the program's accesses across these.
+struct [[gnu::may_alias]] alignas(alloc::granule) Granule {
+  std::uint64_t low, high;
+};
+using AnyPointer [[gnu::may_alias]] = void*;
+
+// The result, or the maximum if it does not fit: a size that no heap serves.
+SIMT_INLINE constexpr std::size_t add_sizes(std::size_t a, std::size_t b) {
+  return a > ~std::size_t{0} - b ? ~std::size_t{0} : a + b;
+}
+SIMT_INLINE constexpr std::size_t multiply_sizes(std::size_t count, std::size_t size) {
+  return size != 0 && count > ~std::size_t{0} / size ? ~std::size_t{0} : count * size;
+}
+
+// Clears exactly `bytes` bytes: the bytes after them may be guards of a checked heap.
+SIMT_INLINE void clear_block(void* block, std::size_t bytes) {
+  const std::size_t granules = bytes / sizeof(Granule);
+  SIMT_ROLLED
+  for (std::size_t i = 0; i < granules; ++i) static_cast<Granule*>(block)[i] = {0, 0};
+  SIMT_ROLLED
+  for (std::size_t i = granules * sizeof(Granule); i < bytes; ++i)
+    static_cast<unsigned char*>(block)[i] = 0;
+}
+SIMT_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
+  const std::size_t granules = bytes / sizeof(Granule);
+  SIMT_ROLLED
+  for (std::size_t i = 0; i < granules; ++i)
+    static_cast<Granule*>(to)[i] = static_cast<const Granule*>(from)[i];
+  SIMT_ROLLED
+  for (std::size_t i = granules * sizeof(Granule); i < bytes; ++i)
+    static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
+}
+
+// An aligned block inside a larger block of malloc. The address of the outer block is stored just
+// before the inner one.
+class AlignedRequest {
+ public:
+  // `alignment` is a power of two.
+  SIMT_INLINE AlignedRequest(std::size_t alignment, std::size_t bytes)
+      : alignment_(alignment < alloc::granule ? alloc::granule : alignment), bytes_(bytes) {}
+  SIMT_INLINE std::size_t bytes() const { return add_sizes(bytes_, alignment_ + alloc::granule); }
+  SIMT_INLINE void* place(void* block) const {
+    if (block == nullptr) return nullptr;
+    const auto origin = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t at = (origin + alloc::granule + alignment_ - 1) & ~(alignment_ - 1);
+    void* const place = reinterpret_cast<void*>(at);
+    static_cast<AnyPointer*>(place)[-1] = block;
+    return place;
+  }
+  static SIMT_INLINE void* origin(void* place) {
+    return place == nullptr ? nullptr : static_cast<AnyPointer*>(place)[-1];
+  }
+
+ private:
+  std::size_t alignment_, bytes_;
+};
+
+// nvcc also compiles device functions for the host. A call there has no device thread to run on and
+// ends the program.
+[[noreturn]] inline void called_on_host(const char* function) {
+  std::fprintf(stderr, "heapwood: %s of a GPU's heap was called on the host\n", function);
+  std::abort();
+}
+
+}  // namespace detail
+
 inline namespace SIMT_TARGET {
 
-// `Handle` derives from it and has malloc(bytes) and free(block).
+// With a host compiler, marks the calling thread as running device code until the end of the scope.
+// operator_new.hpp checks the mark.
+class device_scope {
+ public:
+  device_scope() { ++depth(); }
+  ~device_scope() { --depth(); }
+  device_scope(const device_scope&) = delete;
+  device_scope& operator=(const device_scope&) = delete;
+  static bool is_active() { return depth() > 0; }
+
+ private:
+  static int& depth() {
+    thread_local int depth = 0;
+    return depth;
+  }
+};
+
+// A base class of the handle of a heap. `Handle` derives from it and has malloc(bytes) and
+// free(block).
 template <class Handle>
 class handle_operations {
  public:

@@ -7,9 +7,7 @@
 #include <cstdint>
 
 #include "alloc/concepts.hpp"
-#include "heapwood/call_site.hpp"
 #include "heapwood/handle_operations.hpp"
-#include "heapwood/host_call.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/this_thread.hpp"
 

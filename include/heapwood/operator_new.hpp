@@ -28,7 +28,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "heapwood/device_scope.hpp"
 #include "heapwood/heap.hpp"
 
 #if !defined(HEAPWOOD_HEAP_OF_NEW)

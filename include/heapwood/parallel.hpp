@@ -18,8 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "heapwood/bytes.hpp"
-#include "heapwood/device_scope.hpp"
+#include "heapwood/handle_operations.hpp"
 #include "simt/stream_device.hpp"
 #include "simt/this_thread.hpp"
 

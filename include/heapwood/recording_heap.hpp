@@ -27,7 +27,6 @@
 #include "alloc/recording/event_writer.hpp"
 #include "alloc/recording/program_trace.hpp"
 #include "alloc/recording/trace_file.hpp"
-#include "heapwood/bytes.hpp"
 #include "heapwood/heap.hpp"
 
 namespace heapwood {

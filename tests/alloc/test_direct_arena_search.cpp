@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "alloc/allocators/heapwood.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -38,14 +37,15 @@ TEST(ArenaSearch, IsNotOverBeforeItsFirstTicket) {
   }
 }
 
-struct FindEachArena {
-  struct Scratch {};
-  arena::Arenas arenas;
-  std::uint32_t* missed;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    const LaneGroup<Warp> all(warp, (1u << Warp::width) - 1);
+TEST(ArenaSearch, OfAGroupFindsTheOnlyFreeArena) {
+  constexpr std::size_t bytes = 384 << 10;
+  const simt::Memory memory({}, bytes);
+  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
+  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
+  ASSERT_NE(arenas.superblocks & (arenas.superblocks - 1), 0u);
+  std::uint32_t missed = 0;
+  const auto find_each = [&](auto& warp) {
+    const LaneGroup all(warp, (1u << warp.width) - 1);
     for (std::uint32_t s = 0; s < arenas.superblocks; ++s) {
       warp.sync();
       if (warp.lane() == 0) {
@@ -55,33 +55,23 @@ struct FindEachArena {
       }
       warp.sync();
       if (arenas.find_free_arena(all) != s * arena::Arenas::per_superblock && warp.lane() == 0)
-        ++*missed;
+        ++missed;
     }
-  }
-};
-
-TEST(ArenaSearch, OfAGroupFindsTheOnlyFreeArena) {
-  constexpr std::size_t bytes = 384 << 10;
-  const simt::Memory memory({}, bytes);
-  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
-  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
-  ASSERT_NE(arenas.superblocks & (arenas.superblocks - 1), 0u);
-  std::uint32_t missed = 0;
-  simt::Cpu({.threads = 1}).launch(FindEachArena{arenas, &missed}, 1);
-  simt::Lockstep<4>(1).launch(FindEachArena{arenas, &missed}, 1);
+  };
+  test::launch_alone(find_each);
+  test::launch(simt::Lockstep<4>(1), 1, find_each);
   EXPECT_EQ(missed, 0u);
 }
 
 // Takes all arenas of two adjacent superblocks, the only free ones. Counts the tickets.
-struct TakeNeighbours {
-  struct Scratch {};
-  arena::Arenas arenas;
-  std::uint32_t* tickets;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
+TEST(ArenaSearch, OfAGroupStaysWhereMoreArenasAreFree) {
+  constexpr std::size_t bytes = 384 << 10;
+  const simt::Memory memory({}, bytes);
+  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
+  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
+  const auto take_neighbours = [&](auto& warp) {
     constexpr std::uint32_t free = 2 * arena::Arenas::per_superblock;
-    const LaneGroup<Warp> all(warp, (1u << Warp::width) - 1);
+    const LaneGroup all(warp, (1u << warp.width) - 1);
     if (warp.lane() == 0) {
       std::fill_n(arenas.counts, arenas.arenas, 1u);
       std::fill_n(arenas.counts + free, free, 0u);
@@ -95,22 +85,12 @@ struct TakeNeighbours {
       warp.sync();
     }
     if (warp.lane() == 0) {
-      *tickets = *arenas.search_tickets;
+      EXPECT_LE(*arenas.search_tickets, 4u);
       for (std::uint32_t i = 0; i < free; ++i) EXPECT_EQ(arenas.counts[free + i], 1u);
     }
-  }
-};
-
-TEST(ArenaSearch, OfAGroupStaysWhereMoreArenasAreFree) {
-  constexpr std::size_t bytes = 384 << 10;
-  const simt::Memory memory({}, bytes);
-  Heapwood::create({memory.data(), bytes}, {}, simt::Cpu());
-  const arena::Arenas arenas = arena::Layout::plan({memory.data(), bytes}).arenas;
-  std::uint32_t tickets = 0;
-  simt::Cpu({.threads = 1}).launch(TakeNeighbours{arenas, &tickets}, 1);
-  EXPECT_LE(tickets, 4u);
-  simt::Lockstep<4>(1).launch(TakeNeighbours{arenas, &tickets}, 1);
-  EXPECT_LE(tickets, 4u);
+  };
+  test::launch_alone(take_neighbours);
+  test::launch(simt::Lockstep<4>(1), 1, take_neighbours);
 }
 
 }  // namespace

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "alloc/allocators/fdg_published.hpp"
-#include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -91,76 +90,26 @@ TEST_F(FdgPublishedList, ARefusalKeepsNoMemory) {
   deallocate(block);
 }
 
-struct Filling {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  FdgPublished heap;
-  void operator()(simt::SerialWarp& warp, Scratch&) const {
-    FdgPublished a = heap;
-    while (a.allocate(warp, 100) != nullptr) {
-    }
-  }
-};
 TEST_F(FdgPublishedList, AStoppedLaunchLeavesNothingBehind) {
   create(small_pool, {.wait_when_full = true});
-  EXPECT_THROW(device_.launch(Filling{heap_}, 4, {.seconds = 0.05, .what = "the test"}),
-               simt::Stopped);
+  const auto fill_pool = [this](auto& warp) {
+    FdgPublished a = heap_;
+    while (a.allocate(warp, 100) != nullptr) {
+    }
+  };
+  EXPECT_THROW(test::launch(device_, 4, fill_pool, 0.05), simt::Stopped);
   FdgPublished::release({pool_.data(), pool_.bytes()}, id_);
   create(small_pool);
   EXPECT_EQ(fill(100).size(), max_blocks);
 }
-
-// Every lane puts its blocks into shared places and frees what it finds there, so that most blocks
-// are freed by other warps. A block holds its place's number.
-struct Exchange {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  static constexpr std::uint32_t places = 24;
-  FdgPublished heap;
-  std::uint64_t* mail;
-  std::uint32_t* wrong;
-  std::uint32_t* served;
-  std::uint32_t requests;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    FdgPublished a = heap;
-    std::uint32_t state = (warp.worker() * Warp::width + warp.lane()) * 2654435769u + 1;
-    for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
-      state = state * 1664525u + 1013904223u;
-      const std::uint32_t place = (state >> 8) % places;
-      const std::uint32_t words = 2 + (state >> 16) % ((state >> 29) == 0 ? 400 : 60);
-      std::uint32_t* block = nullptr;
-      if ((state >> 26 & 3) != 0) {
-        block = static_cast<std::uint32_t*>(a.allocate(warp, std::size_t{words} * 4));
-        if (block != nullptr) simt::atomic_ref<std::uint32_t>(*served).fetch_add(1, simt::relaxed);
-      }
-      if (block != nullptr) {
-        block[0] = words;
-        for (std::uint32_t w = 1; w < words; ++w) block[w] = place;
-      }
-      put(warp, a, place, block);
-    }
-  }
-  template <class Warp>
-  void put(Warp& warp, FdgPublished& a, std::uint32_t place, std::uint32_t* block) const {
-    // acq_rel: the block's contents.
-    auto* old = reinterpret_cast<std::uint32_t*>(
-        simt::atomic_ref<std::uint64_t>(mail[place])
-            .exchange(reinterpret_cast<std::uintptr_t>(block), simt::acq_rel));
-    if (old == nullptr) return;
-    for (std::uint32_t w = 1; w < old[0]; ++w) {
-      if (old[w] != place) simt::atomic_ref<std::uint32_t>(*wrong).fetch_add(1, simt::relaxed);
-    }
-    a.deallocate(warp, old);
-  }
-};
 
 template <class Device>
 class FdgPublishedWarps : public testing::Test {};
 using Devices = testing::Types<simt::Cpu, simt::Lockstep<4>>;
 TYPED_TEST_SUITE(FdgPublishedWarps, Devices);
 
+// Every lane puts its blocks into shared places and frees what it finds there, so that most blocks
+// are freed by other warps. A block holds its place's number.
 TYPED_TEST(FdgPublishedWarps, AnyWarpFreesAndAllMemoryReturns) {
   const TypeParam device = [] {
     if constexpr (std::is_same_v<TypeParam, simt::Cpu>) {
@@ -174,11 +123,38 @@ TYPED_TEST(FdgPublishedWarps, AnyWarpFreesAndAllMemoryReturns) {
     const Pool pool{memory.data(), bytes};
     const FdgPublished heap = FdgPublished::create(pool, {}, device);
     const ReleaseAtEnd<FdgPublished> release(pool, {});
-    std::uint64_t mail[Exchange::places] = {};
+    constexpr std::uint32_t places = 24;
+    std::uint64_t mail[places] = {};
     std::uint32_t wrong = 0, served = 0;
     const std::uint32_t requests = std::is_same_v<TypeParam, simt::Cpu> ? 20'000 : 500;
-    device.launch(Exchange{heap, mail, &wrong, &served, requests}, 0,
-                  {.seconds = 60, .what = "the test"});
+    test::launch(device, 0, [&](auto& warp) {
+      FdgPublished a = heap;
+      std::uint32_t state =
+          (warp.worker() * TypeParam::Warp::width + warp.lane()) * 2654435769u + 1;
+      for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
+        state = state * 1664525u + 1013904223u;
+        const std::uint32_t place = (state >> 8) % places;
+        const std::uint32_t words = 2 + (state >> 16) % ((state >> 29) == 0 ? 400 : 60);
+        std::uint32_t* block = nullptr;
+        if ((state >> 26 & 3) != 0) {
+          block = static_cast<std::uint32_t*>(a.allocate(warp, std::size_t{words} * 4));
+          if (block != nullptr) test::count(served);
+        }
+        if (block != nullptr) {
+          block[0] = words;
+          for (std::uint32_t w = 1; w < words; ++w) block[w] = place;
+        }
+        // acq_rel: the block's contents.
+        auto* old = reinterpret_cast<std::uint32_t*>(
+            simt::atomic_ref<std::uint64_t>(mail[place])
+                .exchange(reinterpret_cast<std::uintptr_t>(block), simt::acq_rel));
+        if (old == nullptr) continue;
+        for (std::uint32_t w = 1; w < old[0]; ++w) {
+          if (old[w] != place) test::count(wrong);
+        }
+        a.deallocate(warp, old);
+      }
+    });
     EXPECT_EQ(wrong, 0u);
     EXPECT_GT(served, requests / 2);
     simt::Control control{};

@@ -6,11 +6,9 @@
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/allocators/circular_lists.hpp"
 #include "alloc/allocators/halloc.hpp"
-#include "alloc/allocators/heapwood.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/launch.hpp"
 #include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
@@ -37,41 +35,30 @@ workloads::ExercisePhase freeing(std::uint32_t slots) {
 }
 
 // Combines values of a group's lanes in several ways.
-struct Sums {
-  struct Scratch {};
-  std::uint32_t* wrong;
-  std::uint32_t* joined;  // groups of more than one lane
-  std::uint32_t* total;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
+template <class Device>
+void check_sums(const Device& device, unsigned workers) {
+  std::uint32_t wrong = 0, joined = 0, total = 0;
+  const auto ones = [](unsigned n) {
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < n; ++i) bits |= std::uint64_t{1} << (i * 9);
+    return bits;
+  };
+  launch(device, workers, [&](auto& warp) {
     for (unsigned round = 0; round < 100; ++round) {
       if ((warp.lane() + round) % 5 == 0) continue;
-      LaneGroup<Warp> group(warp, warp.together(total + warp.lane() % 2));
+      LaneGroup group(warp, warp.together(&total + warp.lane() % 2));
       const std::uint32_t before = group.once([&] {
-        return simt::atomic_ref<std::uint32_t>(*total).fetch_add(group.size(), simt::relaxed);
+        return simt::atomic_ref<std::uint32_t>(total).fetch_add(group.size(), simt::relaxed);
       });
       bool right = group.reduce_or(std::uint64_t{1} << (group.rank() * 9)) == ones(group.size());
       right &= before == group.once([&] { return before; }) && group.rank() < group.size();
       const bool side = group.rank() < 2;
-      const LaneGroup<Warp> part = group.part(side);
+      const LaneGroup part = group.part(side);
       right &= part.size() == (side ? std::min(group.size(), 2u) : group.size() - 2);
-      if (!right) simt::atomic_ref<std::uint32_t>(*wrong).fetch_add(1, simt::relaxed);
-      if (!group.has_one_lane())
-        simt::atomic_ref<std::uint32_t>(*joined).fetch_add(1, simt::relaxed);
+      if (!right) count(wrong);
+      if (!group.has_one_lane()) count(joined);
     }
-  }
-  static std::uint64_t ones(unsigned n) {
-    std::uint64_t bits = 0;
-    for (unsigned i = 0; i < n; ++i) bits |= std::uint64_t{1} << (i * 9);
-    return bits;
-  }
-};
-
-template <class Device>
-void check_sums(const Device& device, unsigned workers) {
-  std::uint32_t wrong = 0, joined = 0, total = 0;
-  device.launch(Sums{&wrong, &joined, &total}, workers);
+  });
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(total, Device::Warp::width * 80 * workers);
   if (Device::Warp::width > 1) {

@@ -7,11 +7,9 @@
 #include <map>
 #include <vector>
 
-#include "alloc/allocators/heapwood.hpp"
 #include "alloc/heapwood/group_request.hpp"
-#include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/launch.hpp"
 #include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
@@ -34,33 +32,6 @@ std::uint32_t size_of(unsigned worker, unsigned lane, unsigned round) {
   const std::uint32_t largest = round % 3 == 0 ? capacity : round % 3 == 1 ? capacity / 4 : 7;
   return round % 7 == 0 ? 1 + round % capacity : 1 + random(largest);
 }
-
-struct Pack {
-  struct Scratch {};
-  Packed* results;  // [group][lane]
-  std::uint32_t* groups;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    for (unsigned round = 0; round < rounds; ++round) {
-      if ((warp.lane() + round) % 5 == 0) continue;
-      const LaneGroup<Warp> group(warp, warp.together(results));
-      const std::uint32_t number = group.once(
-          [&] { return simt::atomic_ref<std::uint32_t>(*groups).fetch_add(1, simt::relaxed); });
-      Packed& mine = results[number * lanes + warp.lane()];
-      mine.group = group.lanes();
-      mine.lane = warp.lane();
-      mine.n = size_of(warp.worker(), warp.lane(), round);
-      mine.min = arena::min_request(warp, group, mine.n);
-      mine.request = GroupRequest::of(warp, group, mine.n);
-      mine.place = PackedPlace::of(warp, group, mine.n, mine.request, capacity);
-      // Splits the group as the end of an arena does.
-      const bool fits = mine.request.below + mine.n <= capacity;
-      const LaneGroup<Warp> side = group.part(fits);
-      mine.rest = fits ? mine.request : mine.request.remaining_for(warp, side);
-    }
-  }
-};
 
 // Checks what the lanes of one group have got.
 void check_group(const std::vector<Packed>& group) {
@@ -118,7 +89,25 @@ void check_packing(const Device& device, unsigned workers) {
   // At most one group per lane and round.
   std::vector<Packed> results(std::size_t{workers} * rounds * width * lanes);
   std::uint32_t groups = 0;
-  device.launch(Pack{results.data(), &groups}, workers);
+  launch(device, workers, [&](auto& warp) {
+    for (unsigned round = 0; round < rounds; ++round) {
+      if ((warp.lane() + round) % 5 == 0) continue;
+      const LaneGroup group(warp, warp.together(results.data()));
+      const std::uint32_t number = group.once(
+          [&] { return simt::atomic_ref<std::uint32_t>(groups).fetch_add(1, simt::relaxed); });
+      Packed& mine = results[number * lanes + warp.lane()];
+      mine.group = group.lanes();
+      mine.lane = warp.lane();
+      mine.n = size_of(warp.worker(), warp.lane(), round);
+      mine.min = arena::min_request(warp, group, mine.n);
+      mine.request = GroupRequest::of(warp, group, mine.n);
+      mine.place = PackedPlace::of(warp, group, mine.n, mine.request, capacity);
+      // Splits the group as the end of an arena does.
+      const bool fits = mine.request.below + mine.n <= capacity;
+      const LaneGroup side = group.part(fits);
+      mine.rest = fits ? mine.request : mine.request.remaining_for(warp, side);
+    }
+  });
   unsigned mixed = 0;
   for (unsigned g = 0; g < groups; ++g) {
     std::vector<Packed> group;

@@ -7,24 +7,14 @@
 #include <vector>
 
 #include "alloc/allocators/ouroboros.hpp"
-#include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/interrupt.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc::test {
 namespace {
 
 constexpr std::size_t pool_bytes = 64 << 10, chunk = 256, small = 256;
-
-template <class F>
-struct Once {
-  struct Scratch {};
-  F f;
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    f(warp);
-  }
-};
 
 // Calls f(allocator, warp) for a new pool, in one thread.
 template <class A, class F>
@@ -32,8 +22,7 @@ void with_new_pool(F f) {
   const simt::Memory memory({}, pool_bytes);
   const simt::Cpu device({.threads = 1});
   A a = A::create({memory.data(), pool_bytes}, {}, device);
-  const auto call = [&](auto& warp) { f(a, warp); };
-  device.launch(Once<decltype(call)>{call}, 1);
+  launch(device, 1, [&](auto& warp) { f(a, warp); });
 }
 
 // Allocates until a request is refused.
@@ -103,14 +92,10 @@ class OuroborosChunkHints : public testing::Test {
     Buddy buddies[ouroboros::Chunks::buddies];
     ouroboros::Chunks chunks;
   };
-  template <class F>
-  static void run(F f) {
-    simt::Cpu({.threads = 1}).launch(Once<F>{f}, 1);
-  }
 };
 
 TEST_F(OuroborosChunkHints, AFullWordIsFoundAfterItsLastChunkIsFreed) {
-  run([](auto& warp) {
+  launch_alone([](auto& warp) {
     bool is_within = true;
     for (unsigned k = 0; is_within; ++k) {
       Full pool;
@@ -131,7 +116,7 @@ TEST_F(OuroborosChunkHints, AFullWordIsFoundAfterItsLastChunkIsFreed) {
 
 // A thread that waits for a chunk gives up if they are exhausted.
 TEST_F(OuroborosChunkHints, ChunksAreNotExhaustedWhenOneIsFree) {
-  run([](auto& warp) {
+  launch_alone([](auto& warp) {
     bool is_within = true;
     for (unsigned k = 0; is_within; ++k) {
       Full pool;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood_pages.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/launch.hpp"
 #include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
@@ -177,19 +177,6 @@ TEST(Pages, LanesExchangeBlocks) {
   }
 }
 
-struct Allocate {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  HeapwoodPages heap;
-  void** blocks;
-  std::uint32_t count;
-
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    for (std::uint32_t i = 0; i < count; ++i) blocks[i] = heap.allocate(warp, granule);
-  }
-};
-
 // A slot without a page counts requests that are served otherwise. The count must not wrap.
 TEST(Pages, SlotsCountWithoutEnd) {
   constexpr std::size_t pool_bytes = 1 << 20;
@@ -200,8 +187,14 @@ TEST(Pages, SlotsCountWithoutEnd) {
   const HeapwoodPages heap = HeapwoodPages::create(pool, {}, device);
   const auto& shared = *reinterpret_cast<const arena::SharedPages*>(pool.base);
   const arena::BlockClass c = arena::BlockClass::of(1);
-  std::vector<void*> blocks(count);
-  device.launch(Allocate{heap, blocks.data(), 1}, 1);
+  std::vector<void*> blocks;
+  const auto allocate = [&](std::uint32_t n) {
+    blocks.clear();
+    test::launch(device, 1, [&](auto& warp) {
+      for (std::uint32_t i = 0; i < n; ++i) blocks.push_back(heap.allocate(warp, granule));
+    });
+  };
+  allocate(1);
   // The slot gives up the rest of its page, gets a word of its free blocks, and has counted almost
   // 2^32 granules.
   const arena::OpenPage page(shared.open_page(c, 0).load(simt::relaxed));
@@ -211,7 +204,7 @@ TEST(Pages, SlotsCountWithoutEnd) {
   shared.spare_blocks(c, 0).store(arena::OwnedBlocks(page.arena(), 0, marks).bits(), simt::relaxed);
   shared.open_page(c, 0).store(arena::OpenPage(arena::OwnedBlocks::no_arena, 0, ~4u).bits(),
                                simt::relaxed);
-  device.launch(Allocate{heap, blocks.data(), count}, 1);
+  allocate(count);
   std::sort(blocks.begin(), blocks.end());
   EXPECT_GE(static_cast<std::byte*>(blocks.front()), shared.pages.arenas.memory);
   EXPECT_LT(static_cast<std::byte*>(blocks.back()), pool.base + pool_bytes);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alloc/allocators/circular_lists_published.hpp"
-#include "simt/cpu.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -16,15 +16,8 @@ namespace {
 using Warp = simt::SerialWarp;
 
 // One type for all tests, so that launches are compiled once.
-struct Kernel {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  std::function<void(Warp&)> f;
-  void operator()(Warp& warp, Scratch&) const { f(warp); }
-};
 void run(int threads, const std::function<void(Warp&)>& f) {
-  simt::Cpu({.threads = threads})
-      .launch(Kernel{f}, static_cast<unsigned>(threads), {.seconds = 60, .what = "the test"});
+  test::launch(simt::Cpu({.threads = threads}), static_cast<unsigned>(threads), f);
 }
 
 template <class A>

@@ -6,11 +6,9 @@
 
 #include <vector>
 
-#include "alloc/allocators/heapwood.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/interrupt.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -19,7 +17,6 @@ using arena::Slot;
 
 constexpr std::size_t pool_bytes = 7 << 19;
 constexpr std::uint32_t large = 16, medium = 12, small = 4;  // granules; an arena has 64
-constexpr unsigned kernel_threads = 64;
 
 // The internals of the pool that the tests read.
 struct Inside {
@@ -52,17 +49,6 @@ struct Inside {
   }
 };
 
-template <class F>
-struct Kernel {
-  struct Scratch {};
-  static constexpr unsigned block_threads = kernel_threads, blocks_per_multiprocessor = 1;
-  F f;
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    f(warp);
-  }
-};
-
 // A warp whose requests go to slot i.
 template <class Warp>
 struct AtSlot : Warp {
@@ -81,10 +67,6 @@ class AFullPool : public testing::Test {
   void fill(Warp& warp, std::uint32_t n) {
     while (void* block = heap.allocate(warp, n * granule)) blocks.push_back(block);
   }
-  template <class F>
-  void run(F f) {
-    device.launch(Kernel<F>{f}, 1);
-  }
 
   const simt::Memory memory{{}, pool_bytes};
   const Pool pool{memory.data(), pool_bytes};
@@ -96,7 +78,7 @@ class AFullPool : public testing::Test {
 using ArenaRefusals = AFullPool;
 
 TEST_F(ArenaRefusals, AreCountedBySlotsWithoutASearch) {
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     fill(warp, large);
     EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
     ASSERT_TRUE(inside.refusing(inside.slot(0), large));
@@ -114,7 +96,7 @@ TEST_F(ArenaRefusals, AreCountedBySlotsWithoutASearch) {
 }
 
 TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     fill(warp, large);
     const std::uint32_t before = inside.pieces(), groups = inside.shared.arenas.superblocks;
     const std::uint32_t begin = inside.shared.arenas.granules() + (1u << 16);
@@ -132,7 +114,7 @@ TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
 }
 
 TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     fill(warp, large);
     const std::uint32_t groups = inside.shared.arenas.superblocks;
     for (std::uint32_t turn = 0; turn < 20; ++turn) {
@@ -153,7 +135,7 @@ TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
 }
 
 TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     // Each slot has an arena with five medium blocks and space for one small block.
     for (std::uint32_t i = 0; i <= inside.shared.slot_mask; ++i) {
       AtSlot other(warp, i);
@@ -190,7 +172,7 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
 // is larger than blocks that are requested alone from a slot, and is refused by it.
 TEST_F(ArenaRefusals, OfALaneOfAGroupEnd) {
   constexpr std::uint32_t rest = 4, refused = 20;
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     blocks.push_back(heap.allocate(warp, medium * granule));
     AtSlot other(warp, 1);
     fill(other, large);
@@ -201,9 +183,9 @@ TEST_F(ArenaRefusals, OfALaneOfAGroupEnd) {
     void* const block = heap.allocate(warp, (warp.lane() == 0 ? rest : refused) * granule);
     EXPECT_EQ(block != nullptr, warp.lane() == 0);
   };
-  simt::Lockstep<2>(1, simt::Meeting::of_all_lanes).launch(Kernel<decltype(pair)>{pair}, 1);
+  test::launch(simt::Lockstep<2>(1, simt::Meeting::of_all_lanes), 1, pair);
   ASSERT_TRUE(inside.refusing(inside.slot(0), refused));
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     const std::uint64_t arena = inside.arena_of(blocks[100]);
     for (void* block : blocks) {
       if (inside.arena_of(block) == arena) heap.deallocate(warp, block);
@@ -220,7 +202,7 @@ TEST_F(ArenaRefusals, OfALaneOfAGroupEnd) {
 // it at any point of the request that searches. After that the next search is due no later than
 // after any other one.
 TEST_F(ArenaRefusals, EndAlsoIfTheSlotIsVacatedDuringTheSearch) {
-  run([this](auto& warp) {
+  test::launch_alone([this](auto& warp) {
     fill(warp, large);
     const std::uint32_t groups = inside.shared.arenas.superblocks;
     const auto slot = inside.shared.slot_word(0);
@@ -247,78 +229,56 @@ TEST_F(ArenaRefusals, EndAlsoIfTheSlotIsVacatedDuringTheSearch) {
 }
 
 // Lanes hold a few blocks each of a nearly exhausted pool and request more.
-struct Crowd {
-  struct Scratch {};
-  static constexpr unsigned block_threads = kernel_threads, blocks_per_multiprocessor = 1;
-  static constexpr std::uint32_t held = 6;
-
-  Heapwood heap;
-  Inside inside;
-  std::uint32_t requests;
-  std::uint64_t *wrong, *refused;
-
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    AtSlot lane(warp, 0);
-    const std::uint32_t id = warp.worker() * Warp::width + warp.lane() + 1;
-    std::uint32_t state = id * 2654435769u;
-    std::uint32_t* blocks[held] = {};
-    for (std::uint32_t i = 0; i < requests && !warp.aborted(); ++i) {
-      state = state * 1664525u + 1013904223u;
-      const std::uint32_t n = (state >> 28) == 0 ? large + 1 : (state >> 20) % large + 1;
-      std::uint32_t*& block = blocks[(state >> 8) % held];
-      if ((state >> 16) % 16 == 0) give(lane, block, id);
-      if (block != nullptr) continue;
-      block = static_cast<std::uint32_t*>(heap.allocate(lane, n * granule));
-      if (block == nullptr) count(*refused);
-      if (block != nullptr) *block = id;
-      const Slot slot = inside.slot(0);
-      const bool live = slot.arena() < inside.shared.arenas.arenas;
-      // A lane of a group with different sizes may request more than max_slot_request.
-      const bool refusing = Slot::no_arena - slot.arena() <= large + 1;
-      if (!live && !refusing) count(*wrong);
-      if (!live && slot.blocks() > inside.shared.arenas.superblocks + 64) count(*wrong);
-    }
-    for (auto& block : blocks) give(lane, block, id);
-  }
-
- private:
-  template <class Lane>
-  SIMT_FN void give(Lane& lane, std::uint32_t*& block, std::uint32_t id) const {
-    if (block != nullptr && *block != id) count(*wrong);
-    heap.deallocate(lane, block);
-    block = nullptr;
-  }
-  SIMT_INLINE static void count(std::uint64_t& word) {
-    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
-  }
-};
-
 template <class Device>
 void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
+  constexpr std::uint32_t held = 6;
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
-  simt::Buffer<std::uint64_t> counters({}, 2);
-  counters.fill(0);
+  std::uint64_t wrong = 0, refused = 0;
   Heapwood heap = Heapwood::create(pool, {}, device);
+  const Inside inside(pool);
   std::vector<void*> blocks;
-  const auto fill = [&](auto& warp) {
+  test::launch_alone([&](auto& warp) {
     while (void* block = heap.allocate(warp, large * granule)) blocks.push_back(block);
     for (std::size_t i = 0; i < 20; ++i) {  // frees arenas, too few for all
       heap.deallocate(warp, blocks.back());
       blocks.pop_back();
     }
-  };
-  const auto give_back = [&](auto& warp) {
-    for (void* block : blocks) heap.deallocate(warp, block);
-  };
-  const simt::Cpu alone({.threads = 1});
-  alone.launch(Kernel<decltype(fill)>{fill}, 1);
-  device.launch(Crowd{heap, Inside(pool), requests, counters.data(), counters.data() + 1}, warps);
-  EXPECT_EQ(counters.download()[0], 0u);
+  });
+  test::launch(device, warps, [&](auto& warp) {
+    AtSlot lane(warp, 0);
+    const std::uint32_t id = warp.worker() * Device::Warp::width + warp.lane() + 1;
+    std::uint32_t state = id * 2654435769u;
+    std::uint32_t* mine[held] = {};
+    const auto give = [&](std::uint32_t*& block) {
+      if (block != nullptr && *block != id) test::count(wrong);
+      heap.deallocate(lane, block);
+      block = nullptr;
+    };
+    for (std::uint32_t i = 0; i < requests && !warp.aborted(); ++i) {
+      state = state * 1664525u + 1013904223u;
+      const std::uint32_t n = (state >> 28) == 0 ? large + 1 : (state >> 20) % large + 1;
+      std::uint32_t*& block = mine[(state >> 8) % held];
+      if ((state >> 16) % 16 == 0) give(block);
+      if (block != nullptr) continue;
+      block = static_cast<std::uint32_t*>(heap.allocate(lane, n * granule));
+      if (block == nullptr) test::count(refused);
+      if (block != nullptr) *block = id;
+      const Slot slot = inside.slot(0);
+      const bool live = slot.arena() < inside.shared.arenas.arenas;
+      // A lane of a group with different sizes may request more than max_slot_request.
+      const bool refusing = Slot::no_arena - slot.arena() <= large + 1;
+      if (!live && !refusing) test::count(wrong);
+      if (!live && slot.blocks() > inside.shared.arenas.superblocks + 64) test::count(wrong);
+    }
+    for (auto& block : mine) give(block);
+  });
+  EXPECT_EQ(wrong, 0u);
   // Four or two warps request; they may run one after another.
-  EXPECT_GT(counters.download()[1], requests / 4);
-  alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
+  EXPECT_GT(refused, requests / 4);
+  test::launch_alone([&](auto& warp) {
+    for (void* block : blocks) heap.deallocate(warp, block);
+  });
   EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 

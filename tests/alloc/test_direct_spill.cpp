@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "alloc/allocators/ouroboros.hpp"
-#include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
 #include "simt/memory.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -16,40 +15,24 @@ namespace {
 constexpr std::size_t bytes = 16;
 
 // Each lane works on every lanes-th entry of `blocks`. allocate: an entry becomes a block, or null.
-template <class A>
-struct Refill {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
-
-  A allocator;
-  void** blocks;
-  std::uint32_t size, lanes;
-  bool allocates;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    A a = allocator;
-    const std::uint32_t lane = warp.worker() * Warp::width + warp.lane();
-    for (std::uint32_t i = lane; i < size && !warp.aborted(); i += lanes) {
-      if (allocates) {
-        blocks[i] = a.allocate(warp, bytes);
-        if (blocks[i] != nullptr) *static_cast<std::uint32_t*>(blocks[i]) = i;
-      } else {
-        a.deallocate(warp, blocks[i]);
-      }
-    }
-  }
-};
-
 template <class A, class Device>
 void refill(const Device& device, std::size_t pool_bytes, std::uint32_t lanes) {
   const simt::Memory memory({}, pool_bytes);
   const A allocator = A::create({memory.data(), pool_bytes}, {}, device);
   std::vector<void*> blocks;
   const auto launch = [&](bool allocates) {
-    device.launch(Refill<A>{allocator, blocks.data(), static_cast<std::uint32_t>(blocks.size()),
-                            lanes, allocates},
-                  0, {.seconds = 30, .what = "the test"});
+    test::launch(device, 0, [&](auto& warp) {
+      A a = allocator;
+      const std::uint32_t lane = warp.worker() * Device::Warp::width + warp.lane();
+      for (std::uint32_t i = lane; i < blocks.size() && !warp.aborted(); i += lanes) {
+        if (allocates) {
+          blocks[i] = a.allocate(warp, bytes);
+          if (blocks[i] != nullptr) *static_cast<std::uint32_t*>(blocks[i]) = i;
+        } else {
+          a.deallocate(warp, blocks[i]);
+        }
+      }
+    });
   };
   // As many as the pool serves.
   blocks.resize(pool_bytes / bytes);

@@ -7,8 +7,8 @@
 
 #include "alloc/allocators/heapwood_general.hpp"
 #include "alloc/allocators/heapwood_pages.hpp"
-#include "simt/cpu.hpp"
 #include "simt/memory.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -39,24 +39,6 @@ TEST(HeapwoodGeneral, HasTheLayoutWithoutPersistentWarps) {
 
 // A thread is refused a large block, frees others and requests it again.
 template <class A>
-struct Retry {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
-  A heap;
-  std::size_t each, wanted;
-  bool* was_refused;
-  bool* is_served;
-
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    std::vector<void*> blocks;
-    while (void* block = heap.allocate(warp, each)) blocks.push_back(block);
-    *was_refused = heap.allocate(warp, wanted) == nullptr;
-    for (void* block : blocks) heap.deallocate(warp, block);
-    *is_served = heap.allocate(warp, wanted) != nullptr;
-  }
-};
-template <class A>
 void serves_again(std::size_t each, std::size_t wanted) {
   SCOPED_TRACE(each);
   const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1});
@@ -64,7 +46,13 @@ void serves_again(std::size_t each, std::size_t wanted) {
   const simt::Memory memory(device.id(), std::size_t{16} << 20);
   const A heap = A::create({memory.data(), memory.bytes()}, {}, device);
   bool was_refused = false, is_served = false;
-  device.launch(Retry<A>{heap, each, wanted, &was_refused, &is_served}, 1);
+  test::launch(device, 1, [&](auto& warp) {
+    std::vector<void*> blocks;
+    while (void* block = heap.allocate(warp, each)) blocks.push_back(block);
+    was_refused = heap.allocate(warp, wanted) == nullptr;
+    for (void* block : blocks) heap.deallocate(warp, block);
+    is_served = heap.allocate(warp, wanted) != nullptr;
+  });
   EXPECT_TRUE(was_refused);
   EXPECT_TRUE(is_served);
 }
