@@ -40,8 +40,8 @@ class Claim:
     items: tuple  # the items whose results decide it
     statement: str
     rule: str
-    needs: str  # "gpu": full parameters on a GPU; "full": on any device; "": any results
     check: typing.Callable  # (Results) -> (True, False or None, evidence)
+    needs: str = "gpu"  # "gpu": full parameters on a GPU; "full": on any device; "": any results
     # (Results) -> why what was measured is not the claim's subject, or None
     substituted: typing.Callable = lambda results: None
 
@@ -56,17 +56,26 @@ class Verdict:
 CLAIMS = []
 
 
-def claim(name, paper, where, items, statement, rule, needs="gpu", substituted=None):
-    """Decorator: registers a claim that the function judges."""
+def add_claim(name, source, statement, rule, check, **more):
+    """source: (paper, where, items in words)."""
+    paper, where, items = source
+    CLAIMS.append(Claim(name, paper, where, tuple(items.split()), statement, rule, check, **more))
+
+
+def claim(source, **more):
+    """Decorator: the function judges the claim of its name. Its text is "STATEMENT. Rule: RULE."."""
 
     def add(check):
-        one = Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check)
-        if substituted:
-            one.substituted = substituted
-        CLAIMS.append(one)
+        text = " ".join(check.__doc__.split()).removesuffix(".")
+        add_claim(check.__name__.replace("_", "-"), source, *text.split(". Rule: "), check, **more)
         return check
 
     return add
+
+
+def not_judged(name, source, statement, rule, reason):
+    """Registers a claim that no measurement of this program is about."""
+    add_claim(name, source, statement, rule, lambda results: None, substituted=lambda _: reason)
 
 
 def unless_measured(*allocators, reason):
@@ -76,10 +85,6 @@ def unless_measured(*allocators, reason):
         return None if all(a in results.labels() for a in allocators) else reason
 
     return substituted
-
-
-def always(reason):
-    return lambda results: reason
 
 
 needs_lists = unless_measured(
@@ -178,6 +183,41 @@ def medians(*arguments, **settings):
     return {x: median(samples) for x, samples in series(*arguments, **settings).items()}
 
 
+def if_measured(function, allocators):
+    """{allocator: function(allocator)} of those whose figures were measured."""
+    found = {}
+    for allocator in allocators:
+        try:
+            found[allocator] = function(allocator)
+        except NotMeasured:
+            continue
+    return found
+
+
+def range_text(values):
+    return f"{figure(min(values))} to {figure(max(values))}"
+
+
+def span(values):
+    return f"{range_text(values)}, median {figure(median(values))}"
+
+
+def median_between(low, high, values):
+    """(answer, evidence): whether the median is in this range."""
+    return low <= median(values) <= high, span(values)
+
+
+def each_text(results, found):
+    """The labels and values of {allocator: value}."""
+    return ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+
+
+def extreme(results, found, which=max):
+    """The highest or lowest of {allocator: value}, and its text: "VALUE (LABEL)"."""
+    allocator = which(found, key=found.get)
+    return found[allocator], f"{figure(found[allocator])} ({label(results, allocator)})"
+
+
 def spread(results, item, allocator, x, **settings):
     """Slowest over fastest median of an allocator over an item's points."""
     values = list(medians(results, item, allocator, x, **settings).values())
@@ -211,6 +251,13 @@ def ratios(results, item, first, second, x, **settings):
             f"no common point of {label(results, first)} and {label(results, second)}"
         )
     return {point: one[point] / other[point] for point in shared}
+
+
+def all_ratios(results, items, first, second, x, **settings):
+    """The ratios of the medians at all points of these items."""
+    return [
+        r for item in items for r in ratios(results, item, first, second, x, **settings).values()
+    ]
 
 
 def usually_faster(results, pairs, share=0.8):

@@ -4,14 +4,15 @@ with the one that gives its counts, 1/4."""
 
 import statistics
 
-from .claims import LISTS, NotMeasured, claim, label, medians, need
-from .text import figure
+from .claims import LISTS, NotMeasured, claim, each_text, if_measured, label, medians, need
 
-ITEMS = (("3/4", 0.75, "regeff-3d"), ("1/4", 0.25, "regeff-3d-quarter"))
+FIGURE_3D = ("RegEff", "section 7, figure 3(d)", "regeff-3d regeff-3d-quarter")
 
 
-def with_both(answers):
-    """One verdict of (name, answer, evidence): undecided where the probability decides."""
+def with_both(judge):
+    """One verdict of judge(item) -> (answer, evidence) with both probabilities: undecided if the
+    probability decides."""
+    answers = [(name, *judge(item)) for name, item in zip(("3/4", "1/4"), FIGURE_3D[2].split())]
     evidence = "; ".join(f"with {name}: {text}" for name, _, text in answers)
     decided = {answer for _, answer, _ in answers}
     return decided.pop() if len(decided) == 1 else None, evidence
@@ -25,23 +26,14 @@ def counts(results, probability):
         if row.get("status") == "ok" and row.get("probability", 0.75) == probability
     ]
     row = need(rows, f"a complete run of P with probability {probability}")[0]
-    made, expected = row["allocations"], row["expected"]
-    return (
-        (made["count"], made["deallocations"]),
-        (expected["count"], expected["deallocations"]),
-    )
+    return tuple((row[of]["count"], row[of]["deallocations"]) for of in ("allocations", "expected"))
 
 
-@claim(
-    "p-counts",
-    "RegEff",
-    "section 6 and table 2",
-    "regeff-t2",
-    "The Probability test, with probability 3/4, makes 1450 allocations and 986 deallocations with 120 blocks",
-    "with 3/4 both counts are within 5% of that; the counts with 1/4 stand beside them",
-    needs="",
-)
-def _(results):
+@claim(("RegEff", "section 6 and table 2", "regeff-t2"), needs="")
+def p_counts(results):
+    """The Probability test, with probability 3/4, makes 1450 allocations and 986 deallocations with
+    120 blocks.
+    Rule: with 3/4 both counts are within 5% of that; the counts with 1/4 stand beside them."""
     (count, frees), expected = counts(results, 0.75)
     text = f"3/4 makes {count} and {frees} (expected {expected[0]:.0f} and {expected[1]:.0f})"
     try:
@@ -64,25 +56,22 @@ def over_blocks(results, item, allocator):
     return need({blocks: ms for blocks, ms in times.items() if blocks <= 120}, allocator)
 
 
-@claim(
-    "p-flat",
-    "RegEff",
-    "section 7, figure 3(d)",
-    "regeff-3d regeff-3d-quarter",
-    "AtomicMalloc, AWMalloc, ScatterAlloc and Halloc take almost as long with 120 blocks as with one",
-    "the median with 120 blocks is at most twice that with one, for each of the four, with either probability",
-)
-def _(results):
-    answers = []
-    for name, _, item in ITEMS:
+@claim(FIGURE_3D)
+def p_flat(results):
+    """AtomicMalloc, AWMalloc, ScatterAlloc and Halloc take almost as long with 120 blocks as with
+    one.
+    Rule: the median with 120 blocks is at most twice that with one, for each of the four, with
+    either probability."""
+
+    def judge(item):
         found = {}
         for allocator in ("atomic", "awmalloc", "scatter", "halloc"):
             times = over_blocks(results, item, allocator)
             need(1 in times and 120 in times, "1 and 120 blocks")
             found[allocator] = times[120] / times[1]
-        text = ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
-        answers.append((name, max(found.values()) <= 2, text))
-    return with_both(answers)
+        return max(found.values()) <= 2, each_text(results, found)
+
+    return with_both(judge)
 
 
 def is_linear(times):
@@ -91,29 +80,23 @@ def is_linear(times):
     return max(values) <= 1.5 * min(values) or statistics.correlation(points, values) >= 0.95
 
 
-@claim(
-    "p-linear",
-    "RegEff",
-    "section 7, figure 3(d)",
-    "regeff-3d regeff-3d-quarter",
-    "All allocators scale nearly linearly in the Probability test",
-    "for each of the paper's allocators that was measured, the medians from 1 to 120 blocks are at most 1.5 apart or"
-    " have a correlation with the blocks of at least 0.95, with either probability",
-)
-def _(results):
-    answers = []
-    for name, _, item in ITEMS:
-        bent, judged = [], 0
-        for allocator in ("cuda", "atomic", "awmalloc", "scatter", "halloc", *LISTS):
-            try:
-                times = over_blocks(results, item, allocator)
-            except NotMeasured:
-                continue
-            need(len(times) >= 4, "four numbers of blocks")
-            judged += 1
-            if not is_linear(times):
-                bent.append(label(results, allocator))
-        need(judged, "times over the blocks")
-        text = f"not linear: {', '.join(bent)}" if bent else f"all {judged} that were measured"
-        answers.append((name, not bent, text))
-    return with_both(answers)
+@claim(FIGURE_3D)
+def p_linear(results):
+    """All allocators scale nearly linearly in the Probability test.
+    Rule: for each of the paper's allocators that was measured, the medians from 1 to 120 blocks are
+    at most 1.5 apart or have a correlation with the blocks of at least 0.95, with either
+    probability."""
+
+    def judge(item):
+        found = if_measured(
+            lambda a: over_blocks(results, item, a),
+            ("cuda", "atomic", "awmalloc", "scatter", "halloc", *LISTS),
+        )
+        need(found, "times over the blocks")
+        need(all(len(times) >= 4 for times in found.values()), "four numbers of blocks")
+        bent = [label(results, a) for a, times in found.items() if not is_linear(times)]
+        return not bent, (
+            f"not linear: {', '.join(bent)}" if bent else f"all {len(found)} that were measured"
+        )
+
+    return with_both(judge)

@@ -14,13 +14,7 @@ from .panels_builds import (
     scatter_pages,
     share,
 )
-from .panels_graphs import (
-    graph_init,
-    graph_memory,
-    graph_page_rank,
-    graph_triangles,
-    graph_updates,
-)
+from .panels_graphs import graph_init, graph_memory, graph_page_rank, graph_triangles, graph_updates
 from .panels_host import latency, memory
 from .panels_pools import pools
 from .panels_profile import profile

@@ -81,7 +81,7 @@ graph_updates = together(
         timed("ouroboros-graph-updates", f"{what} of a batch, {text}", phase, updates=updates)
         for updates, text in (("random", "random sources"), ("pressure", "within 1,000 vertices"))
         for phase, what in (("insert", "Insertion"), ("delete", "Deletion"))
-    )
+    ),
 )
 
 graph_page_rank = together(

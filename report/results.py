@@ -114,7 +114,8 @@ def newest_kept(folder):
     found = [content for content in found if content["device"].get("kind") == "cuda"]
     # A measurement that ended before its first case has no run.
     return max(
-        found, key=lambda content: max((run["started"] for run in content["runs"]), default=""),
+        found,
+        key=lambda content: max((run["started"] for run in content["runs"]), default=""),
         default=None,
     )
 
@@ -189,6 +190,11 @@ class Results:
                 if all(row.get(name) == value for name, value in settings.items()):
                     found.append(row)
         return found
+
+    def complete(self, item, allocator=None, **settings):
+        """The rows with a median time."""
+        rows = self.rows(item, allocator, **settings)
+        return [row for row in rows if row.get("status") == "ok" and row.get("median_ms")]
 
     def labels(self):
         """{id: label} of all allocators, in the order of the registry."""
