@@ -3,8 +3,8 @@
 //   measure_cells [published|all] [RUNS]
 // published: the cells for which other allocators' figures are known; all: 16 B to 8 KiB and mixed
 // sizes by 100K and 1M threads. Each run begins with an empty pool. The figures of the others are
-// those of docs/library.md: one run of their own programs on an H100. A ratio below 1 would say that
-// Heapwood is slower; compare only on that GPU model.
+// those of docs/library.md: one run of their own programs on an H100. A ratio below 1 would say
+// that Heapwood is slower; compare only on that GPU model.
 #include <cstring>
 
 #include "tests/library/gpu/measure.hpp"
