@@ -30,6 +30,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "simt/config.hpp"
@@ -175,21 +176,85 @@ struct LaidOut : Base {
   }
 };
 
-// Calls A::release at the end of its scope, if A has one. Declared after every create(), because a
-// launch that is stopped leaves blocks behind.
+// Whether A's traits are known at compile time. Those of Erased (erased.hpp) are not, nor those of
+// adaptors around it.
 template <class A>
+inline constexpr bool has_static_traits = requires {
+  typename std::bool_constant<A::traits.in_pool>;
+};
+// The traits of A, or of the allocator that an ErasedDevice names.
+template <class A, class Device>
+const AllocatorTraits& traits_on(const Device& device) {
+  if constexpr (has_static_traits<A>) {
+    return A::traits;
+  } else {
+    return device.allocator_traits();
+  }
+}
+// Single traits, for code that runs on the GPU too: from A's static traits, or from the handle.
+template <class A>
+SIMT_INLINE bool is_in_pool(const A& allocator) {
+  if constexpr (has_static_traits<A>) {
+    return std::bool_constant<A::traits.in_pool>::value;
+  } else if constexpr (requires { allocator.base; }) {
+    return is_in_pool(allocator.base);
+  } else {
+    return allocator.in_pool();
+  }
+}
+template <class A>
+SIMT_INLINE bool frees_individually(const A& allocator) {
+  if constexpr (has_static_traits<A>) {
+    return std::bool_constant<A::traits.frees == Frees::individually>::value;
+  } else if constexpr (requires { allocator.base; }) {
+    return frees_individually(allocator.base);
+  } else {
+    return allocator.frees_individually();
+  }
+}
+// Whether it is known at compile time that A never frees, or that its blocks lie in the pool.
+template <class A>
+inline constexpr bool never_frees = false;
+template <class A>
+requires has_static_traits<A>
+inline constexpr bool never_frees<A> = A::traits.frees == Frees::never;
+template <class A>
+inline constexpr bool stays_in_pool = false;
+template <class A>
+requires has_static_traits<A>
+inline constexpr bool stays_in_pool<A> = A::traits.in_pool;
+
+// The base class of adaptors over Base: its traits, where they are known at compile time.
+template <class Base>
+struct AdaptorTraits {};
+template <class Base>
+requires has_static_traits<Base>
+struct AdaptorTraits<Base> {
+  static constexpr AllocatorTraits traits = Base::traits;
+};
+
+// Calls A::release, if A has one.
+template <class A, class Device>
+void release_pool(Pool pool, const Device& device) {
+  if constexpr (requires { A::release(pool, device.id()); }) {
+    A::release(pool, device.id());
+  } else if constexpr (requires { A::release(pool, device); }) {
+    A::release(pool, device);
+  }
+}
+// Calls release_pool at the end of its scope. Declared after every create(), because a
+// launch that is stopped leaves blocks behind.
+template <class A, class Device>
 class ReleaseAtEnd {
  public:
-  ReleaseAtEnd(Pool pool, const simt::DeviceId& device) : pool_(pool), device_(device) {}
+  ReleaseAtEnd(Pool pool, const Device& device) : pool_(pool), device_(device) {}
   ReleaseAtEnd(const ReleaseAtEnd&) = delete;
   ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
-  ~ReleaseAtEnd() {
-    if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
-  }
+  ~ReleaseAtEnd() { release_pool<A>(pool_, device_); }
 
  private:
   Pool pool_;
-  simt::DeviceId device_;
+  const Device& device_;
 };
 
 // An allocator may have a class template Context: state that one warp holds from the beginning to

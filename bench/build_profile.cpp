@@ -88,7 +88,7 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 
 bool can_profile(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device) {
   const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
-  return compiled && (compiled->build_profiled || kdtree::can_profile(entry.traits->id));
+  return compiled && compiled->build_profiled;
 }
 
 void check_profile(const BuildSettings& settings) {
@@ -152,10 +152,7 @@ ProfiledBuild blank_profile(const PreparedScene& scene,
 kdtree::BuildProfile profile_once(PreparedScene& scene, const registry::RegisteredAllocator& entry,
                                   const simt::DeviceInfo& device) {
   const kdtree::BuildOptions options = scene.build_options(entry);
-  const registry::CompiledAllocator& compiled = compiled_for(entry, device);
-  return compiled.build_profiled
-             ? compiled.build_profiled(scene.workspace(), options)
-             : kdtree::build_profiled(scene.workspace(), entry.traits->id, options);
+  return compiled_for(entry, device).build_profiled(scene.workspace(), options);
 }
 
 void set_failed(ProfiledBuild& built, const std::exception& error) {

@@ -1,8 +1,11 @@
-# Generates registries of allocators from registry.def files. A line is `header Type [cpu]
-# [published]`: the header is allocators/header.hpp next to the file and may define several types;
-# `cpu` excludes the allocator from GPU builds, `published` from builds without HEAPWOOD_PUBLISHED.
-# Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
-# compile in parallel, and once for all registries that contain them.
+# Generates registries of allocators from registry.def files. A line is `header Type [word...]`: the
+# header is allocators/header.hpp next to the file and may define several types. Words:
+#   own_kernels  on CPU threads the kernels contain this allocator; others are called through
+#                function pointers (alloc/erased.hpp), which compiles in a tenth of the time
+#   cpu          not in GPU builds
+#   published    only with HEAPWOOD_PUBLISHED
+# Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/*.in), compiled once
+# for all registries that contain it.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
 # Other registries, such as the tests', are always complete.
@@ -30,26 +33,17 @@ function(heapwood_is_listed header type published result)
   endforeach()
 endfunction()
 
-# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
-# to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
-function(heapwood_instances file prefix)
+# heapwood_registry_types(FILE VARIABLE): the types of the lines of FILE that this build contains.
+# Sets path_TYPE and words_TYPE for each.
+function(heapwood_registry_types file variable)
   set_property(DIRECTORY ${heapwood_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   get_filename_component(folder ${file} DIRECTORY)
-  file(RELATIVE_PATH module ${heapwood_SOURCE_DIR} ${folder})
-  string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
   string(COMPARE EQUAL ${file} ${heapwood_SOURCE_DIR}/alloc/registry.def is_main)
-  set(languages cpp)
-  if(HEAPWOOD_CUDA)
-    list(APPEND languages cu)
-  endif()
-  set(sources "")
-  set(declarations "")
-  set(entries "")
+  set(types "")
   file(STRINGS ${file} lines REGEX "^[a-z]")
   foreach(line IN LISTS lines)
     separate_arguments(words UNIX_COMMAND "${line}")
-    list(GET words 0 header)
-    list(GET words 1 type)
+    list(POP_FRONT words header type)
     set(path ${folder}/allocators/${header}.hpp)
     set(published OFF)
     set(included ON)
@@ -62,39 +56,62 @@ function(heapwood_instances file prefix)
     if(NOT included)
       heapwood_is_listed(${path} ${type} ${published} included)
     endif()
-    if(NOT included)
-      continue()
+    if(included)
+      list(APPEND types ${type})
+      set(path_${type} ${path} PARENT_SCOPE)
+      set(words_${type} "${words}" PARENT_SCOPE)
     endif()
-    set(line_languages ${languages})
+  endforeach()
+  set(${variable} "${types}" PARENT_SCOPE)
+endfunction()
+
+# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
+# to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
+function(heapwood_instances file prefix)
+  get_filename_component(folder ${file} DIRECTORY)
+  file(RELATIVE_PATH module ${heapwood_SOURCE_DIR} ${folder})
+  string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
+  set(sources "")
+  set(declarations "")
+  set(entries "")
+  heapwood_registry_types(${file} types)
+  foreach(type IN LISTS types)
+    set(path ${path_${type}})
+    set(template erased)
+    if("own_kernels" IN_LIST words_${type})
+      set(template instance)
+    endif()
+    set(with_probe false)
+    if("own_kernels" IN_LIST words_${type} OR HEAPWOOD_PROBES)
+      set(with_probe true)
+    endif()
+    set(device Cpu)
+    set(kind cpu)
+    set(source ${heapwood_BINARY_DIR}/generated/${library}/${type}_cpu.cpp)
+    configure_file(${heapwood_SOURCE_DIR}/registry/${template}.in ${source} @ONLY)
+    list(APPEND sources ${source})
+    if(template STREQUAL "instance")
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+    string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cpu;\n")
     set(cuda_compiled nullptr)
-    if("cpu" IN_LIST words)
-      set(line_languages cpp)
-    elseif(HEAPWOOD_CUDA)
-      set(cuda_compiled "&compiled_${type}_Cuda")
-    endif()
-    foreach(language IN LISTS line_languages)
-      if(language STREQUAL "cpp")
-        set(device Cpu)
-        set(kind cpu)
-      else()
-        set(device Cuda)
-        set(kind cuda)
-      endif()
-      set(source ${heapwood_BINARY_DIR}/generated/${library}/${type}_${kind}.${language})
+    if(HEAPWOOD_CUDA AND NOT "cpu" IN_LIST words_${type})
+      set(device Cuda)
+      set(kind cuda)
+      set(source ${heapwood_BINARY_DIR}/generated/${library}/${type}_cuda.cu)
       configure_file(${heapwood_SOURCE_DIR}/registry/instance.in ${source} @ONLY)
       list(APPEND sources ${source})
-      string(APPEND declarations "extern const CompiledAllocator compiled_${type}_${device};\n")
-    endforeach()
-    set(cpu_compiled compiled_${type}_Cpu)
-    string(APPEND entries
-           "    RegisteredAllocator{${cpu_compiled}.traits, &${cpu_compiled}, ${cuda_compiled}},\n")
+      string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cuda;\n")
+      set(cuda_compiled "&compiled_${type}_Cuda")
+    endif()
+    string(APPEND entries "    RegisteredAllocator{compiled_${type}_Cpu.traits, "
+                          "&compiled_${type}_Cpu, ${cuda_compiled}},\n")
   endforeach()
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
+    # The headers that allocators share are most of the compile time.
+    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
     target_link_libraries(${library} PUBLIC heapwood_kdtree heapwood_workloads)
-    if(HEAPWOOD_PROBES)
-      target_compile_definitions(${library} PRIVATE HEAPWOOD_PROBES)  # registry/instance.hpp
-    endif()
     # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
     target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
   endif()
@@ -118,7 +135,38 @@ function(heapwood_registry name)
   set(generated ${heapwood_BINARY_DIR}/generated/${name})
   file(CONFIGURE OUTPUT ${generated}/registry_table.inc
        CONTENT "${declarations}\nconst RegisteredAllocator table[] = {\n${entries}};\n" @ONLY)
-  add_library(${name} STATIC ${heapwood_SOURCE_DIR}/registry/registry.cpp ${objects})
+  if(NOT TARGET heapwood_erased)
+    add_library(heapwood_erased OBJECT ${heapwood_SOURCE_DIR}/registry/erased.cpp)
+    target_link_libraries(heapwood_erased PUBLIC heapwood_kdtree heapwood_workloads)
+  endif()
+  add_library(${name} STATIC ${heapwood_SOURCE_DIR}/registry/registry.cpp
+              $<TARGET_OBJECTS:heapwood_erased> ${objects})
   target_include_directories(${name} PRIVATE ${generated})
   target_link_libraries(${name} PUBLIC heapwood_kdtree heapwood_workloads)
+endfunction()
+
+# heapwood_exercises(TARGET FILE...): adds the conformance suite's kernels for the GPU, with the
+# allocators of FILEs, to the test executable TARGET.
+function(heapwood_exercises target)
+  if(NOT HEAPWOOD_CUDA)
+    return()
+  endif()
+  set(declarations "")
+  set(entries "")
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/exercises_${target})
+  foreach(file IN LISTS ARGN)
+    heapwood_registry_types(${file} types)
+    foreach(type IN LISTS types)
+      if(NOT "cpu" IN_LIST words_${type})
+        set(path ${path_${type}})
+        configure_file(${heapwood_SOURCE_DIR}/tests/alloc/exercise.in ${generated}/${type}.cu @ONLY)
+        target_sources(${target} PRIVATE ${generated}/${type}.cu)
+        string(APPEND declarations "extern const Exercise exercise_${type};\n")
+        string(APPEND entries "    &exercise_${type},\n")
+      endif()
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT ${generated}/exercise_table.inc
+       CONTENT "${declarations}\nconst Exercise* const exercises[] = {\n${entries}};\n" @ONLY)
+  target_include_directories(${target} PRIVATE ${generated})
 endfunction()

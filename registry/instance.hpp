@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Constructs the CompiledAllocator of one allocator for one kind of device. Included by the
-// generated translation units only.
+// Constructs the CompiledAllocator of an allocator that kernels contain, for one kind of device.
+// Included by the generated translation units only.
 #pragma once
 
+#include <type_traits>
+
+#include "alloc/erased.hpp"
 #include "kdtree/build/driver.hpp"
-#ifdef HEAPWOOD_PROBES
 #include "kdtree/build/profile_run.hpp"
-#endif
 #include "registry/registry.hpp"
-#include "workloads/exercise_run.hpp"
+#include "simt/cpu.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
@@ -51,54 +52,42 @@ CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend l
   });
 }
 
-#ifdef HEAPWOOD_PROBES
-template <class Allocator, class Device>
-kdtree::BuildProfile build_profiled(kdtree::Workspace& workspace,
-                                    const kdtree::BuildOptions& options) {
-  if (workspace.mesh().triangles.size() == 0) return {};
-  return kdtree::profile_of<Allocator>(Device(workspace.device()), workspace, options);
-}
-#else
-template <class Allocator, class Device>
-constexpr kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&,
-                                                 const kdtree::BuildOptions&) = nullptr;
-#endif
-
-template <class Allocator, class Device>
+// `with_probe`: also a build kernel that measures what its warps do (kdtree/build/profile.hpp).
+template <class Allocator, class Device, bool with_probe>
 constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
-  return {.traits = &Allocator::traits,
-          .device = kind,
-          .build =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-                return kdtree::build<Allocator>(Device(workspace.device()), workspace, options);
-              },
-          .build_instrumented =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-                return kdtree::build_instrumented<Allocator>(Device(workspace.device()), workspace,
-                                                             options);
-              },
-          .build_recorded =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options,
-                 std::size_t capacity) {
-                return kdtree::build_recorded<Allocator>(Device(workspace.device()), workspace,
-                                                         options, capacity);
-              },
-          .kernel_use = kernel_use<Allocator, Device>,
-          .call_use = call_use<Allocator, Device>,
-          .exercise =
-              [](const workloads::ExerciseJob& job) {
-                return workloads::exercise<Allocator, Device>(job);
-              },
-          .stress =
-              [](const workloads::StressJob& job) {
-                return workloads::stress<Allocator>(Device(job.device), job);
-              },
-          .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Device>,
-          .replay =
-              [](const workloads::ReplayJob& job) {
-                return workloads::replay_program<Allocator>(Device(job.device), job);
-              },
-          .build_profiled = build_profiled<Allocator, Device>};
+  CompiledAllocator compiled{
+      .traits = &Allocator::traits,
+      .device = kind,
+      .build =
+          [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+            return kdtree::build<Allocator>(Device(workspace.device()), workspace, options);
+          },
+      .build_recorded =
+          [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options,
+             std::size_t capacity) {
+            return kdtree::build_recorded<Allocator>(Device(workspace.device()), workspace, options,
+                                                     capacity);
+          },
+      .kernel_use = kernel_use<Allocator, Device>,
+      .call_use = call_use<Allocator, Device>,
+      .stress =
+          [](const workloads::StressJob& job) {
+            return workloads::stress<Allocator>(Device(job.device), job);
+          },
+      .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Device>,
+      .replay =
+          [](const workloads::ReplayJob& job) {
+            return workloads::replay_program<Allocator>(Device(job.device), job);
+          }};
+  if constexpr (with_probe) {
+    compiled.build_profiled = [](kdtree::Workspace& workspace,
+                                 const kdtree::BuildOptions& options) {
+      return kdtree::profile_of<Allocator>(Device(workspace.device()), workspace, options);
+    };
+  }
+  if constexpr (std::is_same_v<Device, simt::Cpu>)
+    compiled.cpu_functions = &alloc::ErasedAllocator<Allocator, simt::Cpu>::functions;
+  return compiled;
 }
 
 }  // namespace heapwood::registry

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An allocator compiled for a device, behind function pointers, which the command line, the viewer,
 // the benchmarks and the tests call. One CompiledAllocator per registry line and kind of device;
-// cmake/registry.cmake generates the table.
+// cmake/registry.cmake generates the table. GPU kernels contain their allocator. On CPU threads only
+// those of a few allocators do (registry.def); the others are called through pointers (erased.hpp).
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@
 #include <span>
 #include <string>
 
-#include "alloc/allocator.hpp"
+#include "alloc/erased.hpp"
 #include "kdtree/build/build.hpp"
-#include "workloads/exercise.hpp"
+#include "simt/cpu.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/stress.hpp"
@@ -22,6 +23,8 @@ struct BuildProfile;
 }
 
 namespace heapwood::registry {
+
+using CpuFunctions = alloc::ErasedFunctions<simt::Cpu>;
 
 // Resources of a kernel that contains this allocator; zeros on the CPU.
 struct KernelUse {
@@ -43,14 +46,11 @@ struct CompiledAllocator {
   simt::DeviceKind device;
   // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
-  kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
-  // Records at most `capacity` events.
+  // The same with an instrumented allocator, not timed. Records at most `capacity` events.
   kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&,
                                         std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
-  // Runs a script of allocator calls (workloads/exercise.hpp), for the conformance tests.
-  workloads::ExerciseResult (*exercise)(const workloads::ExerciseJob&);
   // Runs a stress test once on a new pool (workloads/stress.hpp).
   workloads::StressResult (*stress)(const workloads::StressJob&);
   // The adjacency blocks of a dynamic graph (workloads/graph/block_graph.hpp).
@@ -58,8 +58,15 @@ struct CompiledAllocator {
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
   workloads::ReplayResult (*replay)(const workloads::ReplayJob&);
-  // Builds with the probe (kdtree/build/profile.hpp); nullptr in programs without HEAPWOOD_PROBES.
+  // Builds with the probe (kdtree/build/profile.hpp). nullptr on the GPU for allocators without
+  // `own_kernels`, unless HEAPWOOD_PROBES is set.
   kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;
+  const CpuFunctions* cpu_functions = nullptr;  // on CPU threads: the allocator itself
+
+  kdtree::InstrumentedRun build_instrumented(kdtree::Workspace& workspace,
+                                             const kdtree::BuildOptions& options) const {
+    return build_recorded(workspace, options, 0).instrumented;
+  }
 };
 
 struct RegisteredAllocator {

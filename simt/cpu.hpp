@@ -3,14 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <exception>
+#include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 #include "simt/control.hpp"
 #include "simt/device.hpp"
@@ -24,60 +19,10 @@ namespace heapwood::simt {
 // Runs body(index) on `threads` threads and raises control.abort at the time limit, on Ctrl-C, and
 // if a thread throws or cannot be started. Rethrows that exception when all threads have ended.
 // Returns milliseconds.
-template <class Body>
-double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
-  check_interruption(limits);
-  std::mutex mutex;
-  std::condition_variable finished;
-  unsigned running = threads;
-  bool stopped = false;
-  bool was_interrupted = false;
-  // The first exception of a thread, or of starting one; guarded by the mutex.
-  std::exception_ptr failure;
-  const auto start = HostClock::now();
-  const auto abort = [&] { system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed); };
-  // Records the current exception for `ended` threads, which have ended or were never started, and
-  // raises the abort flag, since other threads may wait for them.
-  const auto fail = [&](unsigned ended) {
-    abort();
-    const std::lock_guard lock(mutex);
-    if (!failure) failure = std::current_exception();
-    running -= ended;
-    if (running == 0) finished.notify_one();
-  };
-  {
-    std::vector<std::jthread> pool;
-    pool.reserve(threads);
-    try {
-      for (unsigned i = 0; i < threads; ++i) {
-        pool.emplace_back([&, i] {
-          try {
-            body(i);
-          } catch (...) {
-            return fail(1);
-          }
-          const std::lock_guard lock(mutex);
-          if (--running == 0) finished.notify_one();
-        });
-      }
-    } catch (...) {
-      fail(threads - static_cast<unsigned>(pool.size()));
-    }
-    std::unique_lock lock(mutex);
-    while (!finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
-      const bool late = seconds_since(start) > limits.seconds;
-      if (!stopped && (late || interrupted())) {
-        stopped = true;
-        was_interrupted = !late;
-        abort();
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  const double ms = 1e3 * seconds_since(start);
-  check_outcome(control.code, control.operand, stopped, was_interrupted, limits);
-  return ms;
-}
+double run_threads(unsigned threads, const LaunchLimits& limits, Control& control,
+                   const std::function<void(unsigned)>& body);
+// Threads that run at the same time on this computer, at least 1.
+unsigned hardware_threads();
 
 class Cpu {
  public:
@@ -86,8 +31,7 @@ class Cpu {
   explicit Cpu(const DeviceId& id = {}) : id_(id) {}
   const DeviceId& id() const { return id_; }
   unsigned threads() const {
-    return id_.threads > 0 ? static_cast<unsigned>(id_.threads)
-                           : std::max(1u, std::thread::hardware_concurrency());
+    return id_.threads > 0 ? static_cast<unsigned>(id_.threads) : hardware_threads();
   }
   unsigned multiprocessors() const { return threads(); }
 

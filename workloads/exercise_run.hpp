@@ -13,6 +13,7 @@
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
+#include "alloc/erased.hpp"
 #include "simt/launch.hpp"
 #include "workloads/exercise.hpp"
 #include "workloads/guarded.hpp"
@@ -205,12 +206,13 @@ inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std
   return results;
 }
 
-// If all blocks lie outside the pool, only its head is used.
-template <class A>
-constexpr std::size_t max_used_bytes() {
-  if (A::traits.in_pool || requires { typename A::WithBuiltin; }) return ~std::size_t{0};
-  if constexpr (requires { A::head_bytes; }) return A::head_bytes;
-  return A::traits.smallest_pool;
+template <class A, class Device>
+std::size_t max_used_bytes(const Device& device) {
+  if constexpr (alloc::has_static_traits<A>) {
+    return alloc::max_used_bytes<A>();
+  } else {
+    return device.functions->max_used_bytes;
+  }
 }
 
 }  // namespace exercise_detail
@@ -222,7 +224,7 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
                     ExerciseResult& result) {
   const auto start = std::chrono::steady_clock::now();
   const A base = A::create(pool, job.options, device);
-  const alloc::ReleaseAtEnd<A> release(pool, job.device);
+  const alloc::ReleaseAtEnd<A, Device> release(pool, device);
   result.create_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const auto allocator = wrap(base);
@@ -251,9 +253,11 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
                         job.warps,
                         job.lanes};
     ExercisePhaseResult& phase = result.phases[p];
-    phase.ms = device.launch(kernel, job.warps, {.seconds = job.seconds, .what = A::traits.id});
+    phase.ms = device.launch(kernel, job.warps,
+                             {.seconds = job.seconds, .what = alloc::traits_on<A>(device).id});
     phase.regions = alloc::regions_of(base, job.device);
-    if (counted != nullptr && A::traits.in_pool) phase.requested = counted->requested();
+    if (counted != nullptr && alloc::traits_on<A>(device).in_pool)
+      phase.requested = counted->requested();
   }
   const std::vector<OpResult> all = script.results.download(0, script.count);
   for (std::size_t p = 0; p < job.phases.size(); ++p) {
@@ -271,10 +275,9 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
 }
 
 template <class A, class Device>
-ExerciseResult exercise(const ExerciseJob& job) {
-  const Device device = exercise_detail::make_device<Device>(job);
+ExerciseResult exercise_on(const Device& device, const ExerciseJob& job) {
   const std::size_t used_bytes =
-      job.two_heaps ? job.pool_bytes : exercise_detail::max_used_bytes<A>();
+      job.two_heaps ? job.pool_bytes : exercise_detail::max_used_bytes<A>(device);
   const simt::Memory memory(job.device, std::min(job.pool_bytes, used_bytes));
   const alloc::Pool pool{memory.data(), job.pool_bytes};
   exercise_detail::Script script(job);
@@ -321,6 +324,11 @@ ExerciseResult exercise(const ExerciseJob& job) {
   if (counted) result.requests = counted->result();
   if (guard) result.guard = guard->result();
   return result;
+}
+
+template <class A, class Device>
+ExerciseResult exercise(const ExerciseJob& job) {
+  return exercise_on<A>(exercise_detail::make_device<Device>(job), job);
 }
 
 }  // namespace heapwood::workloads

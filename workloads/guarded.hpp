@@ -65,8 +65,7 @@ class GuardedMemory {
 };
 
 template <class Base>
-struct Guarded {
-  static constexpr alloc::AllocatorTraits traits = Base::traits;
+struct Guarded : alloc::AdaptorTraits<Base> {
   static constexpr std::size_t overhead = 3 * alloc::granule;  // max, for a block
 
   Base base;
@@ -76,7 +75,7 @@ struct Guarded {
   std::uint32_t* begins = nullptr;
 
   static Guarded create(const Base& base, alloc::Pool pool, const GuardedMemory& memory) {
-    return {base, pool, memory.words(), memory.in_use(), memory.begins()};
+    return {{}, base, pool, memory.words(), memory.in_use(), memory.begins()};
   }
 
   template <class Thread>
@@ -89,7 +88,7 @@ struct Guarded {
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
     if (reinterpret_cast<std::uintptr_t>(block) % alloc::granule != 0)
       report(GuardErrors::Kind::misaligned, offset, bytes);
-    if constexpr (traits.in_pool) {
+    if (alloc::is_in_pool(base)) {
       if (offset >= pool.bytes || total > pool.bytes - offset) {
         report(GuardErrors::Kind::outside, offset, bytes);
       } else {
@@ -110,7 +109,7 @@ struct Guarded {
     if (pointer == nullptr) return base.deallocate(thread, pointer);
     std::byte* block = static_cast<std::byte*>(pointer) - alloc::granule;
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
-    if constexpr (traits.in_pool) {
+    if (alloc::is_in_pool(base)) {
       if (offset >= pool.bytes || offset % alloc::granule != 0)
         return report(GuardErrors::Kind::foreign, offset, 0);
       // relaxed: this word alone decides which of two threads that free the same block is reported.
@@ -129,7 +128,7 @@ struct Guarded {
     bool intact = true;
     for (std::size_t i = alloc::granule + bytes; i < total; ++i) intact &= block[i] == tail;
     if (!intact) report(GuardErrors::Kind::overrun, offset, bytes);
-    if constexpr (traits.in_pool) change(offset, total, false);
+    if (alloc::is_in_pool(base)) change(offset, total, false);
     base.deallocate(thread, block);
   }
 

@@ -12,7 +12,6 @@
 #include "simt/error.hpp"
 #include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
-#include "workloads/exercise_run.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_kernels.hpp"
 
@@ -41,7 +40,7 @@ class StressDriver {
     const auto start = simt::HostClock::now();
     allocator_ = A::create(job_.pool, options, device_);
     result_.reset_ms = 1e3 * simt::seconds_since(start);
-    release_.emplace(job_.pool, job_.device);
+    release_.emplace(job_.pool, device_);
     blocks_.fill(0);
     tallies_.fill(0);
     taken_.fill(0);
@@ -75,7 +74,7 @@ class StressDriver {
                         : (parts & refusals_only) != 0 ? refusal_turns
                                                        : turns_;
     // A launch that is stopped leaves in blocks_ what has not been freed.
-    kernel.parts = parts | (mixing ? mixes : 0u) | (A::traits.in_pool ? 0u : clears);
+    kernel.parts = parts | (mixing ? mixes : 0u) | (in_pool() ? 0u : clears);
     kernel.seed = job_.seed;
     kernel.chance = job_.chance;
     kernel.launch = number;
@@ -97,8 +96,7 @@ class StressDriver {
   template <class Wanted>
   std::vector<alloc::LiveBlock> live_blocks(const std::vector<void*>& blocks, Wanted wanted) const {
     std::vector<alloc::LiveBlock> live;
-    const auto base =
-        reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
+    const auto base = reinterpret_cast<std::uintptr_t>(in_pool() ? job_.pool.base : nullptr);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i] != nullptr)
         live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
@@ -113,7 +111,7 @@ class StressDriver {
     PoolState state;
     state.blocks = live.size();
     for (const alloc::LiveBlock& block : live) state.live_bytes += block.bytes;
-    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
+    if (!in_pool()) return state;  // a walk, if there is one, does not see all blocks
     if (!live.empty()) state.address_bytes = live.back().offset + alloc::padded(live.back().bytes);
     state.fragmentation =
         alloc::fragmentation_of_blocks(alloc::regions_of(allocator_, job_.device), live);
@@ -126,6 +124,8 @@ class StressDriver {
                                           : job_.payload;
   }
 
+  const alloc::AllocatorTraits& traits() const { return alloc::traits_on<A>(device_); }
+  bool in_pool() const { return traits().in_pool; }
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
   // The time limit of a launch: the seconds that the run has left, at most `seconds`. It has a
@@ -137,8 +137,8 @@ class StressDriver {
     return std::min(job_.seconds, std::max(job_.run_seconds - elapsed(), 0.1));
   }
   bool is_late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
-  [[noreturn]] static void stop() {
-    throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id);
+  [[noreturn]] void stop() const {
+    throw simt::Stopped(simt::Stopped::Reason::time_limit, traits().id);
   }
   // Called before each of many launches.
   void stop_if_late() const {
@@ -146,7 +146,7 @@ class StressDriver {
   }
   // The time limit of a launch that frees. A heap outside the pool is not reset: blocks that were
   // not freed would be missing in all later tests.
-  double free_limit() const { return A::traits.in_pool ? limit() : max_free_seconds; }
+  double free_limit() const { return in_pool() ? limit() : max_free_seconds; }
 
   template <class Kernel>
   double launch(const Kernel& kernel) {
@@ -155,7 +155,7 @@ class StressDriver {
   template <class Kernel>
   double launch(const Kernel& kernel, double seconds) {
     return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
-                                      {.seconds = seconds, .what = A::traits.id});
+                                      {.seconds = seconds, .what = traits().id});
   }
 
   double elapsed() const { return simt::seconds_since(start_); }
@@ -168,7 +168,7 @@ class StressDriver {
   const unsigned lanes_;
   const std::uint32_t turns_;
   A allocator_{};
-  std::optional<alloc::ReleaseAtEnd<A>> release_;
+  std::optional<alloc::ReleaseAtEnd<A, Device>> release_;
   simt::Buffer<void*> blocks_;
   simt::Buffer<stress_detail::Tally> tallies_;
   simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization

@@ -129,7 +129,7 @@ class StressLifetimes : StressDriver<A, Device> {
       try {
         result_.ms += launch(launches, false);
       } catch (const simt::Stopped&) {
-        if (!A::traits.in_pool) launch(launches, true);
+        if (!this->in_pool()) launch(launches, true);
         throw;
       }
       if (++launches % launches_per_inspection == 0) inspect();

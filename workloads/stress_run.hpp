@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "alloc/adaptors/coalesced.hpp"
-#include "workloads/exercise_run.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_driver.hpp"
 #include "workloads/stress_lifetimes.hpp"
@@ -115,7 +114,7 @@ class StressRun : StressDriver<A, Device> {
   void begin_round(unsigned round) {
     this->stop_if_late();
     // A thread that did not start has no block, in particular not its previous one.
-    if (!A::traits.in_pool && round > 0) this->blocks_.fill(0);
+    if (!this->in_pool() && round > 0) this->blocks_.fill(0);
   }
 
   // Runs a launch that allocates. If the time limit stops it, frees the blocks of a heap outside
@@ -130,7 +129,7 @@ class StressRun : StressDriver<A, Device> {
     }
   }
   void free_remaining() {
-    if (!A::traits.in_pool) cycle(stress_detail::frees);
+    if (!this->in_pool()) cycle(stress_detail::frees);
   }
 
   unsigned rounds() const { return allocates_once(job_.test) ? job_.rounds : 1; }

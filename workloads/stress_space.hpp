@@ -26,8 +26,9 @@ namespace stress_detail {
 // pool if that is still possible.
 template <class A, class Device>
 std::uint64_t capacity(const Device& device, const StressJob& job) {
-  if constexpr (!A::traits.in_pool && requires { device.set_heap_size(job.pool.bytes); }) {
-    if (job.test != StressTest::range) return device.set_heap_size(job.pool.bytes);
+  if constexpr (requires { device.set_heap_size(job.pool.bytes); }) {
+    if (!alloc::traits_on<A>(device).in_pool && job.test != StressTest::range)
+      return device.set_heap_size(job.pool.bytes);
   }
   return job.pool.bytes;
 }
@@ -67,7 +68,7 @@ class StressSpace : StressDriver<A, Device> {
   StressSpace(const Device& device, const StressJob& job, std::uint64_t capacity)
       : Driver(device, job, stress_detail::turns(job, capacity)) {
     result_.capacity_bytes = capacity;
-    if (A::traits.in_pool)
+    if (this->in_pool())
       in_use_.expect(reinterpret_cast<std::uintptr_t>(job.pool.base), job.pool.bytes);
   }
 
@@ -83,7 +84,7 @@ class StressSpace : StressDriver<A, Device> {
       record_blocks(blocks_.download(first, std::min(part, taken - first)));
     end_counting();
     result_.steps.back().refused = result_.counts.failures;
-    if (A::traits.in_pool && ms) time_refusals();
+    if (this->in_pool() && ms) time_refusals();
     if (needs_frees()) cycle(stress_detail::frees);
     count_damage();
   }
@@ -94,7 +95,7 @@ class StressSpace : StressDriver<A, Device> {
       const std::vector<void*> blocks = blocks_.download();
       if (ms) begin_step(*ms, blocks);
       // A pool left by a stopped kernel must not be used by another one.
-      const double free_ms = ms || !A::traits.in_pool ? cycle(stress_detail::frees) : 0;
+      const double free_ms = ms || !this->in_pool() ? cycle(stress_detail::frees) : 0;
       result_.out_of_time = !ms || (i + 1 < job_.iterations && this->is_late());
       if (!ms) break;
       result_.steps.back().ms += free_ms;
@@ -165,7 +166,7 @@ class StressSpace : StressDriver<A, Device> {
   std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0,
                                  std::uint32_t refusal_turns = 0) {
     // A thread that did not start in time has no block, in particular not its previous one.
-    if (!A::traits.in_pool) blocks_.fill(0);
+    if (!this->in_pool()) blocks_.fill(0);
     try {
       return cycle(stress_detail::allocates | parts, number, refusal_turns);
     } catch (const simt::Stopped& stop) {
@@ -192,7 +193,7 @@ class StressSpace : StressDriver<A, Device> {
     return frees_half(draw(job_.seed, thread, launch));
   }
   // A pool left by a stopped kernel must not be used by another one.
-  bool needs_frees() const { return A::traits.in_pool ? job_.touch && !stopped_ : true; }
+  bool needs_frees() const { return this->in_pool() ? job_.touch && !stopped_ : true; }
 
   // Ends the counted part of the test; the remaining blocks are freed only to check their contents.
   void end_counting() {

@@ -15,9 +15,7 @@
 namespace heapwood::workloads {
 
 template <class A>
-struct TwoHeaps {
-  static constexpr alloc::AllocatorTraits traits = A::traits;
-
+struct TwoHeaps : alloc::AdaptorTraits<A> {
   A heaps[2];
   alloc::Pool pools[2];
 
@@ -25,15 +23,16 @@ struct TwoHeaps {
   static TwoHeaps create(alloc::Pool pool, const alloc::AllocatorOptions& options,
                          const Device& device) {
     const alloc::Pool first = half(pool, 0), second = half(pool, 1);
-    return {{A::create(first, options, device), A::create(second, options, device)},
+    return {{},
+            {A::create(first, options, device), A::create(second, options, device)},
             {first, second}};
   }
-  static void release(alloc::Pool pool, const simt::DeviceId& device) requires requires {
-    A::release(pool, device);
+  template <class Device>
+  requires requires(const Device& device) { device.id(); }
+  static void release(alloc::Pool pool, const Device& device) {
+    for (const unsigned i : {0u, 1u}) alloc::release_pool<A>(half(pool, i), device);
   }
-  {
-    for (const unsigned i : {0u, 1u}) A::release(half(pool, i), device);
-  }
+  bool in_pool() const { return alloc::is_in_pool(heaps[0]); }
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
@@ -41,7 +40,7 @@ struct TwoHeaps {
     const std::size_t all = alloc::padded(bytes) + alloc::granule;
     auto* const block = static_cast<std::byte*>(heaps[i].allocate(thread, all));
     if (block == nullptr) return nullptr;
-    if constexpr (traits.in_pool) {
+    if (alloc::is_in_pool(heaps[0])) {
       const auto at = static_cast<std::size_t>(block - pools[i].base);
       if (at >= pools[i].bytes || all > pools[i].bytes - at) return nullptr;
     }

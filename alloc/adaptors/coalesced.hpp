@@ -23,8 +23,7 @@
 namespace heapwood::alloc {
 
 template <class Base>
-struct Coalesced {
-  static constexpr AllocatorTraits traits = Base::traits;
+struct Coalesced : AdaptorTraits<Base> {
   static constexpr std::size_t largest_part = 1024;
   static constexpr unsigned part_bits = 7;  // of a part's granules, its header included
   static_assert(largest_part / granule + 1 < 1u << part_bits);
@@ -32,7 +31,7 @@ struct Coalesced {
   Base base;
   const std::byte* pool = nullptr;  // lanes that call with different pools do not share a block
 
-  static Coalesced create(const Base& base, Pool pool) { return {base, pool.base}; }
+  static Coalesced create(const Base& base, Pool pool) { return {{}, base, pool.base}; }
   template <class Device>
   static Coalesced create(Pool pool, const AllocatorOptions& options, const Device& device) {
     return create(Base::create(pool, options, device), pool);

@@ -85,9 +85,7 @@ class CountedMemory {
 };
 
 template <class Base>
-struct Counted {
-  static constexpr AllocatorTraits traits = Base::traits;
-
+struct Counted : AdaptorTraits<Base> {
   Base base;
   const std::byte* pool = nullptr;
   CounterWords* words = nullptr;
@@ -95,12 +93,12 @@ struct Counted {
   std::size_t log_size = 0;
 
   static Counted create(const Base& base, Pool pool, const CountedMemory& memory) {
-    return {base, pool.base, memory.words(), memory.log(), memory.log_size()};
+    return {{}, base, pool.base, memory.words(), memory.log(), memory.log_size()};
   }
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    constexpr std::size_t header = traits.in_pool ? 0 : granule;
+    const std::size_t header = is_in_pool(base) ? 0 : granule;
     void* block = nullptr;
     // With the header the largest sizes would wrap.
     if (bytes <= ~std::size_t{0} - header) block = base.allocate(thread, bytes + header);
@@ -121,7 +119,7 @@ struct Counted {
     const std::uint64_t live = add(words->live, bytes) + bytes;
     simt::atomic_ref<std::uint64_t>(words->high_water).fetch_max(live, simt::relaxed);
     // Plain stores by the block's owner; the allocator hands them over with the block.
-    if constexpr (traits.in_pool) {
+    if (is_in_pool(base)) {
       const auto end =
           static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
       simt::atomic_ref<std::uint64_t>(words->address_high_water).fetch_max(end, simt::relaxed);
@@ -137,7 +135,7 @@ struct Counted {
   SIMT_INLINE void deallocate(Thread& thread, void* block) {
     if (block != nullptr) {
       std::uint64_t bytes = 0;
-      if constexpr (traits.in_pool) {
+      if (is_in_pool(base)) {
         const std::size_t i = index(block);
         if (i < log_size) {  // a pointer that was never allocated is reported by Guarded
           bytes = log[i];

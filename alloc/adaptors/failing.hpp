@@ -26,15 +26,13 @@ class FailingMemory {
 };
 
 template <class Base>
-struct Failing {
-  static constexpr AllocatorTraits traits = Base::traits;
-
+struct Failing : AdaptorTraits<Base> {
   Base base;
   std::uint64_t* calls = nullptr;
   std::uint64_t fail_at = 0;
 
   static Failing create(const Base& base, const FailingMemory& memory) {
-    return {base, memory.word(), memory.fail_at()};
+    return {{}, base, memory.word(), memory.fail_at()};
   }
 
   template <class Thread>

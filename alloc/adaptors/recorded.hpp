@@ -80,16 +80,14 @@ class RecordedMemory {
 };
 
 template <class Base>
-struct Recorded {
-  static constexpr AllocatorTraits traits = Base::traits;
-
+struct Recorded : AdaptorTraits<Base> {
   Base base;
   EventWriter events;
   // Threads wait before events from this number on; nullptr: they never wait.
   std::uint64_t* held_from = nullptr;
 
   static Recorded create(const Base& base, Pool pool, const RecordedMemory& memory) {
-    return {base, memory.writer(pool.base), memory.held_from()};
+    return {{}, base, memory.writer(pool.base), memory.held_from()};
   }
 
   template <class Thread>

@@ -85,11 +85,12 @@ template <class Allocator, RefKind kind, class Device, class Make, class MakePro
 BuildRun build_with(
     const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
     MakeProbe make_probe = [] { return NoProbe{}; }) {
-  const BuildDeadline deadline(std::string(Allocator::traits.id) + ": build", options);
+  const BuildDeadline deadline(std::string(alloc::traits_on<Allocator>(device).id) + ": build",
+                               options);
   for (;;) {
     std::optional<decltype(make_allocator())> allocator;
     const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
-    const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
+    const alloc::ReleaseAtEnd<Allocator, Device> release(workspace.pool(), device);
     try {
       BuildRun run = launch_build<decltype(make_allocator()), kind>(
           device, workspace, *allocator, options, deadline, make_probe());
@@ -108,19 +109,30 @@ BuildRun build_with(
 
 // Whether a pool of this allocator can be kept between builds: not if the allocator has release(),
 // which runs after every build and frees the blocks that it holds outside the pool.
-template <class Allocator>
-inline constexpr bool keeps_pool = !requires(alloc::Pool pool, const simt::DeviceId& device) {
-  Allocator::release(pool, device);
-};
+template <class Allocator, class Device>
+bool keeps_pool(const Device& device) {
+  if constexpr (requires { device.functions; }) return device.functions->release == nullptr;
+  return !requires(alloc::Pool pool) { Allocator::release(pool, device.id()); };
+}
+
+// The kept handle if it is one of this allocator, else nullptr.
+template <class Allocator, class Device>
+const Allocator* kept_handle(const KeptAllocator& kept, const Device& device) {
+  const auto* handle = std::any_cast<Allocator>(&kept.handle);
+  if constexpr (requires { device.functions; }) {
+    if (handle != nullptr && handle->functions() != device.functions) return nullptr;
+  }
+  return handle;
+}
 
 template <class Allocator, class Device>
 BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
   if (workspace.mesh().triangles.size() == 0) return {};
-  KeptAllocator* const kept = keeps_pool<Allocator> ? options.kept : nullptr;
+  KeptAllocator* const kept = keeps_pool<Allocator>(device) ? options.kept : nullptr;
   Allocator used{};
   const BuildRun run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {
-      const Allocator* const earlier = kept ? std::any_cast<Allocator>(&kept->handle) : nullptr;
+      const Allocator* const earlier = kept ? kept_handle<Allocator>(*kept, device) : nullptr;
       used = earlier ? *earlier
                      : Allocator::create(workspace.pool(), workspace.allocator_options(), device);
       // A build that does not end leaves blocks in the pool: the next one resets it.

@@ -83,8 +83,7 @@ struct BuildKernel {
   // loop would hold a second copy of their code and be up to 20% slower than one place for all
   // nodes.
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
-  static constexpr bool splits_in_loop =
-      has_context || Allocator::traits.frees == alloc::Frees::never;
+  static constexpr bool splits_in_loop = has_context || alloc::never_frees<Allocator>;
   // A node whose split has been chosen, with the blocks of its children if they are allocated.
   struct Unfinished {
     ChosenSplit split;

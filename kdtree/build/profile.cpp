@@ -30,21 +30,6 @@ std::uint64_t column(const std::uint64_t* cells, Phase phase) {
   return sum;
 }
 
-// The kernels of one kind of device.
-struct ProfileKernels {
-  BuildProfile (*profiled)(const ProfileJob&);
-  BuildRun (*no_cost)(const ProfileJob&);
-};
-
-ProfileKernels kernels(const simt::DeviceId& device) {
-  if (device.kind == simt::DeviceKind::cpu) return {build_profiled_cpu, build_no_cost_cpu};
-  if constexpr (simt::has_cuda)
-    return {build_profiled_cuda, build_no_cost_cuda};
-  else
-    throw Error(Exit::device,
-                "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
-}
-
 }  // namespace
 
 std::uint64_t BuildProfile::phase_ns(Phase phase) const { return column(sums.ns, phase); }
@@ -57,22 +42,6 @@ const char* name(Phase phase) {
   return names[static_cast<unsigned>(phase)];
 }
 
-bool can_profile(const std::string& allocator) {
-  return allocator == "atomic" || allocator == "heapwood";
-}
-
-BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
-                            const BuildOptions& options) {
-  if (!can_profile(allocator))
-    throw Error(Exit::usage,
-                allocator + ": only the allocators atomic and heapwood can be profiled");
-  if (workspace.refs() != RefKind::clipped)
-    throw Error(Exit::usage, "only builds with clipped refs can be profiled; use --refs clipped");
-  if (workspace.mesh().triangles.size() == 0) return {};
-  const ProfileJob job{workspace, options, allocator};
-  return kernels(workspace.device()).profiled(job);
-}
-
 NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options)
     : options_(options),
       workspace_(mesh, RefKind::clipped,
@@ -82,8 +51,11 @@ NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options
 
 BuildRun NoCostBuilder::build() {
   if (workspace_.mesh().triangles.size() == 0) return {};
-  const ProfileJob job{workspace_, options_, alloc::PrivateBump::traits.id};
-  return kernels(workspace_.device()).no_cost(job);
+  if (workspace_.device().kind == simt::DeviceKind::cpu)
+    return build_no_cost_cpu(workspace_, options_);
+  if constexpr (simt::has_cuda) return build_no_cost_cuda(workspace_, options_);
+  throw Error(Exit::device,
+              "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
 }
 
 }  // namespace heapwood::kdtree

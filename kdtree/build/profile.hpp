@@ -27,15 +27,6 @@ struct BuildProfile {
 
 const char* name(Phase phase);
 
-// Whether a kernel with the probe is compiled here: for "atomic" and "heapwood". With the CMake
-// option HEAPWOOD_PROBES the registry has one for every allocator (CompiledAllocator).
-bool can_profile(const std::string& allocator);
-
-// One build with the probe in the workspace's pool. Throws what a build throws, and
-// Error{Exit::usage} if no such kernel is compiled.
-BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
-                            const BuildOptions& options);
-
 // Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
 // large enough for the whole build. The constructor finds the size by building. `mesh` must outlive
 // it.
@@ -49,16 +40,8 @@ class NoCostBuilder {
   Workspace workspace_;
 };
 
-// The implementations per kind of device: profile_driver.hpp. Those of CUDA are defined only if
-// simt::has_cuda.
-struct ProfileJob {
-  Workspace& workspace;
-  const BuildOptions& options;
-  std::string allocator;
-};
-BuildProfile build_profiled_cpu(const ProfileJob& job);
-BuildProfile build_profiled_cuda(const ProfileJob& job);
-BuildRun build_no_cost_cpu(const ProfileJob& job);
-BuildRun build_no_cost_cuda(const ProfileJob& job);
+// Its build per kind of device. That of CUDA is defined only if simt::has_cuda.
+BuildRun build_no_cost_cpu(Workspace& workspace, const BuildOptions& options);
+BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options);
 
 }  // namespace heapwood::kdtree

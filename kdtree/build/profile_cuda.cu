@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/build/profile_driver.hpp"
+#include "alloc/private_bump.hpp"
+#include "kdtree/build/driver.hpp"
+#include "kdtree/build/profile.hpp"
 #include "simt/cuda.hpp"
 
 namespace heapwood::kdtree {
 
-BuildProfile build_profiled_cuda(const ProfileJob& job) {
-  return build_profiled_on(simt::Cuda(job.workspace.device()), job);
-}
-
-BuildRun build_no_cost_cuda(const ProfileJob& job) {
-  return build_no_cost_on(simt::Cuda(job.workspace.device()), job);
+BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options) {
+  const simt::Cuda device(workspace.device());
+  return build_with<alloc::PrivateBump, RefKind::clipped>(device, workspace, options, [&] {
+    return alloc::PrivateBump::create(workspace.pool(), workspace.allocator_options(), device);
+  });
 }
 
 }  // namespace heapwood::kdtree

@@ -47,6 +47,9 @@ class ProfileMemory {
 
 template <class Allocator, class Device>
 BuildProfile profile_of(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  if (workspace.refs() != RefKind::clipped)
+    throw Error(Exit::usage, "only builds with clipped refs can be profiled; use --refs clipped");
+  if (workspace.mesh().triangles.size() == 0) return {};
   using Kernel = BuildKernel<Allocator, RefKind::clipped, TimeProbe>;
   ProfileMemory memory(workspace.device(), device.template resident_warps<Kernel>());
   BuildProfile profile;

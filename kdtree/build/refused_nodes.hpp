@@ -17,14 +17,14 @@ class RefusedNodes {
   using Stack = NodeStack<Kernel, Warp>;
   using Memory = RefMemory<Kernel, Warp>;
 
-  // Nodes that are refused memory are deferred if other nodes may free some.
-  static constexpr bool are_deferred =
-      decltype(Kernel::allocator)::traits.frees == alloc::Frees::individually;
   // Results of take_deferred() besides an index and no_shared_node.
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
 
   SIMT_INLINE RefusedNodes(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel), warp_(warp), scratch_(scratch) {}
+
+  // Nodes that are refused memory are deferred if other nodes may free some.
+  SIMT_INLINE bool are_deferred() const { return alloc::frees_individually(k_.allocator); }
 
   // The caller syncs.
   SIMT_INLINE void begin() {
@@ -36,7 +36,7 @@ class RefusedNodes {
   // False: the node becomes a leaf, because no other node can free memory, or because too many
   // nodes are deferred.
   SIMT_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index, std::uint32_t n) {
-    if (!are_deferred) {
+    if (!are_deferred()) {
       Memory::count_failed_split(*k_.counters, warp_, n);
       return false;
     }

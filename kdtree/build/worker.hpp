@@ -89,7 +89,7 @@ class BuildWorker {
           const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
           pending_units_ = 0;
           if (left == TaskQueue::Remaining::nothing) return;
-          if (!Refused::are_deferred || left == TaskQueue::Remaining::work) [[likely]]
+          if (!refused_.are_deferred() || left == TaskQueue::Remaining::work) [[likely]]
             continue;
           item = {WorkKind::retry,
                   left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
@@ -103,7 +103,7 @@ class BuildWorker {
         pending_units_ = 1;
       } else if (item.kind == WorkKind::choose) {
         nodes_.set_shared_task(item.index);
-      } else if (Refused::are_deferred && item.kind >= WorkKind::retry) [[unlikely]] {
+      } else if (refused_.are_deferred() && item.kind >= WorkKind::retry) [[unlikely]] {
         if (item.kind == WorkKind::trim)
           trim();
         else
@@ -258,7 +258,7 @@ class BuildWorker {
     if (emptied_ == no_shared_node) return;
     const NodeTask& task = k_.shared[emptied_].task;
     if (nodes_.memory().delays_parent_free()) nodes_.memory().free(task.refs, task.n);
-    if (Refused::are_deferred && k_.queue.has_deferred(warp_))
+    if (refused_.are_deferred() && k_.queue.has_deferred(warp_))
       pending_units_ += TaskQueue::push_retry(k_.queue, warp_);
     k_.shared.release(warp_, emptied_);
     emptied_ = no_shared_node;

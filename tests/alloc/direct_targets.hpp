@@ -20,8 +20,8 @@
 #include "alloc/allocators/ouroboros.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/targets.hpp"
-#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -36,7 +36,7 @@ template <class Device, class... A>
 void append(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   (list.push_back({.name = identifier(std::string(A::traits.id) + suffix),
                    .traits = &A::traits,
-                   .run = workloads::exercise<A, Device>,
+                   .run = exercise_erased<Device>(ErasedAllocator<A, Device>::functions),
                    .device = device,
                    .unusable = "",
                    .heap_beside = has_heap_beside<A>}),

@@ -6,6 +6,7 @@
 //                         without the registry
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,10 +15,18 @@
 
 namespace heapwood::alloc::test {
 
+using RunExercise = std::function<workloads::ExerciseResult(const workloads::ExerciseJob&)>;
+
+// An allocator in kernels for the GPU.
+struct Exercise {
+  const AllocatorTraits* traits;
+  workloads::ExerciseResult (*run)(const workloads::ExerciseJob&);
+};
+
 struct Target {
   std::string name;  // of the test parameter: letters, digits, underscores
   const AllocatorTraits* traits = nullptr;
-  workloads::ExerciseResult (*run)(const workloads::ExerciseJob&) = nullptr;
+  RunExercise run;
   simt::DeviceId device;
   std::string unusable;      // why the target cannot run, or empty
   bool heap_beside = false;  // large requests go to a heap outside the pool

@@ -92,8 +92,8 @@ TEST(Pools, ABuildInALivePoolSizesItFirst) {
 // A build in a pool of the initial size would be reported as one in the pool asked for.
 TEST(Pools, ABuildFailsIfThePoolCannotBeSized) {
   registry::CompiledAllocator compiled = *registry::find("cfmmalloc")->cpu;
-  compiled.build_instrumented = [](kdtree::Workspace&,
-                                   const kdtree::BuildOptions&) -> kdtree::InstrumentedRun {
+  compiled.build_recorded = [](kdtree::Workspace&, const kdtree::BuildOptions&,
+                               std::size_t) -> kdtree::RecordedRun {
     throw simt::Stopped(simt::Stopped::Reason::time_limit, "late");
   };
   const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};

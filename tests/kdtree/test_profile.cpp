@@ -26,7 +26,9 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
   const Soup soup = random_soup(3000, 7);
   const DeviceMesh mesh(device(), soup.view());
   Workspace workspace(mesh, RefKind::clipped, std::size_t{64} << 20);
-  const BuildProfile profile = build_profiled(workspace, GetParam(), {});
+  const registry::RegisteredAllocator* entry = registry::find(GetParam());
+  ASSERT_NE(entry, nullptr);
+  const BuildProfile profile = entry->on(device().kind)->build_profiled(workspace, {});
   ASSERT_FALSE(profile.run.incomplete);
   ASSERT_EQ(profile.warps.size(), profile.run.warps);
 
@@ -64,8 +66,6 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
                             Phase::exact, Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
     EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
   }
-  const registry::RegisteredAllocator* entry = registry::find(GetParam());
-  ASSERT_NE(entry, nullptr);
   entry->on(device().kind)->build(workspace, {});
   EXPECT_EQ(measure(workspace.download(), {}).hash, tree.hash);
 }
@@ -81,13 +81,11 @@ TEST(ProfileOf, MemoryAtNoCostBuildsWholeTrees) {
   EXPECT_GT(run.ms, 0);
 }
 
-TEST(ProfileOf, OtherAllocatorsAndRefsAreAnError) {
+TEST(ProfileOf, OtherRefsAreAnError) {
   const Soup soup = random_soup(10, 7);
   const DeviceMesh mesh(simt::find_device("cpu", 1).id, soup.view());
-  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20),
-      clipped(mesh, RefKind::clipped, std::size_t{1} << 20);
-  EXPECT_THROW(build_profiled(ids, "heapwood", {}), Error);
-  EXPECT_THROW(build_profiled(clipped, "cmalloc", {}), Error);
+  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20);
+  EXPECT_THROW(registry::find("heapwood")->cpu->build_profiled(ids, {}), Error);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "simt/launch.hpp"
-#include "workloads/exercise_run.hpp"
 #include "workloads/graph/adjacency_kernels.hpp"
 
 namespace heapwood::workloads::graph {
@@ -19,7 +18,7 @@ class AdjacencyRun final : public AdjacencyHeap {
  public:
   AdjacencyRun(const Device& device, const HeapJob& job) : device_(device), job_(job) {}
 
-  const alloc::AllocatorTraits& traits() const override { return A::traits; }
+  const alloc::AllocatorTraits& traits() const override { return alloc::traits_on<A>(device_); }
 
   double reset() override {
     release_.reset();
@@ -27,7 +26,7 @@ class AdjacencyRun final : public AdjacencyHeap {
     const auto start = Clock::now();
     allocator_ = A::create(job_.pool, job_.options, device_);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    release_.emplace(job_.pool, job_.device);
+    release_.emplace(job_.pool, device_);
     return ms;
   }
 
@@ -54,7 +53,7 @@ class AdjacencyRun final : public AdjacencyHeap {
   }
 
   std::vector<alloc::Region> regions() const override {
-    if (!A::traits.in_pool) return {};
+    if (!traits().in_pool) return {};
     return alloc::regions_of(allocator_, job_.device);
   }
 
@@ -78,13 +77,13 @@ class AdjacencyRun final : public AdjacencyHeap {
   double launch(const Kernel& kernel, std::uint32_t warps) {
     if (warps == 0) return 0;
     return device_.launch_independent(kernel, warps,
-                                      {.seconds = job_.seconds, .what = A::traits.id});
+                                      {.seconds = job_.seconds, .what = traits().id});
   }
 
   Device device_;
   HeapJob job_;
   A allocator_{};
-  std::optional<alloc::ReleaseAtEnd<A>> release_;
+  std::optional<alloc::ReleaseAtEnd<A, Device>> release_;
 };
 
 template <class A, class Device>

@@ -10,7 +10,6 @@
 
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
-#include "workloads/exercise_run.hpp"
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/replay_kernel.hpp"
 
@@ -28,9 +27,9 @@ class ReplayRun {
     allocator_ = A::create(job_.pool, job_.options, device_);
     result_.reset_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const alloc::ReleaseAtEnd<A> release(job_.pool, job_.device);
+    const alloc::ReleaseAtEnd<A, Device> release(job_.pool, device_);
     std::optional<ReplayInspector> inspector;
-    if (job_.inspected != nullptr) inspector.emplace(*job_.inspected, job_.pool, A::traits.in_pool);
+    if (job_.inspected != nullptr) inspector.emplace(*job_.inspected, job_.pool, traits().in_pool);
     for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
       try {
         result_.ms += launch(i);
@@ -69,21 +68,21 @@ class ReplayRun {
     kernel.warps = part.warps;
     kernel.calls = job_.calls;
     kernel.stamps = job_.stamps;
-    kernel.marks_frees = !A::traits.in_pool;
+    kernel.marks_frees = !traits().in_pool;
     const double left = std::max(0.1, job_.seconds - result_.ms / 1e3);
     return device_.launch(kernel,
                           std::min<unsigned>(part.warps, device_.template resident_warps<Kernel>()),
-                          {.seconds = left, .what = A::traits.id, .stated_seconds = job_.seconds});
+                          {.seconds = left, .what = traits().id, .stated_seconds = job_.seconds});
   }
 
   // A heap outside the pool is not reset: blocks that were not freed would be missing later.
   void free_remaining() {
-    if constexpr (!A::traits.in_pool) {
+    if constexpr (!alloc::stays_in_pool<A>) {
       using Kernel = ReplayReleaseKernel<A>;
-      if (job_.calls)
+      if (!traits().in_pool && job_.calls)
         device_.launch(Kernel{allocator_, data_.blocks.data(), plan_.bytes.size()},
                        device_.template resident_warps<Kernel>(),
-                       {.seconds = max_free_seconds, .what = A::traits.id});
+                       {.seconds = max_free_seconds, .what = traits().id});
     }
   }
 
@@ -95,6 +94,8 @@ class ReplayRun {
       if (result_.refused++ == 0) result_.first_refused_bytes = plan_.bytes[r];
     }
   }
+
+  const alloc::AllocatorTraits& traits() const { return alloc::traits_on<A>(device_); }
 
   static constexpr double max_free_seconds = 60;
 
