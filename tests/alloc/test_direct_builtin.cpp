@@ -36,7 +36,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     simt::Memory memory(this->id, bytes);
     const Pool pool{memory.data(), bytes};
     A a = A::create(pool, {}, this->device);
-    const ReleaseAtEnd<A> release(pool, this->id);
+    const ReleaseAtEnd<A, simt::Cpu> release(pool, this->device);
     const auto inside = [&](void* block) {
       return block >= pool.base && block < pool.base + bytes;
     };
@@ -71,7 +71,7 @@ TYPED_TEST(Builtin, TheHeapIsBoundedAndReleased) {
   simt::Memory memory(this->id, 64 << 10);
   const Pool pool{memory.data(), 64 << 10};
   A a = A::create(pool, {}, this->device);
-  const ReleaseAtEnd<A> release(pool, this->id);
+  const ReleaseAtEnd<A, simt::Cpu> release(pool, this->device);
   std::vector<void*> blocks;
   while (void* block = a.allocate(this->thread, large)) blocks.push_back(block);
   EXPECT_GE(blocks.size(), 6u);

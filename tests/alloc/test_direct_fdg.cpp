@@ -122,7 +122,7 @@ TYPED_TEST(FdgPublishedWarps, AnyWarpFreesAndAllMemoryReturns) {
     const simt::Memory memory({}, bytes);
     const Pool pool{memory.data(), bytes};
     const FdgPublished heap = FdgPublished::create(pool, {}, device);
-    const ReleaseAtEnd<FdgPublished> release(pool, {});
+    const ReleaseAtEnd<FdgPublished, TypeParam> release(pool, device);
     constexpr std::uint32_t places = 24;
     std::uint64_t mail[places] = {};
     std::uint32_t wrong = 0, served = 0;
