@@ -6,7 +6,8 @@ export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V YES INSTALL HEAPWOOD
 
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
-	@echo 'make test       build, run every test that needs no GPU'
+	@echo 'make test       build, run the tests that need no GPU: every kind of test, 7 minutes'
+	@echo 'make test-all   the same with the long tests (docs/testing.md)'
 	@echo 'make python-test  build the Python package'"'"'s module, run its tests'
 	@echo 'make report     build, measure the papers (quick), write out/report.html'
 	@echo 'make view       build the viewer, open it on the first of SCENES'
@@ -28,6 +29,9 @@ demo:
 
 test:
 	@scripts/test.sh
+
+test-all:
+	@LONG_TESTS=ON scripts/test.sh
 
 python-test:
 	@python/test.sh
@@ -62,5 +66,5 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test python-test report view package check format tables deploy-test clean \
+.PHONY: help demo test test-all python-test report view package check format tables deploy-test clean \
   distclean

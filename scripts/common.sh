@@ -80,6 +80,6 @@ choose_preset() {
 # build TARGET...: configures PRESET and builds the targets, as two stages.
 build() {
   stage configure cmake --preset "$PRESET" -DHEAPWOOD_WERROR="${WERROR:-OFF}" \
-    -DHEAPWOOD_VIEWER_MODE="${VIEWER:-auto}"
+    -DHEAPWOOD_VIEWER_MODE="${VIEWER:-auto}" -DHEAPWOOD_LONG_TESTS="${LONG_TESTS:-OFF}"
   stage compile cmake --build --preset "$PRESET" --parallel "$(jobs)" --target "$@"
 }

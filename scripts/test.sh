@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds everything and runs every test that needs no GPU; the last line is ctest's verdict. `make
-# test` calls it; arguments go to ctest.
+# Builds everything and runs the tests that need no GPU; the last line is ctest's verdict. `make
+# test` calls it, and `make test-all` with LONG_TESTS=ON; arguments go to ctest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
