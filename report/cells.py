@@ -18,10 +18,17 @@ class Notes:
             self.lines.append(text)
         return self.lines.index(text) + 1
 
+    def numbered(self):
+        return [f"{number}: {line}" for number, line in enumerate(self.lines, 1)]
+
 
 def cell(text, value=None, note=None, heading=False):
     """`value` is the key to sort the column by; if it is None, the text is used."""
     return {"text": str(text), "value": value, "note": note, "heading": heading}
+
+
+def heading(text):
+    return cell(text, heading=True)
 
 
 def number(value, decimals=None):
@@ -66,7 +73,7 @@ def table(title, columns, rows, notes=(), allocators=None):
 
 
 def published_table(item):
-    rows = [[cell(row[0], heading=True), *map(plain, row[1:])] for row in item["rows"]]
+    rows = [[heading(row[0]), *map(plain, row[1:])] for row in item["rows"]]
     return table(f"Published: {item['source']}", item["columns"], rows, item.get("notes", ()))
 
 
@@ -75,8 +82,25 @@ def name_cell(results, allocator):
         for row in case["results"]:
             if row.get("allocator") == allocator and "frees" in row:
                 star = " *" if row.get("lower_bound") or row["frees"] != "individually" else ""
-                return cell(row["label"] + star, heading=True)
-    return cell(allocator, heading=True)
+                return heading(row["label"] + star)
+    return heading(allocator)
+
+
+def allocator_table(results, title, columns, rows, cells_of, said=(), notes=None):
+    """A table with a line per result: its allocator, then the cells of the result."""
+    allocators = [row["allocator"] for row in rows]
+    lines = [[name_cell(results, row["allocator"]), *cells_of(row)] for row in rows]
+    numbered = notes.numbered() if notes else []
+    return table(title, ["", *columns], lines, [*said, *numbered], allocators)
+
+
+def lines_by_allocator(results, points, at, cell_of):
+    """(lines, allocators): a line for each allocator of at[allocator, point], a cell per point."""
+    allocators = [a for a in results.labels() if any((a, p) in at for p in points)]
+    return [
+        [name_cell(results, a), *(cell_of(at.get((a, p), {}), p) for p in points)]
+        for a in allocators
+    ], allocators
 
 
 def grid(results, title, unit, rows, x, value, x_text, names=None):
@@ -87,15 +111,15 @@ def grid(results, title, unit, rows, x, value, x_text, names=None):
     allocators = [a for a in names or results.labels() if any((a, p) in found for p in points)]
     lines = []
     for allocator in allocators:
-        line = [cell(names[allocator], heading=True) if names else name_cell(results, allocator)]
+        line = [heading(names[allocator]) if names else name_cell(results, allocator)]
         for point in points:
             row = found.get((allocator, point))
             line.append(cell(MISSING) if row is None else outcome(row, value(row), notes))
         lines.append(line)
     return table(
         f"{title}, {unit}" if unit else title,
-        [""] + [x_text(p) for p in points],
+        ["", *map(x_text, points)],
         lines,
-        [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
+        notes.numbered(),
         None if names else allocators,
     )

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The panels of each item: tables and plots of its results. A new item is a line in PANELS."""
 
-from .cells import grid, row_median
-from .plots import PAYLOAD, TIME, axis, sampled
+from .plots import PAYLOAD, axis, sampled_and_grid
 from .properties import properties
 from .panels_ablation import ablation
 from .panels_builds import (
@@ -14,7 +13,7 @@ from .panels_builds import (
     scatter_pages,
     share,
 )
-from .panels_graphs import graph_init, graph_memory, graph_page_rank, graph_triangles, graph_updates
+from .panels_graphs import GRAPH_PANELS
 from .panels_host import latency, memory
 from .panels_pools import pools
 from .panels_profile import profile
@@ -32,45 +31,34 @@ from .panels_regeff import registers, calls_of_p, pages, fragmentation
 from .text import bytes_text
 
 
-def generic(item, x, x_axis, x_text, title, **settings):
+def generic(item, x, x_axis, x_text, title):
     """Panels of a generic test over one parameter: a plot and its table per grid size."""
 
     def panels(results):
-        blocks = []
-        grids = sorted(
-            {row.get("blocks") for row in results.rows(item, **settings)},
-            key=lambda b: (b != 120, b or 0),
-        )
-        for count in [None] if x == "blocks" else grids:
-            rows = [
-                row
-                for row in results.rows(item, **settings)
-                if count is None or row.get("blocks") == count
-            ]
+        blocks, rows = [], results.rows(item)
+        grids = {None} if x == "blocks" else {row.get("blocks") for row in rows}
+        for count in sorted(grids, key=lambda b: (b != 120, b or 0)):
+            shown = [row for row in rows if count in (None, row.get("blocks"))]
             name = f"{title}, {count} blocks" if count else title
-            blocks += [
-                sampled(results, name, x_axis, TIME, rows, x),
-                grid(results, name, "ms", rows, x, row_median, x_text),
-            ]
+            blocks += sampled_and_grid(results, name, x_axis, x, x_text, shown)
         return blocks
 
     return panels
 
 
 def probability(item, chance):
-    return generic(
-        item,
-        "blocks",
-        axis("blocks of 8 allocating threads"),
-        str,
-        f"Probability {chance}, 10 launches",
-    )
+    title = f"Probability {chance}, 10 launches"
+    return generic(item, "blocks", axis("blocks of 8 allocating threads"), str, title)
+
+
+def over_payload(item, title):
+    return generic(item, "payload_bytes", PAYLOAD, bytes_text, title)
 
 
 PANELS = {
     "regeff-t1": registers,
     "regeff-t2": calls_of_p,
-    "regeff-3a": generic("regeff-3a", "payload_bytes", PAYLOAD, bytes_text, "Alloc Dealloc"),
+    "regeff-3a": over_payload("regeff-3a", "Alloc Dealloc"),
     "regeff-3b": generic(
         "regeff-3b",
         "pool_bytes",
@@ -87,15 +75,9 @@ PANELS = {
     ),
     "regeff-3d": probability("regeff-3d", "3/4"),
     "regeff-3d-quarter": probability("regeff-3d-quarter", "1/4"),
-    "regeff-coalesced": generic(
-        "regeff-coalesced", "payload_bytes", PAYLOAD, bytes_text, "Alloc Dealloc, coalesced"
-    ),
-    "regeff-large": generic(
-        "regeff-large",
-        "payload_bytes",
-        PAYLOAD,
-        bytes_text,
-        "Alloc Dealloc, large requests from the device's malloc",
+    "regeff-coalesced": over_payload("regeff-coalesced", "Alloc Dealloc, coalesced"),
+    "regeff-large": over_payload(
+        "regeff-large", "Alloc Dealloc, large requests from the device's malloc"
     ),
     "regeff-t3-pages": scatter_pages("regeff-t3-pages", "regeff-t3"),
     "regeff-t4-pages": scatter_pages("regeff-t4-pages", "regeff-t4"),
@@ -125,11 +107,7 @@ PANELS = {
     "ouroboros-range": address_range,
     "ouroboros-churn": churn,
     "ouroboros-utilization": utilization,
-    "ouroboros-graph-init": graph_init,
-    "ouroboros-graph-memory": graph_memory,
-    "ouroboros-graph-updates": graph_updates,
-    "ouroboros-graph-pagerank": graph_page_rank,
-    "ouroboros-graph-triangles": graph_triangles,
+    **GRAPH_PANELS,
     "bulk-5": semaphores,
     "bulk-6": rcu,
     "bulk-7": exhausting,

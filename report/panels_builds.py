@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Panels of builds: RegEff's tables 3 and 4, and items of this project."""
 
-from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
-from .plots import TIME, axis, curve, plot, sampled
+from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
+from .claims_builds import builder_bytes, internal_at_peak, internal_points
+from .plots import TIME, axis, curve_of, plot, sampled, sampled_and_grid
+from .results import time_of
 from .text import bytes_text, count_text, figure
 
 MIB = 1 << 20
+TRIANGLES = axis("triangles")
+EVENT = axis("requests and frees so far", log=False)
 
 
 def pools_of(rows):
@@ -42,93 +46,59 @@ def pool_note(pools):
     return f"{same} CudaMalloc has the heap of the device (on the CPU, the system's) instead."
 
 
+def scenes_of(rows):
+    return list(dict.fromkeys(row["scene"] for row in rows))
+
+
+def source_text(row):
+    return f"{row.get('source')}{', procedural' if row.get('procedural') else ''}"
+
+
+def ratio(time, over):
+    return time / over if time and over else None
+
+
 def builds(item, over):
     """A table with a column per scene: properties of the requests, slowdowns relative to `over`."""
 
     def panels(results):
-        rows = results.rows(item)
-        scenes = list(dict.fromkeys(row["scene"] for row in rows))
+        rows, notes = results.rows(item), Notes()
+        scenes, pools, label = scenes_of(rows), pools_of(rows), results.labels().get(over, over)
         at = {(row["allocator"], row["scene"]): row for row in rows}
-        notes, lines, names = Notes(), [], []
-
-        def add(first, cells, allocator=None):
-            lines.append([first, *cells])
-            names.append(allocator)
-
-        # From any complete build: requests depend on the tree only.
-        whole = {
-            s: next((row for row in rows if row["scene"] == s and row["status"] == "ok"), {})
-            for s in scenes
-        }
-        add(cell("triangles", heading=True), [number(whole[s].get("triangles")) for s in scenes])
-        add(
-            cell("refs per triangle", heading=True),
-            [number(whole[s].get("tree", {}).get("refs_per_triangle"), 2) for s in scenes],
-        )
-        for text, key in (
-            ("allocations", "count"),
-            ("mean size, bytes", "mean_bytes"),
-            ("sigma of sizes, bytes", "sigma_bytes"),
-        ):
-            add(
-                cell(text, heading=True),
-                [number(whole[s].get("allocations", {}).get(key)) for s in scenes],
-            )
-        pools = pools_of(rows)
-        add(cell("pool, MiB", heading=True), [pool_cell(pools[s]) for s in scenes])
-        reference = {
-            s: (
-                at.get((over, s), {}).get("median_ms")
-                if at.get((over, s), {}).get("status") == "ok"
-                else None
-            )
-            for s in scenes
-        }
-        label = results.labels().get(over, over)
-        add(
-            cell(f"{label}, ms", heading=True),
-            [outcome(at.get((over, s), {}), reference[s], notes) for s in scenes],
-            over,
-        )
-        for allocator in results.labels():
-            if allocator == over or not any((allocator, s) in at for s in scenes):
-                continue
-            cells = []
-            for scene in scenes:
-                row = at.get((allocator, scene), {})
-                time = row.get("median_ms") if row.get("status") == "ok" else None
-                cells.append(
-                    outcome(
-                        row, time / reference[scene] if time and reference[scene] else None, notes
-                    )
-                )
-            add(name_cell(results, allocator), cells, allocator)
-        sources = [
-            f"{s}: {whole[s].get('source')}"
-            + (", procedural" if whole[s].get("procedural") else "")
-            for s in scenes
-            if whole[s]
-        ]
-        said = [
-            f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}."
-        ]
-        said += [pool_note(pools)]
-        said += [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)]
-        panels = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         complete = [row for row in rows if row["status"] == "ok"]
+        # From any complete build: requests depend on the tree only.
+        whole = [next((row for row in complete if row["scene"] == s), {}) for s in scenes]
+        allocations = [row.get("allocations", {}) for row in whole]
+        reference = [at.pop((over, s), {}) for s in scenes]
+        times = dict(zip(scenes, map(time_of, reference)))
+        properties = {
+            "triangles": [number(row.get("triangles")) for row in whole],
+            "refs per triangle": [
+                number(row.get("tree", {}).get("refs_per_triangle"), 2) for row in whole
+            ],
+            "allocations": [number(of.get("count")) for of in allocations],
+            "mean size, bytes": [number(of.get("mean_bytes")) for of in allocations],
+            "sigma of sizes, bytes": [number(of.get("sigma_bytes")) for of in allocations],
+            "pool, MiB": [pool_cell(pools[s]) for s in scenes],
+            f"{label}, ms": [outcome(row, time_of(row), notes) for row in reference],
+        }
+        lines, names = lines_by_allocator(
+            results, scenes, at, lambda row, s: outcome(row, ratio(time_of(row), times[s]), notes)
+        )
+        sources = [f"{s}: {source_text(row)}" for s, row in zip(scenes, whole) if row]
+        said = [
+            f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}.",
+            pool_note(pools),
+            *notes.numbered(),
+        ]
+        lines = [*([heading(text), *cells] for text, cells in properties.items()), *lines]
+        names = [*[None] * (len(properties) - 1), over, *names]
+        blocks = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         sizes = [row["triangles"] for row in complete]
         if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
-            panels.append(
-                sampled(
-                    results,
-                    "Build time over triangles",
-                    axis("triangles"),
-                    TIME,
-                    complete,
-                    "triangles",
-                )
-            )
-        return panels
+            title = "Build time over triangles"
+            blocks.append(sampled(results, title, TRIANGLES, TIME, complete, "triangles"))
+        return blocks
 
     return panels
 
@@ -136,55 +106,30 @@ def builds(item, over):
 def share(results):
     """The min share of build time due to the allocator: time above the fastest lower bound."""
     rows = [row for row in results.rows("own-share") if row["status"] == "ok"]
-    bound = {}
+    bound, notes = {}, Notes()
     for row in rows:
         if row["lower_bound"]:
             bound[row["scene"]] = min(row["median_ms"], bound.get(row["scene"], row["median_ms"]))
-    notes, lines, names = Notes(), [], []
-    scenes = sorted(bound)
-    for allocator in results.labels():
-        mine = {row["scene"]: row for row in rows if row["allocator"] == allocator}
-        if not mine or all(row["lower_bound"] for row in mine.values()):
-            continue
-        lines.append(
-            [
-                name_cell(results, allocator),
-                *(
-                    outcome(
-                        mine.get(s, {}),
-                        (
-                            max(0.0, 100 * (1 - bound[s] / mine[s]["median_ms"]))
-                            if s in mine
-                            else None
-                        ),
-                        notes,
-                    )
-                    for s in scenes
-                ),
-            ]
-        )
-        names.append(allocator)
-    return [
-        table(
-            "Min share of the build time that is the allocator, %",
-            ["", *scenes],
-            lines,
-            [
-                "Build time above that of the faster of the allocators that never free, whose own cost is not included.",
-                pool_note(pools_of(rows)),
-            ],
-            names,
-        )
+    frees = {row["allocator"] for row in rows if not row["lower_bound"]}
+
+    def cell_of(row, scene):
+        share = max(0.0, 100 * (1 - bound[scene] / row["median_ms"])) if row else None
+        return outcome(row, share, notes)
+
+    at = {(row["allocator"], row["scene"]): row for row in rows if row["allocator"] in frees}
+    lines, names = lines_by_allocator(results, sorted(bound), at, cell_of)
+    said = [
+        "Build time above that of the faster of the allocators that never free, whose own cost is not included.",
+        pool_note(pools_of(rows)),
     ]
+    title = "Min share of the build time that is the allocator, %"
+    return [table(title, ["", *sorted(bound)], lines, said, names)]
 
 
 def rays(results):
     """Rays per second over the scenes' numbers of triangles."""
-    kinds, steps = ("primary", "diffuse"), {
-        "inner": "inner nodes",
-        "leaves": "leaves",
-        "triangles": "triangles",
-    }
+    kinds = ("primary", "diffuse")
+    steps = {"inner": "inner nodes", "leaves": "leaves", "triangles": "triangles"}
     rows = [row for row in results.rows("own-trace") if row["status"] == "ok"]
     scenes = {}
     for row in rows:
@@ -192,13 +137,11 @@ def rays(results):
     lines = []
     for of in scenes.values():
         scene = next(iter(of.values()))
-        source = scene["source"] + (", procedural" if scene["procedural"] else "")
-        line = [cell(scene["scene"], heading=True), cell(source), number(scene["triangles"])]
-        for kind in kinds:
-            one = of.get(kind, {})
+        line = [heading(scene["scene"]), cell(source_text(scene)), number(scene["triangles"])]
+        for one in (of.get(kind, {}) for kind in kinds):
             line.append(number(one.get("mrays_per_second")))
             line += [
-                number(one["steps"][key] / one["rays"], 1) if one.get("rays") else number(None)
+                number(one["steps"][key] / one["rays"] if one.get("rays") else None, 1)
                 for key in steps
             ]
         lines.append(line)
@@ -206,12 +149,13 @@ def rays(results):
     for kind in kinds:
         columns += [f"{kind}, Mrays/s", *(f"{kind}: {what} per ray" for what in steps.values())]
     title = "Closest hits per second"
+    rate = axis("millions per second")
     return [
         sampled(
             results,
             title,
-            axis("triangles"),
-            axis("millions per second"),
+            TRIANGLES,
+            rate,
             rows,
             "triangles",
             scale=lambda row, ms: row["rays"] / ms / 1e3,
@@ -224,19 +168,27 @@ def rays(results):
 def pool_over_build(results):
     rows = [row for row in results.rows("own-pool") if row.get("points")]
 
-    def curves(column, scale=1.0):
-        return [
-            curve(
-                row["label"],
-                [p[0] for p in row["points"]],
-                [p[column] / scale for p in row["points"]],
-                allocator=row["allocator"],
+    def over_build(title, y_axis, column, unit=1):
+        curves = [
+            curve_of(
+                row["label"], [(p[0], p[column] / unit) for p in row["points"]], row["allocator"]
             )
             for row in rows
         ]
+        return plot(title, EVENT, y_axis, curves)
+
+    def cells_of(row):
+        points = row["points"]
+        return [
+            number(max(p[1] for p in points) / MIB),
+            number(max(p[3] for p in points) / MIB),
+            number(max(p[5] for p in points)),
+            number(points[-1][5]),
+            number(internal_at_peak(row)),
+            number(row["pool_bytes"] / MIB if row.get("pool_bytes") else None),
+        ]
 
     columns = [
-        "",
         "max in use, MiB",
         "highest address, MiB",
         "max external fragmentation below it",
@@ -244,68 +196,32 @@ def pool_over_build(results):
         "internal fragmentation, most blocks",
         "pool, MiB",
     ]
-    lines = [
-        [
-            name_cell(results, row["allocator"]),
-            number(max(p[1] for p in row["points"]) / (1 << 20)),
-            number(max(p[3] for p in row["points"]) / (1 << 20)),
-            number(max(p[5] for p in row["points"])),
-            number(row["points"][-1][5]),
-            number(internal_at_peak(row)),
-            number(row["pool_bytes"] / MIB if row.get("pool_bytes") else None),
-        ]
-        for row in rows
-    ]
-    event = axis("requests and frees so far", log=False)
+    below = "External fragmentation below the highest address"
     return [
-        plot("Memory in use over the build", event, axis("MiB", log=False), curves(1, 1 << 20)),
-        plot("Highest address over the build", event, axis("MiB"), curves(3, 1 << 20)),
-        plot(
-            "External fragmentation below the highest address",
-            event,
-            axis("fragmentation", log=False),
-            curves(5),
-        ),
-        table("The pool over the build", columns, lines, (), [row["allocator"] for row in rows]),
+        over_build("Memory in use over the build", axis("MiB", log=False), 1, MIB),
+        over_build("Highest address over the build", axis("MiB"), 3, MIB),
+        over_build(below, axis("fragmentation", log=False), 5),
+        allocator_table(results, "The pool over the build", columns, rows, cells_of),
     ]
-
-
-def internal_at_peak(row):
-    """Internal fragmentation of a recording where most blocks are in use."""
-    points = [p for p in row.get("points", []) if len(p) > 6 and p[6] is not None]
-    return max(points, key=lambda point: point[2])[6] if points else None
 
 
 def internal_of_builds(results):
     """Internal fragmentation during recorded builds."""
     rows = [row for row in results.rows("regeff-recorded") if row.get("points")]
-    scenes = list(dict.fromkeys(row["scene"] for row in rows))
-    panels, lines, names = [], [], []
+    scenes = scenes_of(rows)
+    panels = []
     for scene in scenes:
         curves = [
-            curve(
-                row["label"],
-                [p[0] for p in row["points"] if len(p) > 6 and p[6] is not None],
-                [p[6] for p in row["points"] if len(p) > 6 and p[6] is not None],
-                allocator=row["allocator"],
-            )
+            curve_of(row["label"], [(p[0], p[6]) for p in internal_points(row)], row["allocator"])
             for row in rows
             if row["scene"] == scene
         ]
-        panels.append(
-            plot(
-                f"Internal fragmentation over the build of {scene}",
-                axis("requests and frees so far", log=False),
-                axis("fragmentation", log=False),
-                curves,
-            )
-        )
+        title = f"Internal fragmentation over the build of {scene}"
+        panels.append(plot(title, EVENT, axis("fragmentation", log=False), curves))
     at = {(row["allocator"], row["scene"]): row for row in rows}
-    for allocator in results.labels():
-        if any((allocator, s) in at for s in scenes):
-            values = [internal_at_peak(at.get((allocator, s), {})) for s in scenes]
-            lines.append([name_cell(results, allocator), *(number(v) for v in values)])
-            names.append(allocator)
+    lines, names = lines_by_allocator(
+        results, scenes, at, lambda row, _: number(internal_at_peak(row))
+    )
     said = [
         "Mean of (size - requested) / size over the blocks in use, where most are. The size is the min distance to the next"
         " block that was seen for requests of that size, headers included: exact once two such blocks were adjacent."
@@ -318,33 +234,26 @@ def scatter_pages(item, table_item):
     """Slowdowns of ScatterAlloc by page size, over AtomicMalloc or, without it, over its best."""
 
     def panels(results):
-        rows, atomic = results.rows(item, "scatter"), {}
-        for row in results.rows(table_item, "atomic"):
-            if row.get("status") == "ok" and row.get("median_ms"):
-                atomic[row["source"]] = row["median_ms"]
-        scenes = list(dict.fromkeys((row["scene"], row["source"]) for row in rows))
-        sizes = sorted({row["page_bytes"] for row in rows if row.get("page_bytes")})
+        rows, notes = results.rows(item, "scatter"), Notes()
+        over = {}
+        for row in results.complete(item, "scatter"):
+            over[row["source"]] = min(row["median_ms"], over.get(row["source"], row["median_ms"]))
+        for row in results.complete(table_item, "atomic"):
+            over[row["source"]] = row["median_ms"]
+        scenes = dict.fromkeys((row["scene"], row["source"]) for row in rows)
         at = {(row["page_bytes"], row["source"]): row for row in rows if row.get("page_bytes")}
-        best = {}
-        for row in rows:
-            if row.get("status") == "ok" and row.get("median_ms"):
-                best[row["source"]] = min(
-                    row["median_ms"], best.get(row["source"], row["median_ms"])
-                )
-        notes, lines = Notes(), []
-        for size in sizes:
-            line = [cell(f"pages of {bytes_text(size)}", heading=True)]
+        lines = []
+        for size in sorted({size for size, _ in at}):
+            line = [heading(f"pages of {bytes_text(size)}")]
             for _, source in scenes:
                 row = at.get((size, source), {})
-                time = row.get("median_ms") if row.get("status") == "ok" else None
-                over = atomic.get(source) or best.get(source)
-                line.append(outcome(row, time / over if time and over else None, notes))
+                line.append(outcome(row, ratio(time_of(row), over.get(source)), notes))
             lines.append(line)
         said = [
             "Over AtomicMalloc's build of the table without page sizes, in the same pool; where that is incomplete, over the"
             " best page size.",
             pool_note(pools_of(rows)),
-            *(f"{i + 1}: {line}" for i, line in enumerate(notes.lines)),
+            *notes.numbered(),
         ]
         title = "Builds with ScatterAlloc by page size: slowdown"
         return [table(title, ["", *(scene for scene, _ in scenes)], lines, said)]
@@ -355,17 +264,19 @@ def scatter_pages(item, table_item):
 def builders(results):
     """The single-kernel builder with each allocator, and the per-level builder."""
     rows = [
-        {**row, "allocator": f"{row['allocator']} {row['builder']}", "name": row["label"]}
+        {**row, "allocator": f"{row['label']}, {row['builder']}"}
         for row in results.rows("own-builder")
     ]
-    names = {}
-    for row in rows:
-        names[row["allocator"]] = f"{row['name']}, {row['builder']}"
-    title = "Build time of the two builders"
-    complete = [row for row in rows if row["status"] == "ok"]
     return [
-        sampled(results, title, axis("triangles"), TIME, complete, "triangles", names=names),
-        grid(results, title, "ms", complete, "triangles", row_median, count_text, names),
+        *sampled_and_grid(
+            results,
+            "Build time of the two builders",
+            TRIANGLES,
+            "triangles",
+            count_text,
+            [row for row in rows if row["status"] == "ok"],
+            names={row["allocator"]: row["allocator"] for row in rows},
+        ),
         memory_of_builders(rows),
     ]
 
@@ -374,19 +285,9 @@ def memory_of_builders(rows):
     """Device memory of the two builders, without the mesh."""
     lines = []
     for row in rows:
-        of, size = row.get("memory", {}), None
-        if of.get("peak_bytes"):
-            size = of["peak_bytes"]
-        elif of.get("high_water_bytes") and of.get("workspace_bytes"):
-            size = of["high_water_bytes"] + of["workspace_bytes"]
-        lines.append(
-            [
-                cell(f"{row['name']}, {row['builder']}", heading=True),
-                cell(row["scene"]),
-                number(size / MIB if size else None),
-                number(of["pool_bytes"] / MIB if of.get("pool_bytes") else None),
-            ]
-        )
+        sizes = (builder_bytes(row), row.get("memory", {}).get("pool_bytes"))
+        cells = (number(size / MIB if size else None) for size in sizes)
+        lines.append([heading(row["allocator"]), cell(row["scene"]), *cells])
     said = [
         "Single kernel: the peak bytes in use plus the workspace; the pool is what it was given. Per level: the peak"
         " bytes in use."

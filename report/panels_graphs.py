@@ -9,26 +9,19 @@ from .samples import median
 EDGES = axis("edges of the graph")
 
 
-def names_of(results):
-    return {**results.labels(), **LAYOUTS}
-
-
 def graph_panels(results, title, rows, y_axis, unit, value):
     """A plot over the edges of the graphs and its table; each row has the samples of the panel."""
-    names = names_of(results)
-    columns = {}
-    for row in rows:
-        columns.setdefault(row["edges"], row["graph"])
+    labels = results.labels()
+    names = {**labels, **LAYOUTS}
+    graphs = {row["edges"]: row["graph"] for row in reversed(rows)}
     shown = [row for row in rows if row.get("samples")]
     plot = sampled(results, title, EDGES, y_axis, shown, "edges", "samples", names=names)
-    by_name = {name: allocator for allocator, name in names.items()}
+    by_name = {name: allocator for allocator, name in labels.items()}
     for curve in plot["curves"]:  # for the filter; a layout has no allocator
-        allocator = by_name[curve["name"]]
-        curve["allocator"] = None if allocator in LAYOUTS else allocator
-    lines = grid(results, title, unit, rows, "edges", value, columns.get, names)
-    labels = results.labels()
-    present = [a for a in names if any(row["allocator"] == a for row in rows)]
-    lines["allocators"] = [a if a in labels else None for a in present]
+        curve["allocator"] = by_name.get(curve["name"])
+    lines = grid(results, title, unit, rows, "edges", value, graphs.get, names)
+    present = {row["allocator"] for row in rows}
+    lines["allocators"] = [a if a in labels else None for a in names if a in present]
     return [plot, lines]
 
 
@@ -44,8 +37,8 @@ def graphs_text(rows):
     return "Graphs: " + "; ".join(known[edges] for edges in sorted(known)) + "."
 
 
-def timed(item, title, *phases, **settings):
-    def panels(results):
+def timed(title, *phases, **settings):
+    def panels(results, item):
         rows = [
             {**row, "samples": samples(row, *phases)}
             for row in results.rows(item, **settings)
@@ -56,63 +49,60 @@ def timed(item, title, *phases, **settings):
     return panels
 
 
-def together(item, *parts):
+def memory_and_ratio(results, item):
+    rows = [row for row in results.rows(item) if footprint(row) is not None]
+    blocks = []
+    for title, y_axis, unit, value in (
+        (
+            "Vertices, memory in use and tables after initialization",
+            axis("MiB"),
+            "MiB",
+            lambda row: footprint(row) / (1 << 20),
+        ),
+        (
+            "Memory in use over 4 bytes per edge",
+            axis("ratio", log=False),
+            "",
+            lambda row: row["memory"]["held_bytes"] / row["memory"]["payload_bytes"],
+        ),
+    ):
+        measured = [{**row, "samples": [value(row)]} for row in rows]
+        blocks += graph_panels(results, title, measured, y_axis, unit, value)
+    return blocks
+
+
+def together(name, *parts):
     """The panels of an item; its first table says which graphs were measured."""
+    item = f"ouroboros-graph-{name}"
 
     def panels(results):
-        blocks = [block for part in parts for block in part(results)]
+        blocks = [block for part in parts for block in part(results, item)]
         rows = [row for row in results.rows(item) if "vertices" in row]
         if rows:
             blocks[1]["notes"].append(graphs_text(rows))
         return blocks
 
-    return panels
+    return {item: panels}
 
 
-graph_init = together(
-    "ouroboros-graph-init",
-    timed("ouroboros-graph-init", "Initialization, one malloc per vertex", "init", init="each"),
-    timed("ouroboros-graph-init", "Initialization, size classes counted", "init", init="counted"),
-)
-
-graph_updates = together(
-    "ouroboros-graph-updates",
-    *(
-        timed("ouroboros-graph-updates", f"{what} of a batch, {text}", phase, updates=updates)
-        for updates, text in (("random", "random sources"), ("pressure", "within 1,000 vertices"))
-        for phase, what in (("insert", "Insertion"), ("delete", "Deletion"))
+GRAPH_PANELS = {
+    **together(
+        "init",
+        timed("Initialization, one malloc per vertex", "init", init="each"),
+        timed("Initialization, size classes counted", "init", init="counted"),
     ),
-)
-
-graph_page_rank = together(
-    "ouroboros-graph-pagerank",
-    timed("ouroboros-graph-pagerank", "PageRank, one iteration", "pagerank"),
-)
-graph_triangles = together(
-    "ouroboros-graph-triangles",
-    timed("ouroboros-graph-triangles", "Triangle counting", "triangles"),
-)
-
-
-def memory_and_ratio(results):
-    rows = []
-    for row in results.rows("ouroboros-graph-memory"):
-        used = footprint(row)
-        if used is not None:
-            rows.append({**row, "samples": [used / (1 << 20)]})
-    title = "Vertices, memory in use and tables after initialization"
-    mebibytes = graph_panels(
-        results, title, rows, axis("MiB"), "MiB", lambda row: row["samples"][0]
-    )
-    payload = "Memory in use over 4 bytes per edge"
-
-    def over_payload(row):
-        return row["memory"]["held_bytes"] / row["memory"]["payload_bytes"]
-
-    rows = [{**row, "samples": [over_payload(row)]} for row in rows]
-    return mebibytes + graph_panels(
-        results, payload, rows, axis("ratio", log=False), "", over_payload
-    )
-
-
-graph_memory = together("ouroboros-graph-memory", memory_and_ratio)
+    **together("memory", memory_and_ratio),
+    **together(
+        "updates",
+        *(
+            timed(f"{what} of a batch, {text}", phase, updates=updates)
+            for updates, text in (
+                ("random", "random sources"),
+                ("pressure", "within 1,000 vertices"),
+            )
+            for phase, what in (("insert", "Insertion"), ("delete", "Deletion"))
+        ),
+    ),
+    **together("pagerank", timed("PageRank, one iteration", "pagerank")),
+    **together("triangles", timed("Triangle counting", "triangles")),
+}

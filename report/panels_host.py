@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Panels of the host-managed allocators."""
 
-from .cells import cell, number, table
-from .plots import axis, curve, plot
+from .cells import heading, number, table
+from .plots import axis, curve_of, plot
 
 MIB = 1 << 20
 CALL = axis("call", log=False)
@@ -12,15 +12,14 @@ def measured(results, item):
     return [row for row in results.rows(item) if row.get("passes")]
 
 
+def first_pass(name, row, key, unit=1):
+    """A curve over the hundredths of the first pass."""
+    windows = [w for w in row["passes"][0].get("windows", []) if w.get(key)]
+    return curve_of(name, [(w["op"], w[key] / unit) for w in windows])
+
+
 def latency(results):
     rows = measured(results, "host-3")
-
-    def curves(key):
-        windows = [(row["label"], row["passes"][0].get("windows", [])) for row in rows]
-        return [
-            curve(label, [w["op"] for w in part], [w[key] for w in part]) for label, part in windows
-        ]
-
     columns = [
         f"{when}: {what}"
         for when in ("first pass", "later")
@@ -28,23 +27,19 @@ def latency(results):
     ]
     lines = []
     for row in rows:
-        line = [cell(row["label"], heading=True)]
+        lines.append([heading(row["label"])])
         for source in (row["passes"][0], row.get("warm", {})):
             for kind in ("allocate_us", "free_us"):
-                line += [number(source.get(kind, {}).get(key)) for key in ("p50", "p99_9")]
-        lines.append(line)
+                lines[-1] += [number(source.get(kind, {}).get(key)) for key in ("p50", "p99_9")]
     return [
-        plot(
-            "Median latency in each hundredth of the first pass",
-            CALL,
-            axis("microseconds"),
-            curves("median_us"),
-        ),
-        plot(
-            "Slowest call in each hundredth of the first pass",
-            CALL,
-            axis("microseconds"),
-            curves("max_us"),
+        *(
+            plot(
+                f"{what} in each hundredth of the first pass",
+                CALL,
+                axis("microseconds"),
+                [first_pass(row["label"], row, key) for row in rows],
+            )
+            for what, key in (("Median latency", "median_us"), ("Slowest call", "max_us"))
         ),
         table("Latency, microseconds", ["", *columns], lines),
     ]
@@ -52,41 +47,23 @@ def latency(results):
 
 def memory(results):
     rows = measured(results, "host-4")
-    curves = []
-    for row in rows:
-        windows = [w for w in row["passes"][0].get("windows", []) if w.get("mapped_bytes")]
-        curves.append(
-            curve(
-                row["label"], [w["op"] for w in windows], [w["mapped_bytes"] / MIB for w in windows]
-            )
-        )
-    windows = rows[0]["passes"][0].get("windows", []) if rows else []
-    curves.append(
-        curve(
-            "requested", [w["op"] for w in windows], [w["requested_bytes"] / MIB for w in windows]
-        )
-    )
+    curves = [first_pass(row["label"], row, "mapped_bytes", MIB) for row in rows]
+    curves += [first_pass("requested", row, "requested_bytes", MIB) for row in rows[:1]]
     lines = []
     for row in rows:
         first = row["passes"][0]
         ratio = first.get("mapped_over_requested_mean")
-        values = (first.get("peak_requested_bytes"), first.get("peak_mapped_bytes"))
+        sizes = (first.get("peak_requested_bytes"), first.get("peak_mapped_bytes"))
         lines.append(
             [
-                cell(row["label"], heading=True),
-                *(number(v / MIB if v else None) for v in values),
+                heading(row["label"]),
+                *(number(size / MIB if size else None) for size in sizes),
                 number(1 / ratio if ratio else None, 2),
                 number(first.get("mappings")),
             ]
         )
-    columns = [
-        "",
-        "max requested, MiB",
-        "max mapped, MiB",
-        "mean share of mapped in use",
-        "mappings",
-    ]
+    columns = ["max requested, MiB", "max mapped, MiB", "mean share of mapped in use", "mappings"]
     return [
         plot("Memory mapped over the first pass", CALL, axis("MiB", log=False), curves),
-        table("Memory, first pass", columns, lines),
+        table("Memory, first pass", ["", *columns], lines),
     ]

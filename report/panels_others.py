@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Panels of Ouroboros and Bulk."""
 
-from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
-from .plots import PAYLOAD, TIME, axis, curve, plot, sampled, valued
+from .cells import Notes, allocator_table, cell, grid, number, outcome, row_median
+from .plots import PAYLOAD, TIME, axis, curve_of, plot, sampled, sampled_and_grid, valued_and_grid
 from .text import bytes_text, count_text
 
 # Rounds in one pool: the last one is timed. Later ones reuse what the first has freed.
 POOLS = ((2, "a used pool"), (1, "a fresh pool"))
+THREADS = axis("threads")
+MIXED = 1 << 40  # the column of the test of mixed sizes
 
 
 def each(item):
@@ -19,32 +21,25 @@ def each(item):
             rows = results.rows(item, test="alloc", rounds=rounds)
             if not rows:
                 continue
-            threads = rows[0]["threads"]
+            what = f"{rows[0]['threads']:,} threads"
+            title = f"{what} allocate once, {where}"
             blocks.append(
-                sampled(
-                    results,
-                    f"{threads:,} threads allocate once, {where}",
-                    PAYLOAD,
-                    TIME,
-                    rows,
-                    "payload_bytes",
-                    "allocate_ms",
-                )
+                sampled(results, title, PAYLOAD, TIME, rows, "payload_bytes", "allocate_ms")
             )
-            mixed = [
-                {**row, "payload_bytes": 1 << 40}
+            rows += [
+                {**row, "payload_bytes": MIXED}
                 for row in results.rows(item, test="mixed", rounds=rounds)
             ]
-            for key, what in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
+            for key, call in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
                 blocks.append(
                     grid(
                         results,
-                        f"{what} only, {threads:,} threads, {where}",
+                        f"{call} only, {what}, {where}",
                         "ms",
-                        rows + mixed,
+                        rows,
                         "payload_bytes",
                         lambda row, key=key: row_median(row, key),
-                        lambda p: "mixed" if p == 1 << 40 else bytes_text(p),
+                        lambda size: "mixed" if size == MIXED else bytes_text(size),
                     )
                 )
         return blocks
@@ -58,79 +53,56 @@ def scaling(item):
     def panels(results):
         blocks = []
         for rounds, where in POOLS:
-            rows = results.rows(item, rounds=rounds)
-            if not rows:
-                continue
-            title = f"Allocate once, {where}"
-            blocks += [
-                sampled(results, title, axis("threads"), TIME, rows, "threads", "allocate_ms"),
-                grid(
-                    results,
-                    title,
-                    "ms",
-                    rows,
-                    "threads",
-                    lambda row: row_median(row, "allocate_ms"),
-                    count_text,
-                ),
-            ]
+            if rows := results.rows(item, rounds=rounds):
+                title = f"Allocate once, {where}"
+                blocks += sampled_and_grid(
+                    results, title, THREADS, "threads", count_text, rows, "allocate_ms"
+                )
         return blocks
 
     return panels
 
 
 def address_range(results):
-    rows = results.rows("ouroboros-range")
-
     def times(row):
         got = row.get("space", {}).get("first_address_bytes")
         return got / (row["threads"] * row["request_bytes"]) if got else None
 
-    title = "Address range over requested bytes, first iteration"
-    return [
-        valued(
-            results, title, PAYLOAD, axis("range / requested bytes"), rows, "payload_bytes", times
-        ),
-        grid(results, title, "", rows, "payload_bytes", times, bytes_text),
-    ]
+    return valued_and_grid(
+        results,
+        "Address range over requested bytes, first iteration",
+        PAYLOAD,
+        axis("range / requested bytes"),
+        "payload_bytes",
+        bytes_text,
+        results.rows("ouroboros-range"),
+        times,
+    )
 
 
 def churn(results):
     rows = [row for row in results.rows("ouroboros-churn") if row.get("space", {}).get("steps")]
-    curves, lines, names = [], [], []
+    curves = []
     for row in rows:
-        space = row["space"]
-        steps = space["steps"][0]
+        steps = row["space"]["steps"][0]
         # The steps are thinned. The last one is the iteration after the last complete one.
-        last = max(space.get("iterations", len(steps)), 1)
-        x = [1 + i * last / max(len(steps) - 1, 1) for i in range(len(steps))]
-        curves.append(
-            curve(
-                row["label"],
-                x,
-                [step["address_bytes"] / (1 << 20) for step in steps],
-                allocator=row["allocator"],
-            )
-        )
-        lines.append(
-            [
-                name_cell(results, row["allocator"]),
-                number(space.get("iterations")),
-                number(100 * space.get("utilization", 0), 1),
-                number(space.get("iteration_ms")),
-                number(space.get("last_ms")),
-                cell(row.get("reason", "")),
-            ]
-        )
-        names.append(row["allocator"])
-    columns = [
-        "",
-        "iterations",
-        "in use at the end, %",
-        "median iteration, ms",
-        "last iteration, ms",
-        "remark",
-    ]
+        last = max(row["space"].get("iterations", len(steps)), 1)
+        points = [
+            (1 + i * last / max(len(steps) - 1, 1), step["address_bytes"] / (1 << 20))
+            for i, step in enumerate(steps)
+        ]
+        curves.append(curve_of(row["label"], points, row["allocator"]))
+
+    def cells_of(row):
+        space = row["space"]
+        return [
+            number(space.get("iterations")),
+            number(100 * space.get("utilization", 0), 1),
+            number(space.get("iteration_ms")),
+            number(space.get("last_ms")),
+            cell(row.get("reason", "")),
+        ]
+
     return [
         plot(
             "Address range while half of each iteration's blocks are freed",
@@ -138,31 +110,36 @@ def churn(results):
             axis("MiB"),
             curves,
         ),
-        table("Until the first request is refused", columns, lines, (), names),
+        allocator_table(
+            results,
+            "Until the first request is refused",
+            [
+                "iterations",
+                "in use at the end, %",
+                "median iteration, ms",
+                "last iteration, ms",
+                "remark",
+            ],
+            rows,
+            cells_of,
+        ),
     ]
 
 
 def utilization(results):
-    rows = results.rows("ouroboros-utilization")
-    notes, lines = Notes(), []
-    for row in rows:
-        value = row.get("space", {}).get("utilization")
-        line = outcome(row, None if value is None else 100 * value, notes)
-        lines.append([name_cell(results, row["allocator"]), line])
+    rows, notes = results.rows("ouroboros-utilization"), Notes()
     # The platform's heap may differ in size from the pool.
     sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
     capacity = max((size for name, size in sizes.items() if name != "cuda"), default=0)
     heap = sizes.get("cuda", 0)
     beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
-    return [
-        table(
-            f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %",
-            ["", "share, %"],
-            lines,
-            [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
-            [row["allocator"] for row in rows],
-        )
-    ]
+
+    def cells_of(row):
+        value = row.get("space", {}).get("utilization")
+        return [outcome(row, None if value is None else 100 * value, notes)]
+
+    title = f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %"
+    return [allocator_table(results, title, ["share, %"], rows, cells_of, notes=notes)]
 
 
 def primitive_rows(results, item):
@@ -171,67 +148,42 @@ def primitive_rows(results, item):
 
 def semaphores(results):
     rows = primitive_rows(results, "bulk-5")
-    names = {row["allocator"]: row["label"] for row in rows}
-    title = "Units acquired per second"
-    return [
-        sampled(
-            results,
-            title,
-            axis("threads"),
-            axis("millions per second"),
-            rows,
-            "threads",
-            scale=lambda row, ms: row["threads"] / ms / 1e3,
-            names=names,
-        ),
-        grid(
-            results,
-            title,
-            "millions",
-            rows,
-            "threads",
-            lambda row: row["threads"] / row["median_ms"] / 1e3 if row.get("median_ms") else None,
-            count_text,
-            names,
-        ),
-    ]
+    return sampled_and_grid(
+        results,
+        "Units acquired per second",
+        THREADS,
+        "threads",
+        count_text,
+        rows,
+        count=lambda row: row["threads"],
+        names={row["allocator"]: row["label"] for row in rows},
+    )
 
 
 def rcu(results):
     at = {
-        (row["threads"], row["readers"], row["allocator"]): row
+        (row["readers"], row["threads"], row["allocator"]): row["median_ms"]
         for row in primitive_rows(results, "bulk-6")
+        if row.get("median_ms")
     }
-    rows, names = [], {}
-    for (threads, readers, variant), row in at.items():
-        other = at.get((threads, readers, "delegated"))
-        if (
-            variant != "plain"
-            or not other
-            or not row.get("median_ms")
-            or not other.get("median_ms")
-        ):
-            continue
-        names[str(readers)] = f"1 : {readers}"
-        rows.append(
-            {
-                "allocator": str(readers),
-                "threads": threads,
-                "status": "ok",
-                "speed": row["median_ms"] / other["median_ms"],
-            }
-        )
-    curves = []
-    for readers, name in sorted(names.items(), key=lambda pair: int(pair[0])):
-        points = sorted(
-            (row["threads"], row["speed"]) for row in rows if row["allocator"] == readers
-        )
-        curves.append(
-            curve(f"writers : readers {name}", [p[0] for p in points], [p[1] for p in points])
-        )
+    speeds = {}
+    for readers, threads, variant in sorted(at):
+        delegated = at.get((readers, threads, "delegated"))
+        if variant == "plain" and delegated:
+            speed = at[readers, threads, "plain"] / delegated
+            speeds.setdefault(readers, []).append((threads, speed))
+    curves = [
+        curve_of(f"writers : readers 1 : {readers}", points) for readers, points in speeds.items()
+    ]
+    rows = [
+        {"allocator": str(readers), "threads": threads, "status": "ok", "speed": speed}
+        for readers, points in speeds.items()
+        for threads, speed in points
+    ]
+    names = {str(readers): f"1 : {readers}" for readers in speeds}
     title = "Time with one barrier per writer over time with delegation"
     return [
-        plot(title, axis("threads"), axis("ratio"), curves),
+        plot(title, THREADS, axis("ratio"), curves),
         grid(results, title, "", rows, "threads", lambda row: row["speed"], count_text, names),
     ]
 
@@ -243,34 +195,20 @@ def exhausting(results):
     def requested(row):
         return row["allocations"]["count"] + row["allocations"]["refused"]
 
+    def refused(row):
+        return 100 * row["allocations"]["refused"] / requested(row)
+
     title = "Requests per second until the pool is exhausted"
     return [
-        sampled(
+        *sampled_and_grid(
             results,
             title,
             PAYLOAD,
-            axis("millions per second"),
-            rows,
             "payload_bytes",
+            bytes_text,
+            rows,
             "allocate_ms",
-            scale=lambda row, ms: requested(row) / ms / 1e3,
+            count=requested,
         ),
-        grid(
-            results,
-            title,
-            "millions",
-            rows,
-            "payload_bytes",
-            lambda row: requested(row) / row_median(row, "allocate_ms") / 1e3,
-            bytes_text,
-        ),
-        grid(
-            results,
-            "Refused",
-            "%",
-            rows,
-            "payload_bytes",
-            lambda row: 100 * row["allocations"]["refused"] / requested(row),
-            bytes_text,
-        ),
+        grid(results, "Refused", "%", rows, "payload_bytes", refused, bytes_text),
     ]

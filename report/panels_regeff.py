@@ -1,104 +1,75 @@
 # SPDX-License-Identifier: MIT
 """Panels of RegEff's tables 1 and 2 and figures 4 and 5."""
 
-from .cells import Notes, grid, name_cell, number, outcome, row_median, table
-from .plots import PAYLOAD, TIME, axis, sampled, valued
+from .cells import Notes, allocator_table, number, outcome
+from .plots import PAYLOAD, axis, sampled_and_grid, valued_and_grid
 from .results import blocks_shown
 from .text import bytes_text
 
 
 def registers(results):
-    rows = [row for row in results.rows("regeff-t1")]
-    notes, lines, names = Notes(), [], []
-    for row in rows:
-        line = [name_cell(results, row["allocator"])]
-        for key in ("calls", "calls_coalesced"):
-            line += [
-                outcome(row, row.get(key, {}).get(call, {}).get("registers"), notes)
-                for call in ("malloc", "free", "both")
-            ]
-        lines.append(line)
-        names.append(row["allocator"])
-    columns = [
-        "",
-        "malloc",
-        "free",
-        "both",
-        "malloc, coalesced",
-        "free, coalesced",
-        "both, coalesced",
-    ]
+    calls, notes = ("malloc", "free", "both"), Notes()
     return [
-        table(
+        allocator_table(
+            results,
             "Registers per thread",
-            columns,
-            lines,
-            [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
-            names,
+            [*calls, *(f"{call}, coalesced" for call in calls)],
+            results.rows("regeff-t1"),
+            lambda row: [
+                outcome(row, row.get(key, {}).get(call, {}).get("registers"), notes)
+                for key in ("calls", "calls_coalesced")
+                for call in calls
+            ],
+            notes=notes,
         )
     ]
 
 
 def calls_of_p(results):
-    rows = [row for row in results.rows("regeff-t2") if "allocations" in row]
-    columns = ["", "probability", "allocations", "expected", "deallocations", "expected"]
-    lines = [
-        [
-            name_cell(results, row["allocator"]),
-            number(row.get("probability", 0.75), 2),
-            number(row["allocations"]["count"]),
-            number(row["expected"]["count"]),
-            number(row["allocations"]["deallocations"]),
-            number(row["expected"]["deallocations"]),
+    def cells_of(row):
+        pairs = [
+            row[of][key] for key in ("count", "deallocations") for of in ("allocations", "expected")
         ]
-        for row in rows
-    ]
+        return [number(row.get("probability", 0.75), 2), *map(number, pairs)]
+
     return [
-        table(
+        allocator_table(
+            results,
             "Calls of the Probability test, 120 blocks, 10 launches",
-            columns,
-            lines,
+            ["probability", "allocations", "expected", "deallocations", "expected"],
+            [row for row in results.rows("regeff-t2") if "allocations" in row],
+            cells_of,
             [
                 "Expected: by the paper's rule. The paper states 3/4; its counts, 1450 and 986, are those of 1/4."
             ],
-            [row["allocator"] for row in rows],
         )
     ]
 
 
 def pages(results):
     rows = results.rows("regeff-4", "scatter")
-    names = {}
-    for row in sorted(rows, key=lambda row: row["page_bytes"]):
-        names[str(row["page_bytes"])] = f"pages of {bytes_text(row['page_bytes'])}"
-    rows = [{**row, "allocator": str(row["page_bytes"])} for row in rows]
-    title = "Alloc Cycle Dealloc with ScatterAlloc"
-    return [
-        sampled(results, title, PAYLOAD, TIME, rows, "payload_bytes", names=names),
-        grid(results, title, "ms", rows, "payload_bytes", row_median, bytes_text, names),
-    ]
+    sizes = sorted({row["page_bytes"] for row in rows})
+    return sampled_and_grid(
+        results,
+        "Alloc Cycle Dealloc with ScatterAlloc",
+        PAYLOAD,
+        "payload_bytes",
+        bytes_text,
+        [{**row, "allocator": str(row["page_bytes"])} for row in rows],
+        names={str(size): f"pages of {bytes_text(size)}" for size in sizes},
+    )
 
 
 def fragmentation(item, which, key, title):
     def panels(results):
-        rows = [
-            row for row in results.rows(item) if row.get("blocks") == blocks_shown(results, item)
-        ]
+        rows = results.rows(item, blocks=blocks_shown(results, item))
 
         def value(row):
             return row.get("memory", {}).get(which, {}).get(key)
 
-        return [
-            valued(
-                results,
-                title,
-                PAYLOAD,
-                axis("fragmentation", log=False),
-                rows,
-                "payload_bytes",
-                value,
-            ),
-            grid(results, title, "", rows, "payload_bytes", value, bytes_text),
-        ]
+        y_axis = axis("fragmentation", log=False)
+        return valued_and_grid(
+            results, title, PAYLOAD, y_axis, "payload_bytes", bytes_text, rows, value
+        )
 
     return panels

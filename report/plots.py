@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Plots of the page as data, which page.js draws. Error bars are the min and max raw sample."""
 
-from .cells import row_median
+from .cells import grid, row_median
 from .text import figure
 
 
@@ -16,6 +16,11 @@ TIME = axis("milliseconds")
 
 def curve(name, x, y, low=None, high=None, allocator=None):
     return {"name": name, "allocator": allocator, "x": x, "y": y, "low": low, "high": high}
+
+
+def curve_of(name, points, allocator=None):
+    """A curve of (x, y) pairs."""
+    return curve(name, [p[0] for p in points], [p[1] for p in points], allocator=allocator)
 
 
 def plot(title, x, y, curves, style="lines"):
@@ -49,59 +54,53 @@ def alt_text(title, x, y, curves, style):
     return text + " The table below has all figures."
 
 
-def sampled(
-    results,
-    title,
-    x_axis,
-    y_axis,
-    rows,
-    x,
-    samples="runs_ms",
-    scale=lambda row, value: value,
-    names=None,
-):
+def same(row, value):
+    return value
+
+
+def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=same, names=None):
     """A curve per allocator: medians of samples over x. Rows with refused requests are included."""
     curves = []
     for allocator, name in (names or results.labels()).items():
-        mine = sorted(
-            (
-                row
-                for row in rows
-                if row["allocator"] == allocator
+        points = []
+        for row in rows:
+            times = row.get(samples)
+            if (
+                row["allocator"] == allocator
                 and row.get("status") in ("ok", "incomplete")
-                and row.get(samples)
-            ),
-            key=lambda row: row[x],
-        )
-        points = [
-            (
-                row[x],
-                *sorted(
-                    (
-                        scale(row, row_median(row, samples)),
-                        scale(row, min(row[samples])),
-                        scale(row, max(row[samples])),
-                    )
-                ),
-            )
-            for row in mine
-        ]
-        # Sorted as min, median, max, also if the scale turns times into rates.
-        curves.append(
-            curve(
-                name,
-                [p[0] for p in points],
-                [p[2] for p in points],
-                [p[1] for p in points],
-                [p[3] for p in points],
-                None if names else allocator,
-            )
-        )
+                and times
+            ):
+                # Sorted, since the scale may turn times into rates.
+                ends = sorted(
+                    scale(row, t) for t in (row_median(row, samples), min(times), max(times))
+                )
+                points.append((row[x], *ends))
+        points.sort(key=lambda point: point[0])
+        xs, low, middle, high = map(list, zip(*points)) if points else ([], [], [], [])
+        curves.append(curve(name, xs, middle, low, high, None if names else allocator))
     return plot(title, x_axis, y_axis, curves)
 
 
-def valued(results, title, x_axis, y_axis, rows, x, value):
-    """A curve per allocator of single values."""
+def sampled_and_grid(
+    results, title, x_axis, x, x_text, rows, samples="runs_ms", count=None, names=None
+):
+    """A plot of times over x and its table; of rates, if `count` gives what a row counts."""
+    y_axis, unit = (axis("millions per second"), "millions") if count else (TIME, "ms")
+
+    def scale(row, ms):
+        return count(row) / ms / 1e3 if count else ms
+
+    def value(row):
+        return scale(row, row_median(row, samples)) if row.get(samples) else None
+
+    return [
+        sampled(results, title, x_axis, y_axis, rows, x, samples, scale, names),
+        grid(results, title, unit, rows, x, value, x_text, names),
+    ]
+
+
+def valued_and_grid(results, title, x_axis, y_axis, x, x_text, rows, value):
+    """A curve per allocator of single values, and their table."""
     curves = []
     for allocator, name in results.labels().items():
         points = sorted(
@@ -109,7 +108,5 @@ def valued(results, title, x_axis, y_axis, rows, x, value):
             for row in rows
             if row["allocator"] == allocator and value(row) is not None
         )
-        curves.append(
-            curve(name, [p[0] for p in points], [p[1] for p in points], allocator=allocator)
-        )
-    return plot(title, x_axis, y_axis, curves)
+        curves.append(curve_of(name, points, allocator))
+    return [plot(title, x_axis, y_axis, curves), grid(results, title, "", rows, x, value, x_text)]

@@ -2,8 +2,8 @@
 """RegEff table 5: grades computed from figures by the rules that are shown below the table."""
 
 from .cells import cell, name_cell, table
-from .claims import CFMMALLOC, CMALLOC, FDG, NotMeasured, medians, spread
-from .claims_builds import build_medians
+from .claims import CFMMALLOC, CMALLOC, FDG, NotMeasured, medians, need, spread
+from .claims_builds import slowdowns
 from .claims_regeff import P120, growth, registers
 from .samples import median
 from .text import figure
@@ -25,27 +25,17 @@ GRADED = (
 
 def fewest_registers(results, allocator):
     use = registers(results)
-    if allocator not in use:
-        raise NotMeasured("registers")
-    return use[allocator] / min(use.values())
+    return need(use.get(allocator), "registers") / min(use.values())
 
 
 def blocks_growth(results, allocator):
     times = medians(results, "regeff-3d", allocator, "blocks")
-    if 1 not in times or 120 not in times:
-        raise NotMeasured("1 and 120 blocks")
+    need(1 in times and 120 in times, "1 and 120 blocks")
     return times[120] / times[1]
 
 
 def build_slowdown(results, allocator):
-    found = [
-        times[allocator] / times["atomic"]
-        for times in build_medians(results, "regeff-t3").values()
-        if allocator in times and "atomic" in times
-    ]
-    if not found:
-        raise NotMeasured("builds")
-    return median(found)
+    return median(slowdowns(results, "regeff-t3", (allocator, "atomic")))
 
 
 # Column, figure, function, max value of grade +, max value of grade 0.

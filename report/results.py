@@ -131,6 +131,11 @@ def decisive(item, keys):
     return [key for key in keys if " blocks=120 " in key] or keys
 
 
+def time_of(row):
+    """The median time of a complete result, or None."""
+    return (row.get("median_ms") or None) if row.get("status") == "ok" else None
+
+
 class Results:
     """The results of a measurement, by item."""
 
@@ -193,8 +198,7 @@ class Results:
 
     def complete(self, item, allocator=None, **settings):
         """The rows with a median time."""
-        rows = self.rows(item, allocator, **settings)
-        return [row for row in rows if row.get("status") == "ok" and row.get("median_ms")]
+        return [row for row in self.rows(item, allocator, **settings) if time_of(row)]
 
     def labels(self):
         """{id: label} of all allocators, in the order of the registry."""
