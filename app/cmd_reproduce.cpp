@@ -67,7 +67,7 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
       cells.insert(cells.end(), {bench::count_text(measured_cases), bench::count_text(not_ok),
                                  fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
-    cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);
+    cells.push_back(item->absent.empty() ? title : fmt::format("{} ({})", title, item->absent));
     table.add(std::move(cells));
   }
   return table;

@@ -7,6 +7,7 @@
 
 #include "bench/program/messages.hpp"
 #include "bench/results/samples.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/memory_source.hpp"
 
 namespace heapwood::bench {
@@ -148,10 +149,10 @@ host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench) {
   return trace;
 }
 
-std::vector<HostBenchRow> run_host_bench(const HostBench& bench,
-                                         const HostBenchProgress& progress) {
+std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const OnStep& on_step) {
   std::vector<HostBenchRow> rows;
-  const std::size_t all = bench.allocators.size() * static_cast<std::size_t>(bench.passes);
+  const RowBench::Step step =
+      counted_steps(on_step, bench.allocators.size() * static_cast<std::size_t>(bench.passes));
   for (const host_alloc::HostAllocatorInfo* info : bench.allocators) {
     HostBenchRow& row = rows.emplace_back();
     row.allocator = info->id;
@@ -163,20 +164,16 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench,
           host_alloc::make_host_allocator(info->id, bench.device.id, bench.options);
       const MappedBytes mapped(*allocator, bench.device);
       for (int pass = 0; pass < bench.passes && !simt::interrupted(); ++pass) {
-        progress((rows.size() - 1) * static_cast<std::size_t>(bench.passes) +
-                     static_cast<std::size_t>(pass),
-                 all, row.label);
+        step(row.label);
         row.passes.push_back(Pass(*allocator, bench.trace, mapped).run());
       }
       // Memory left in the driver's pool by other allocators would count as in use.
       allocator->shrink();
+      if (!row.passes.empty()) row.status = Status::ok;
+      if (row.passes.empty()) row.reason = interrupted_reason;
     } catch (const std::exception& error) {
       row.status = Status::failed;
       row.reason = error_text(error);
-    }
-    if (row.status == Status::ok && row.passes.empty()) {
-      row.status = Status::skipped;
-      row.reason = "interrupted";
     }
   }
   return rows;

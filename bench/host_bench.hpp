@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/results/result.hpp"
+#include "bench/measured_row.hpp"
 #include "host_alloc/trace.hpp"
 #include "simt/device.hpp"
 
@@ -54,10 +53,7 @@ struct HostBenchPass {
   }
 };
 
-struct HostBenchRow {
-  std::string allocator, label;
-  Status status = Status::ok;
-  std::string reason;
+struct HostBenchRow : MeasuredRow {
   // The first pass starts with a new allocator; the others reuse it.
   std::vector<HostBenchPass> passes;
 };
@@ -71,9 +67,7 @@ struct HostBench {
   simt::DeviceInfo device;
 };
 
-using HostBenchProgress =
-    std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
 // A failure of one allocator is reported in its row.
-std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress);
+std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const OnStep& on_step);
 
 }  // namespace heapwood::bench

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "bench/results/flat_columns.hpp"
-#include "bench/results/footnotes.hpp"
+#include "app/output/row_tables.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -21,25 +20,6 @@ std::string triangles_text(const AnimateRow& row) {
              ? fmt::format(", {}", bench::plural_text(row.max_triangles, "triangle"))
              : fmt::format(", {} to {} triangles", bench::count_text(row.min_triangles),
                            bench::count_text(row.max_triangles));
-}
-
-bench::Cell name_cell(const AnimateRow& row, bench::Footnotes& footnotes) {
-  std::string text = row.label + (row.lower_bound ? " *" : "");
-  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
-  return text;
-}
-
-// The clearly fastest allocator by frames, among those that free and complete every tree.
-const AnimateRow* fastest(const std::vector<AnimateRow>& rows) {
-  std::vector<const AnimateRow*> all;
-  std::vector<const std::vector<double>*> times;
-  for (const AnimateRow& row : rows) {
-    if (row.status != bench::Status::ok || row.lower_bound || row.frame_ms.empty()) continue;
-    all.push_back(&row);
-    times.push_back(&row.frame_ms);
-  }
-  const std::optional<std::size_t> best = bench::clearly_fastest(times);
-  return best ? all[*best] : nullptr;
 }
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -73,11 +53,10 @@ bench::Table animate_time_table(const std::vector<AnimateRow>& rows) {
   table.columns.push_back({"median", false, false, "frame"});
   table.columns.push_back({"p99", false, false, "frame"});
   table.columns.push_back({"frames/s"});
-  const AnimateRow* const best = fastest(rows);
+  const AnimateRow* const best =
+      find_fastest(pointers_to(rows), [](const AnimateRow& row) { return &row.frame_ms; });
   bench::Footnotes footnotes;
-  bool bounds = false;
   for (const AnimateRow& row : rows) {
-    bounds |= row.lower_bound;
     std::vector<bench::Cell> cells{name_cell(row, footnotes)};
     if (row.frame_ms.empty()) {
       cells.emplace_back(name(row.status));
@@ -91,8 +70,7 @@ bench::Table animate_time_table(const std::vector<AnimateRow>& rows) {
     }
     table.add(std::move(cells));
   }
-  if (best) table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
-  if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  explain_marks(table, best != nullptr, rows);
   footnotes.append_to(table.notes);
   return table;
 }
@@ -126,53 +104,6 @@ bench::Table animate_pool_table(const std::vector<AnimateRow>& rows) {
       "largest hole: shares of the pool, adjacent free regions are one hole; fragmented: 1 - "
       "largest hole / free");
   return table;
-}
-
-bench::Table animate_flat_table(const std::vector<AnimateRow>& rows) {
-  using Column = bench::FlatColumn<AnimateRow>;
-  const auto number = [](std::uint64_t value) { return bench::csv_text(true, value); };
-  std::vector<Column> columns{
-      {"scene", [](const AnimateRow& row) { return row.scene; }},
-      {"source", [](const AnimateRow& row) { return row.source; }},
-      {"allocator", [](const AnimateRow& row) { return row.allocator; }},
-      {"status", [](const AnimateRow& row) { return std::string(name(row.status)); }},
-      {"reason", [](const AnimateRow& row) { return row.reason; }},
-      {"frames", [=](const AnimateRow& row) { return number(row.frame_ms.size()); }},
-      {"min_triangles", [=](const AnimateRow& row) { return number(row.min_triangles); }},
-      {"max_triangles", [=](const AnimateRow& row) { return number(row.max_triangles); }},
-      {"width", [=](const AnimateRow& row) { return number(row.settings.size.width); }},
-      {"height", [=](const AnimateRow& row) { return number(row.settings.size.height); }},
-      {"keep_pool", [](const AnimateRow& row) { return bench::yes_no(row.settings.keep_pool); }},
-      {"pool_bytes", [=](const AnimateRow& row) { return number(row.pool_bytes); }},
-      {"incomplete_frames", [=](const AnimateRow& row) { return number(row.incomplete_frames); }}};
-  const auto add = [&](const std::string& name, std::vector<double> AnimateRow::*ms) {
-    columns.push_back({name + "_median_ms", [=](const AnimateRow& row) {
-                         return bench::csv_text(bench::median(row.*ms));
-                       }});
-    columns.push_back({name + "_p99_ms", [=](const AnimateRow& row) {
-                         return bench::csv_text(bench::quantile(row.*ms, 0.99));
-                       }});
-  };
-  add("upload", &AnimateRow::upload_ms);
-  add("reset", &AnimateRow::reset_ms);
-  add("build", &AnimateRow::build_ms);
-  add("records", &AnimateRow::records_ms);
-  add("primary", &AnimateRow::primary_ms);
-  add("shaded", &AnimateRow::shaded_ms);
-  add("frame", &AnimateRow::frame_ms);
-  columns.push_back({"frames_per_second", [](const AnimateRow& row) {
-                       return bench::csv_text(row.frames_per_second());
-                     }});
-  const auto merged = [](const std::vector<bench::PoolAfterFrame>& pools, bool last) {
-    if (pools.empty()) return std::string();
-    const alloc::Fragmentation& state = (last ? pools.back() : pools.front()).state;
-    return bench::csv_text(std::optional(state.external_merged));
-  };
-  columns.push_back({"first_external_fragmentation_merged",
-                     [=](const AnimateRow& row) { return merged(row.pools, false); }});
-  columns.push_back({"last_external_fragmentation_merged",
-                     [=](const AnimateRow& row) { return merged(row.pools, true); }});
-  return bench::table_of_columns(columns, rows);
 }
 
 std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& rows) {

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/results/flat_columns.hpp"
-#include "bench/results/footnotes.hpp"
+#include "app/output/row_tables.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -55,22 +54,12 @@ std::vector<std::pair<GraphPhase, std::uint32_t>> phases_of(const std::vector<Gr
   return found;
 }
 
-std::string label_of(const GraphRow& row) { return row.label + (row.lower_bound ? " *" : ""); }
-
-// The clearly fastest allocator of a phase, among those that free and had no refusal.
+// The clearly fastest allocator of a phase.
 const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std::uint32_t batch) {
-  std::vector<const GraphRow*> all;
-  std::vector<const std::vector<double>*> times;
-  for (const GraphRow& row : rows) {
+  return find_fastest(pointers_to(rows), [&](const GraphRow& row) {
     const PhaseSamples* samples = row.find(phase, batch);
-    if (row.status != bench::Status::ok || row.lower_bound || samples == nullptr ||
-        row.layout != bench::GraphLayout::blocks || samples->ms.empty())
-      continue;
-    all.push_back(&row);
-    times.push_back(&samples->ms);
-  }
-  const std::optional<std::size_t> best = bench::clearly_fastest(times);
-  return best ? all[*best] : nullptr;
+    return samples && row.layout == bench::GraphLayout::blocks ? &samples->ms : nullptr;
+  });
 }
 
 // What the times of the measured phases include.
@@ -100,12 +89,6 @@ std::string subject(const GraphRow& row) {
   return fmt::format("{}, {} vertices, {} edges, max degree {}", row.graph,
                      bench::compact_text(row.vertices), bench::compact_text(row.edges),
                      bench::count_text(row.max_degree));
-}
-
-bench::Cell name_cell(const GraphRow& row, bench::Footnotes& footnotes) {
-  std::string text = label_of(row);
-  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
-  return text;
 }
 
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
@@ -143,10 +126,8 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
     }
     table.add(std::move(cells));
   }
-  if (std::any_of(best.begin(), best.end(), [](const GraphRow* row) { return row != nullptr; }))
-    table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
-  if (std::any_of(rows.begin(), rows.end(), [](const GraphRow& row) { return row.lower_bound; }))
-    table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  explain_marks(
+      table, std::any_of(best.begin(), best.end(), [](const GraphRow* row) { return row; }), rows);
   add_notes_about(phases, first.settings.init, table);
   footnotes.append_to(table.notes);
   return table;
@@ -165,7 +146,7 @@ bench::Table graph_rate_table(const std::vector<GraphRow>& rows) {
   if (table.columns.size() == 1) return {};
   table.title = "Update rate [million edges per second]";
   for (const GraphRow& row : rows) {
-    std::vector<bench::Cell> cells{label_of(row)};
+    std::vector<bench::Cell> cells{row.marked_label()};
     bool any = false;
     for (const auto& [phase, batch] : phases) {
       if (!is_update(phase)) continue;
@@ -208,7 +189,7 @@ bench::Table graph_memory_table(const std::vector<GraphRow>& rows) {
   for (const GraphRow& row : rows) {
     if (!is_measured(row)) continue;
     const workloads::graph::GraphMemory& m = *row.memory;
-    std::vector<bench::Cell> cells{label_of(row),
+    std::vector<bench::Cell> cells{row.marked_label(),
                                    bench::mib_text(m.held_bytes),
                                    ratio(m.held_bytes, m.payload_bytes),
                                    ratio(m.held_bytes, m.block_bytes),
@@ -230,66 +211,6 @@ bench::Table graph_memory_table(const std::vector<GraphRow>& rows) {
       "merged; the vertex table of {} is not included",
       bench::bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
   return table;
-}
-
-bench::Table graph_flat_table(const std::vector<GraphRow>& rows) {
-  struct Line {
-    const GraphRow* row;
-    const PhaseSamples* samples;
-  };
-  // A candidate without samples has one line, with its status.
-  static const PhaseSamples none;
-  std::vector<Line> lines;
-  for (const GraphRow& row : rows) {
-    for (const PhaseSamples& samples : row.phases) lines.push_back({&row, &samples});
-    if (row.phases.empty()) lines.push_back({&row, &none});
-  }
-  using L = const Line&;
-  using bench::csv_figure;
-  using bench::csv_text;
-  using workloads::graph::GraphMemory;
-  const auto memory = [](L line, auto figure) {
-    const bool measured = line.row->memory && line.row->memory->measured;
-    return measured ? csv_figure(line.row->memory, figure) : std::string();
-  };
-  static const std::vector<bench::FlatColumn<Line>> columns = {
-      {"graph", [](L l) { return l.row->graph; }},
-      {"vertices", [](L l) { return std::to_string(l.row->vertices); }},
-      {"edges", [](L l) { return std::to_string(l.row->edges); }},
-      {"max_degree", [](L l) { return std::to_string(l.row->max_degree); }},
-      {"layout", [](L l) { return name(l.row->layout); }},
-      {"allocator", [](L l) { return l.row->allocator; }},
-      {"label", [](L l) { return l.row->label; }},
-      {"lower_bound", [](L l) { return bench::yes_no(l.row->lower_bound); }},
-      {"pool_bytes", [](L l) { return std::to_string(l.row->pool_bytes); }},
-      {"updates", [](L l) { return bench::name(l.row->settings.updates); }},
-      {"rounds", [](L l) { return std::to_string(l.row->settings.rounds); }},
-      {"status", [](L l) { return name(l.row->status); }},
-      {"reason", [](L l) { return l.row->reason; }},
-      {"phase", [](L l) { return l.samples->ms.empty() ? "" : name(l.samples->phase); }},
-      {"batch", [](L l) { return csv_text(l.samples->batch > 0, l.samples->batch); }},
-      {"samples", [](L l) { return std::to_string(l.samples->ms.size()); }},
-      {"median_ms", [](L l) { return csv_text(l.samples->median_ms()); }},
-      {"q1_ms", [](L l) { return csv_text(bench::quantile(l.samples->ms, 0.25)); }},
-      {"q3_ms", [](L l) { return csv_text(bench::quantile(l.samples->ms, 0.75)); }},
-      {"prepare_ms", [](L l) { return csv_text(bench::median(l.samples->prepare_ms)); }},
-      {"changed_edges", [](L l) { return csv_text(l.samples->edges > 0, l.samples->edges); }},
-      {"million_edges_per_second", [](L l) { return csv_text(l.samples->rate(false)); }},
-      {"million_edges_per_second_prepared", [](L l) { return csv_text(l.samples->rate(true)); }},
-      {"moved", [](L l) { return csv_text(l.samples->moved > 0, l.samples->moved); }},
-      {"refused", [](L l) { return std::to_string(l.samples->refused); }},
-      {"refused_edges", [](L l) { return std::to_string(l.samples->refused_edges); }},
-      {"reset_ms", [](L l) { return csv_text(bench::median(l.row->reset_ms)); }},
-      {"triangles", [](L l) { return csv_figure(l.row->triangles); }},
-      {"bfs_levels", [](L l) { return csv_figure(l.row->levels); }},
-      {"block_bytes", [](L l) { return csv_figure(l.row->memory, &GraphMemory::block_bytes); }},
-      {"held_bytes", [memory](L l) { return memory(l, &GraphMemory::held_bytes); }},
-      {"metadata_bytes", [memory](L l) { return memory(l, &GraphMemory::metadata_bytes); }},
-      {"address_bytes", [memory](L l) { return memory(l, &GraphMemory::address_bytes); }},
-      {"external_fragmentation", [memory](L l) { return memory(l, &GraphMemory::external); }},
-      {"init", [](L l) { return bench::name(l.row->settings.init); }},
-  };
-  return bench::table_of_columns(columns, lines);
 }
 
 }  // namespace heapwood::app

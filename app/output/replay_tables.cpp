@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "bench/results/flat_columns.hpp"
-#include "bench/results/footnotes.hpp"
+#include "app/output/row_tables.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -17,8 +16,6 @@ namespace {
 using bench::ReplayRow;
 using workloads::ReplaySample;
 using workloads::TraceSummary;
-
-std::string replay_label(const ReplayRow& row) { return row.label + (row.lower_bound ? " *" : ""); }
 
 bool is_walked(const ReplaySample* sample) {
   return sample != nullptr && sample->pool.fragmentation.measured;
@@ -30,19 +27,11 @@ std::string held_ratio(const ReplaySample& sample) {
                            static_cast<double>(sample.pool.live_bytes));
 }
 
-// The clearly fastest row of a pool, among the allocators that free and refused nothing.
+// The clearly fastest row of a pool.
 const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::string& pool) {
-  std::vector<const ReplayRow*> all;
-  std::vector<const std::vector<double>*> times;
-  for (const ReplayRow& row : rows) {
-    if (row.pool != pool || row.status != bench::Status::ok || row.lower_bound ||
-        row.runs_ms.empty())
-      continue;
-    all.push_back(&row);
-    times.push_back(&row.runs_ms);
-  }
-  const std::optional<std::size_t> best = bench::clearly_fastest(times);
-  return best ? all[*best] : nullptr;
+  return find_fastest(pointers_to(rows), [&](const ReplayRow& row) {
+    return row.pool == pool ? &row.runs_ms : nullptr;
+  });
 }
 
 template <class Histogram>
@@ -121,9 +110,7 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
     }
     const ReplayRow* const best = fastest_replay(rows, row.pool);
     has_fastest |= best != nullptr;
-    std::string label = replay_label(row);
-    if (!row.reason.empty()) label += " " + footnotes.mark(row.label, row.reason);
-    std::vector<bench::Cell> cells{label};
+    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
     if (row.runs_ms.empty()) {
       cells.emplace_back(name(row.status));
     } else {
@@ -149,9 +136,7 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
     cells.resize(table.columns.size(), bench::Cell(bench::missing));
     table.add(std::move(cells));
   }
-  if (has_fastest) table.notes.push_back("◂ fastest: its quartiles overlap no other's");
-  if (std::any_of(rows.begin(), rows.end(), [](const ReplayRow& row) { return row.lower_bound; }))
-    table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  explain_marks(table, has_fastest, rows);
   table.notes.push_back(
       "no calls: the replay without the allocator; held: neither free nor the allocator's tables; "
       "live: bytes requested and not freed; external: 1 - largest free region / all free memory, "
@@ -180,7 +165,7 @@ bench::Table replay_memory_table(const bench::ReplayBench& bench,
       pool = row.pool;
       table.add_heading(fmt::format("pool {}", bench::size_text(row.pool_bytes)));
     }
-    std::vector<bench::Cell> cells{replay_label(row)};
+    std::vector<bench::Cell> cells{row.marked_label()};
     for (std::size_t i = 1; i <= shown; ++i) {
       // The last sample up to that share.
       const ReplaySample* found = nullptr;
@@ -193,56 +178,6 @@ bench::Table replay_memory_table(const bench::ReplayBench& bench,
     table.add(std::move(cells));
   }
   return table;
-}
-
-bench::Table replay_flat_table(const std::vector<ReplayRow>& rows) {
-  using L = const ReplayRow&;
-  using bench::csv_text;
-  const auto peak = [](auto figure) {
-    return [figure](L row) {
-      return is_walked(row.peak()) ? bench::csv_figure(row.peak(), figure) : std::string();
-    };
-  };
-  const auto fragmentation = [](auto figure) {
-    return [figure](L row) {
-      return is_walked(row.peak()) ? bench::csv_figure(&row.peak()->pool.fragmentation, figure)
-                                   : std::string();
-    };
-  };
-  const auto end = [](auto figure) {
-    return [figure](L row) {
-      return is_walked(row.peak()) ? bench::csv_figure(&row.samples.back(), figure) : std::string();
-    };
-  };
-  using alloc::Fragmentation;
-  static const std::vector<bench::FlatColumn<ReplayRow>> columns = {
-      {"trace", [](L row) { return row.trace; }},
-      {"digest", [](L row) { return row.digest; }},
-      {"allocator", [](L row) { return row.allocator; }},
-      {"label", [](L row) { return row.label; }},
-      {"lower_bound", [](L row) { return bench::yes_no(row.lower_bound); }},
-      {"pool", [](L row) { return row.pool; }},
-      {"pool_bytes", [](L row) { return std::to_string(row.pool_bytes); }},
-      {"status", [](L row) { return name(row.status); }},
-      {"reason", [](L row) { return row.reason; }},
-      {"samples", [](L row) { return std::to_string(row.runs_ms.size()); }},
-      {"median_ms", [](L row) { return csv_text(row.median_ms()); }},
-      {"q1_ms", [](L row) { return csv_text(bench::quantile(row.runs_ms, 0.25)); }},
-      {"q3_ms", [](L row) { return csv_text(bench::quantile(row.runs_ms, 0.75)); }},
-      {"floor_ms", [](L row) { return csv_text(bench::median(row.floor_ms)); }},
-      {"reset_ms", [](L row) { return csv_text(bench::median(row.reset_ms)); }},
-      {"requests", [](L row) { return std::to_string(row.requests); }},
-      {"refused", [](L row) { return csv_text(!row.runs_ms.empty(), row.refused); }},
-      {"peak_held_bytes", [](L row) { return csv_text(bench::median(row.peak_held_bytes)); }},
-      {"peak_held_over_live", [](L row) { return csv_text(row.held_over_live()); }},
-      {"peak_live_bytes", peak([](const ReplaySample& s) { return s.pool.live_bytes; })},
-      {"peak_metadata_bytes", fragmentation(&Fragmentation::metadata_bytes)},
-      {"peak_internal_fragmentation", fragmentation(&Fragmentation::internal)},
-      {"peak_external_fragmentation", fragmentation(&Fragmentation::external_merged)},
-      {"touched_bytes", end(&ReplaySample::touched_bytes)},
-      {"address_bytes", end(&ReplaySample::address_bytes)},
-  };
-  return bench::table_of_columns(columns, rows);
 }
 
 }  // namespace heapwood::app

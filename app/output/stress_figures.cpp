@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "app/output/row_tables.hpp"
+
 namespace heapwood::app {
 
 namespace {
@@ -140,16 +142,9 @@ void StressGrid::gather_groups() {
 }
 
 const bench::StressRow* StressGrid::fastest(std::size_t point) const {
-  std::vector<const bench::StressRow*> candidates;
-  std::vector<const std::vector<double>*> times;
-  for (const auto& line : at) {
-    const bench::StressRow* row = line[point];
-    if (!row || row->status != bench::Status::ok || row->lower_bound || !row->median_ms()) continue;
-    candidates.push_back(row);
-    times.push_back(&row->runs_ms);
-  }
-  const std::optional<std::size_t> found = bench::clearly_fastest(times);
-  return found ? candidates[*found] : nullptr;
+  std::vector<const bench::StressRow*> rows;
+  for (const auto& line : at) rows.push_back(line[point]);
+  return find_fastest(rows, [](const bench::StressRow& row) { return &row.runs_ms; });
 }
 
 void StressGrid::add_columns(bench::Table& table) const {
@@ -176,14 +171,9 @@ std::string StressGrid::constants() const {
   return text;
 }
 
-std::string StressGrid::label(std::size_t allocator) const {
-  return allocators[allocator]->label + (allocators[allocator]->lower_bound ? " *" : "");
-}
-
 bench::Cell status_cell(const bench::StressRow& row, std::string text,
                         bench::Footnotes& footnotes) {
-  const bool measured = row.status == bench::Status::ok || row.status == bench::Status::incomplete;
-  if (!measured) text = bench::name(row.status);
+  if (!row.is_measured()) text = bench::name(row.status);
   if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
   return text;
 }
@@ -209,7 +199,7 @@ void StressFigures::write_block(bench::Table& table, const Figure& figure) const
   for (std::size_t a = 0; a < figure.lines.size(); ++a) {
     const Line& line = figure.lines[a];
     if (unknown(line) || (folded && same(line, *folded))) continue;
-    add_line(table, grid_.label(a), line);
+    add_line(table, grid_.allocators[a]->marked_label(), line);
     others = true;
   }
   if (folded) add_line(table, others ? "all others" : "all", *folded);
@@ -222,7 +212,7 @@ void StressFigures::write_columns(bench::Table& table) const {
   for (std::size_t a = 0; a < grid_.allocators.size(); ++a) {
     Line line;
     for (const Figure& figure : figures_) line.push_back(figure.lines[a].front());
-    if (!unknown(line)) add_line(table, grid_.label(a), line);
+    if (!unknown(line)) add_line(table, grid_.allocators[a]->marked_label(), line);
   }
   for (std::size_t f = 0; f < figures_.size(); ++f) {
     if (figures_[f].below.empty()) continue;

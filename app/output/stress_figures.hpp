@@ -30,7 +30,6 @@ struct StressGrid {
   void add_columns(bench::Table& table) const;
   // The other parameters, for a title: ", 64 MiB pool, 120 blocks".
   std::string constants() const;
-  std::string label(std::size_t allocator) const;
 
  private:
   void gather_groups();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/output/row_tables.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
 #include "bench/results/format.hpp"
@@ -126,13 +127,11 @@ bench::Table stress_table(const std::vector<bench::StressRow>& rows) {
     add_counts(figures, grid);
   }
   figures.write(table);
-  if (settings.test != workloads::StressTest::exhaust &&
-      std::any_of(grid.best.begin(), grid.best.end(),
-                  [](const bench::StressRow* row) { return row; }))
-    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
-  if (std::any_of(rows.begin(), rows.end(),
-                  [](const bench::StressRow& row) { return row.lower_bound; }))
-    table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  explain_marks(table,
+                settings.test != workloads::StressTest::exhaust &&
+                    std::any_of(grid.best.begin(), grid.best.end(),
+                                [](const bench::StressRow* row) { return row; }),
+                rows);
   footnotes.append_to(table.notes);
   return table;
 }
@@ -204,7 +203,7 @@ bench::Table stress_allocator_table(const std::vector<bench::StressRow>& rows) {
   }
   const StressGrid grid(rows);
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    std::vector<bench::Cell> cells{grid.label(a)};
+    std::vector<bench::Cell> cells{grid.allocators[a]->marked_label()};
     if (has_inspected) cells.emplace_back(metadata_text(grid.at[a]));
     if (registers) {
       const auto has = std::find_if(grid.at[a].begin(), grid.at[a].end(),

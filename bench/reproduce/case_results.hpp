@@ -2,7 +2,6 @@
 // What the measurements of cases share.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,17 +23,8 @@ inline void set_status(Json& result, Status status, const std::string& reason) {
   if (!reason.empty()) result["reason"] = reason;
 }
 
-// Those of `asked` whose ids are in a list separated by commas; all if it is empty.
-inline std::vector<const registry::RegisteredAllocator*> chosen_allocators(
-    const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
-  if (ids.empty()) return asked;
-  const std::vector<std::string> wanted = split(ids, ',');
-  std::vector<const registry::RegisteredAllocator*> some;
-  for (const registry::RegisteredAllocator* entry : asked) {
-    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end())
-      some.push_back(entry);
-  }
-  return some;
-}
+// The file in the folder of the papers' meshes and graphs with one of these extensions, or "".
+std::string find_file(const std::string& folder, const std::string& stem,
+                      const std::vector<std::string>& extensions);
 
 }  // namespace heapwood::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The measurements of each kind of experiment: the runners of `stress` and `bench`, and small ones
-// (primitive_cases.cpp has that of semaphores and RCU).
+// The cases of each kind of experiment: the runners of the commands, and small ones
+// (primitive_cases.cpp has that of semaphores and RCU, graph_cases.cpp that of graphs).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +8,14 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/build_profile.hpp"
+#include "bench/host_bench_report.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
 #include "bench/stress_json.hpp"
 #include "bench/trace_bench.hpp"
+#include "host_alloc/host_allocator.hpp"
 #include "simt/memory.hpp"
 #include "workloads/block_history.hpp"
 
@@ -82,47 +83,49 @@ ReproduceCase stress_case(StressBench bench) {
   return one;
 }
 
-// The file of a paper's scene, or "".
-std::string find_scene(const std::string& folder, const std::string& stem) {
-  if (folder.empty() || stem.empty()) return "";
-  for (const char* extension : {".hwmesh", ".ply", ".obj"}) {
-    const std::filesystem::path path = std::filesystem::path(folder) / (stem + extension);
-    if (std::filesystem::is_regular_file(path)) return path.string();
-  }
-  return "";
-}
-
 struct ChosenScene {
   std::string source, label;  // label: name without the folder
   Json about;
-  ChosenScene(const PaperScene& scene, const ReproduceSetup& setup) {
-    const std::string file = find_scene(setup.scenes, scene.file);
-    source = file.empty() ? scene.stand_in : file;
-    label = file.empty() ? source : std::filesystem::path(file).filename().string();
-    about = {{"scene", scene.name}, {"source", label}, {"procedural", file.empty()}};
-  }
 };
 
-ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
+// Of a list of name/file/stand-in.
+std::vector<ChosenScene> chosen_scenes(const Experiment& experiment, const ReproduceSetup& setup) {
+  std::vector<ChosenScene> scenes;
+  if (experiment.list("scenes", setup).empty()) return scenes;
+  for (const std::string& text : split(experiment.list("scenes", setup), ',')) {
+    const std::vector<std::string> parts = split(text, '/');
+    std::string name = parts.at(0);
+    std::replace(name.begin(), name.end(), '+', ' ');
+    const std::string file = find_file(setup.scenes, parts.at(1), {".hwmesh", ".ply", ".obj"});
+    ChosenScene& scene = scenes.emplace_back();
+    scene.source = file.empty() ? parts.at(2) : file;
+    scene.label = file.empty() ? scene.source : std::filesystem::path(file).filename().string();
+    scene.about = {{"scene", name}, {"source", scene.label}, {"procedural", file.empty()}};
+  }
+  return scenes;
+}
+
+ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
                          const ReproduceSetup& setup) {
+  const std::string pool = experiment.text("pool"), page = experiment.text("page");
   BenchJob job;
   job.scenes = {scene.source};
-  job.allocators = chosen_allocators(setup.allocators, plan.only);
-  job.settings.refs = plan.refs;
-  const std::vector<PoolSize> pools = parse_pools(plan.pool);
+  job.allocators = experiment.allocators(setup);
+  job.settings.refs = parse_refs(experiment.text("refs"));
+  const std::vector<PoolSize> pools = parse_pools(pool);
   job.settings.pool = pools.front();
   if (pools.size() > 1) job.pools = pools;
-  job.settings.page_bytes = plan.page_bytes;
-  job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-  job.settings.timeout = job.budget_seconds = setup.seconds * plan.time_factor;
-  job.instrument_all = plan.requests_of_all;
-  if (plan.per_level) job.settings.builder = Builder::both;
+  if (!page.empty()) job.settings.page_bytes = parse_page_bytes(page);
+  job.settings.runs = experiment.runs(setup);
+  job.settings.timeout = job.budget_seconds = setup.seconds * experiment.number("time", 1);
+  job.instrument_all = !experiment.has("one");
+  if (experiment.has("per_level")) job.settings.builder = Builder::both;
   job.device = setup.device;
   job.pool_probe = registry::find("atomic");
   ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label,
-                                kdtree::name(plan.refs), plan.pool, job.settings.runs) +
-                        (plan.per_level ? " builders=both" : "") +
-                        (plan.page_bytes ? fmt::format(" page={}", plan.page_bytes) : ""),
+                                kdtree::name(job.settings.refs), pool, job.settings.runs) +
+                        (experiment.has("per_level") ? " builders=both" : "") +
+                        (page.empty() ? "" : " page=" + page),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
     BenchEvents events;
@@ -170,15 +173,15 @@ Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAl
   return points;
 }
 
-ReproduceCase recorded_case(const ChosenScene& scene, const RecordPlan& plan,
+ReproduceCase recorded_case(const ChosenScene& scene, const Experiment& experiment,
                             const ReproduceSetup& setup) {
   BuildSettings settings;
   settings.timeout = setup.seconds;
-  settings.refs = plan.refs;
-  settings.pool = parse_pool(plan.pool);
-  ReproduceCase one{
-      fmt::format("recorded {} refs={} pool={}", scene.label, kdtree::name(plan.refs), plan.pool),
-      chosen_allocators(setup.allocators, plan.only), scene.about};
+  settings.refs = parse_refs(experiment.text("refs"));
+  settings.pool = parse_pool(experiment.text("pool"));
+  ReproduceCase one{fmt::format("recorded {} refs={} pool={}", scene.label,
+                                kdtree::name(settings.refs), settings.pool.text),
+                    experiment.allocators(setup), scene.about};
   one.measure = [source = scene.source, settings, allocators = one.allocators,
                  setup](const Announce& announce) {
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
@@ -276,81 +279,77 @@ ReproduceCase profile_case(const ChosenScene& scene,
   return one;
 }
 
+template <class Make>
+ReproduceCases for_each_scene(const Experiment& experiment, const ReproduceSetup& setup,
+                              Make make) {
+  ReproduceCases cases;
+  for (const ChosenScene& scene : chosen_scenes(experiment, setup)) cases.push_back(make(scene));
+  return cases;
+}
+
 }  // namespace
 
-Experiment generic_test(const StressPlan& plan) {
-  return [plan](const ReproduceSetup& setup) {
-    StressBench bench;
-    bench.device = setup.device;
-    bench.allocators = chosen_allocators(setup.allocators, plan.only);
-    StressSettings& settings = bench.settings;
-    settings.test = parse_stress_test(plan.test);
-    settings.lanes =
-        has_requests(settings.test) || workloads::measures_space(settings.test) ? 32 : 1;
-    settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-    settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
-    settings.inspect = plan.memory;
-    settings.rounds = plan.rounds;
-    settings.probability = plan.probability;
-    settings.coalesced = plan.coalesced;
-    if (plan.builtin) settings.large = alloc::LargeBackend::builtin;
-    settings.sizes.presplit = plan.presplit;
-    std::vector<StressPoint> points =
-        stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
-    if (settings.test == workloads::StressTest::scaling ||
-        settings.test == workloads::StressTest::range)
-      take_oversized(points);
-    std::vector<ReproduceCase> cases;
-    for (const StressPoint& point : points) {
-      bench.points = {point};
-      if (!bench.allocators.empty()) cases.push_back(stress_case(bench));
-    }
-    return cases;
-  };
+ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  StressBench bench;
+  bench.device = setup.device;
+  bench.allocators = experiment.allocators(setup);
+  if (bench.allocators.empty()) return {};
+  StressSettings& settings = bench.settings;
+  settings.test = parse_stress_test(experiment.test);
+  settings.lanes = has_requests(settings.test) || workloads::measures_space(settings.test) ? 32 : 1;
+  settings.runs = experiment.runs(setup);
+  settings.seconds = settings.budget_seconds = setup.seconds * experiment.number("time", 1);
+  settings.inspect = experiment.has("memory");
+  settings.rounds = static_cast<unsigned>(experiment.number("rounds", 1));
+  settings.probability = experiment.number("probability", 0.75);
+  settings.coalesced = experiment.has("coalesced");
+  if (experiment.has("builtin")) settings.large = alloc::LargeBackend::builtin;
+  if (experiment.has("presplit"))
+    settings.sizes.presplit = parse_presplit(experiment.text("presplit"));
+  const auto list = [&](const char* key) { return experiment.list(key, setup); };
+  std::vector<StressPoint> points =
+      stress_points({list("payload"), list("pool"), list("iterations"), list("blocks"),
+                     list("page"), list("requests")},
+                    settings.test, setup.device);
+  if (settings.test == workloads::StressTest::scaling ||
+      settings.test == workloads::StressTest::range)
+    take_oversized(points);
+  ReproduceCases cases;
+  for (const StressPoint& point : points) {
+    bench.points = {point};
+    cases.push_back(stress_case(bench));
+  }
+  return cases;
 }
 
-Experiment builds(const BuildPlan& plan) {
-  return [plan](const ReproduceSetup& setup) {
-    std::vector<ReproduceCase> cases;
-    if (chosen_allocators(setup.allocators, plan.only).empty()) return cases;
-    for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
-      cases.push_back(build_case(ChosenScene(scene, setup), plan, setup));
-    return cases;
-  };
+ReproduceCases build_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  if (experiment.allocators(setup).empty()) return {};
+  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
+    return build_case(scene, experiment, setup);
+  });
 }
 
-Experiment recorded_builds(const RecordPlan& plan) {
-  return [plan](const ReproduceSetup& setup) {
-    std::vector<ReproduceCase> cases;
-    if (chosen_allocators(setup.allocators, plan.only).empty()) return cases;
-    for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
-      cases.push_back(recorded_case(ChosenScene(scene, setup), plan, setup));
-    return cases;
-  };
+ReproduceCases recorded_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  if (experiment.allocators(setup).empty()) return {};
+  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
+    return recorded_case(scene, experiment, setup);
+  });
 }
 
-Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
-  return [full, quick](const ReproduceSetup& setup) {
-    std::vector<ReproduceCase> cases;
-    for (const PaperScene& scene : setup.full ? full : quick)
-      cases.push_back(trace_case(ChosenScene(scene, setup), setup));
-    return cases;
-  };
+ReproduceCases trace_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  return for_each_scene(experiment, setup,
+                        [&](const ChosenScene& scene) { return trace_case(scene, setup); });
 }
 
-Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
-  return [full, quick](const ReproduceSetup& setup) {
-    std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
-    std::erase_if(allocators, [&](const registry::RegisteredAllocator* entry) {
-      return cannot_build(*entry) || !can_profile(*entry, setup.device);
-    });
-    std::vector<ReproduceCase> cases;
-    for (const PaperScene& scene : setup.full ? full : quick) {
-      if (!allocators.empty())
-        cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
-    }
-    return cases;
-  };
+ReproduceCases profile_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
+  std::erase_if(allocators, [&](const registry::RegisteredAllocator* entry) {
+    return cannot_build(*entry) || !can_profile(*entry, setup.device);
+  });
+  if (allocators.empty()) return {};
+  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
+    return profile_case(scene, allocators, setup);
+  });
 }
 
 void open_platform_heap(const ReproduceSetup& setup) {
@@ -366,31 +365,60 @@ void open_platform_heap(const ReproduceSetup& setup) {
   guarded(ignored, [&] { compiled->stress(job); });
 }
 
-Experiment registers() {
-  return [](const ReproduceSetup& setup) {
-    ReproduceCase one{"registers", setup.allocators};
-    one.measure = [setup](const Announce&) {
-      Json results = Json::array();
-      for (const registry::RegisteredAllocator* entry : setup.allocators) {
-        Json result = blank(*entry);
-        const registry::CompiledAllocator* compiled = entry->on(setup.device.id.kind);
-        if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) {
-          set_status(result, Status::skipped, "registers are those of GPU kernels");
-        } else {
-          guarded(result, [&] {
-            result["calls"] =
-                to_json(compiled->call_use(setup.device.id, false, alloc::LargeBackend::buddy));
-            result["calls_coalesced"] =
-                to_json(compiled->call_use(setup.device.id, true, alloc::LargeBackend::buddy));
-            set_status(result, Status::ok, "");
-          });
-        }
-        results.push_back(std::move(result));
+ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
+  ReproduceCase one{"registers", setup.allocators};
+  one.measure = [setup](const Announce&) {
+    Json results = Json::array();
+    for (const registry::RegisteredAllocator* entry : setup.allocators) {
+      Json result = blank(*entry);
+      const registry::CompiledAllocator* compiled = entry->on(setup.device.id.kind);
+      if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) {
+        set_status(result, Status::skipped, "registers are those of GPU kernels");
+      } else {
+        guarded(result, [&] {
+          for (const bool coalesced : {false, true}) {
+            result[coalesced ? "calls_coalesced" : "calls"] =
+                to_json(compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
+          }
+          set_status(result, Status::ok, "");
+        });
       }
-      return results;
-    };
-    return std::vector{one};
+      results.push_back(std::move(result));
+    }
+    return results;
   };
+  return {one};
+}
+
+// The benchmark of the host-managed paper: 4,000 steps over 20 blocks of 1 KiB to 16 MiB, three
+// passes.
+ReproduceCases host_cases(const Experiment&, const ReproduceSetup& setup) {
+  HostBenchTrace trace;
+  if (!setup.full) trace.steps = 1000;
+  HostBench bench;
+  bench.trace = host_bench_trace(trace);
+  bench.trace_name = fmt::format("{} steps", trace.steps);
+  bench.device = setup.device;
+  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
+    if (!info.only_on || *info.only_on == setup.device.id.kind) bench.allocators.push_back(&info);
+  }
+  ReproduceCase one{fmt::format("host-bench steps={} slots={} passes={}", trace.steps, trace.slots,
+                                bench.passes)};
+  one.measure = [bench = std::move(bench)](const Announce& announce) {
+    const std::vector<HostBenchRow> rows = run_host_bench(bench, on_step(announce));
+    return Json(host_bench_report({}, bench, rows)["results"]);
+  };
+  return {one};
+}
+
+std::string find_file(const std::string& folder, const std::string& stem,
+                      const std::vector<std::string>& extensions) {
+  if (folder.empty() || stem.empty()) return "";
+  for (const std::string& extension : extensions) {
+    const std::filesystem::path path = std::filesystem::path(folder) / (stem + extension);
+    if (std::filesystem::is_regular_file(path)) return path.string();
+  }
+  return "";
 }
 
 }  // namespace heapwood::bench

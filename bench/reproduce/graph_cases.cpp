@@ -16,16 +16,6 @@ namespace heapwood::bench {
 
 namespace {
 
-// The file of a paper's graph, or "".
-std::string find_graph(const std::string& folder, const std::string& stem) {
-  if (folder.empty()) return "";
-  for (const char* extension : {".mtx", ".graph", ".txt"}) {
-    const std::filesystem::path path = std::filesystem::path(folder) / (stem + extension);
-    if (std::filesystem::is_regular_file(path)) return path.string();
-  }
-  return "";
-}
-
 // What the page needs. It takes results with "frees" for those of allocators, which the layouts
 // `pages` and `csr` are not.
 Json graph_result(const GraphRow& row) {
@@ -59,21 +49,24 @@ Json measure_graph(GraphBench bench, const std::string& source, const Announce& 
   return results;
 }
 
-ReproduceCase graph_case(const PaperGraph& graph, const GraphPlan& plan,
+ReproduceCase graph_case(const std::string& name_and_stand_in, const Experiment& experiment,
                          const ReproduceSetup& setup) {
-  const std::string file = find_graph(setup.scenes, graph.name);
-  const std::string source = file.empty() ? graph.stand_in : file;
+  const std::size_t slash = name_and_stand_in.find('/');
+  const std::string graph = name_and_stand_in.substr(0, slash),
+                    stand_in = name_and_stand_in.substr(slash + 1),
+                    file = find_file(setup.scenes, graph, {".mtx", ".graph", ".txt"}),
+                    source = file.empty() ? stand_in : file;
   GraphBench bench;
   bench.device = setup.device;
-  bench.layouts = parse_layouts(plan.layouts);
-  bench.allocators = chosen_allocators(setup.allocators, plan.only);
+  bench.layouts = parse_layouts(experiment.text("layouts", "all"));
+  bench.allocators = experiment.allocators(setup);
   GraphSettings& settings = bench.settings;
-  settings.phases = parse_phases(plan.phases);
-  settings.updates = plan.updates;
-  settings.init = plan.init;
+  settings.phases = parse_phases(experiment.text("phases"));
+  settings.updates = parse_updates(experiment.text("updates", "random"));
+  settings.init = parse_init(experiment.text("init", "each"));
   settings.batches = {setup.full ? 100000u : 1000u};
   settings.rounds = setup.full ? 2 : 1;
-  settings.runs = setup.full ? 5 : 3;
+  settings.runs = experiment.runs(setup);
   settings.iterations = setup.full ? 5 : 2;
   settings.budget_seconds = setup.seconds;
   // CudaMalloc needs seconds for millions of vertices; stopped, it would keep their blocks.
@@ -81,15 +74,16 @@ ReproduceCase graph_case(const PaperGraph& graph, const GraphPlan& plan,
   settings.pool = parse_pool("auto");
   // The name of a file without its folder, as in the other keys.
   const std::string label = file.empty() ? source : std::filesystem::path(file).filename().string();
-  ReproduceCase one{fmt::format("graph {} init={} phases={} updates={} batch={} rounds={} runs={}",
-                                label, name(plan.init), plan.phases, name(plan.updates),
-                                settings.batches.front(), settings.rounds, settings.runs),
-                    bench.allocators};
-  one.about = {{"graph", graph.name},
+  ReproduceCase one{
+      fmt::format("graph {} init={} phases={} updates={} batch={} rounds={} runs={}", label,
+                  name(settings.init), experiment.text("phases"), name(settings.updates),
+                  settings.batches.front(), settings.rounds, settings.runs),
+      bench.allocators};
+  one.about = {{"graph", graph},
                {"source", label},
                {"procedural", file.empty()},
-               {"init", name(plan.init)},
-               {"updates", name(plan.updates)}};
+               {"init", name(settings.init)},
+               {"updates", name(settings.updates)}};
   one.measure = [bench = std::move(bench), source](const Announce& announce) {
     return measure_graph(bench, source, announce);
   };
@@ -98,13 +92,11 @@ ReproduceCase graph_case(const PaperGraph& graph, const GraphPlan& plan,
 
 }  // namespace
 
-Experiment graphs(const GraphPlan& plan) {
-  return [plan](const ReproduceSetup& setup) {
-    std::vector<ReproduceCase> cases;
-    for (const PaperGraph& graph : setup.full ? plan.full : plan.quick)
-      cases.push_back(graph_case(graph, plan, setup));
-    return cases;
-  };
+ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  ReproduceCases cases;
+  for (const std::string& graph : split(experiment.list("graphs", setup), ','))
+    cases.push_back(graph_case(graph, experiment, setup));
+  return cases;
 }
 
 }  // namespace heapwood::bench

@@ -87,38 +87,36 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
 // Rcu goes on to 2^18 threads, 1024 blocks, more than are resident: a thread that waits for readers
 // then keeps others from starting. The list is at most 4096 elements long there, because every
 // thread walks it.
-Experiment primitive_test(Primitive primitive) {
-  return [primitive](const ReproduceSetup& setup) {
-    const bool rcu = primitive == Primitive::rcu,
-               small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
-    const int runs = setup.full ? 5 : 3;
-    std::vector<ReproduceCase> cases;
-    workloads::PrimitiveJob job;
-    job.device = setup.device.id;
-    job.seconds = setup.seconds;
-    const std::uint32_t max_threads = small ? 1u << (rcu ? 8 : 14) : 1u << (rcu ? 18 : 20),
-                        max_long = rcu && !small ? 1u << 14 : max_threads;
-    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
-      using enum workloads::PrimitiveTest;
-      if (!rcu) {
-        cases.push_back(
-            primitive_case("semaphore", job, runs,
-                           {{counting_semaphore, "counting", "Counting semaphore"},
-                            {bulk_semaphore, "bulk", "Bulk semaphore"},
-                            {published_semaphore, "published", "Bulk semaphore, as published"}}));
-        continue;
-      }
-      for (const std::uint32_t readers :
-           small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
-        job.readers = readers;
-        if (job.threads > max_long && job.threads / readers > 4096) continue;
-        cases.push_back(primitive_case("rcu", job, runs,
-                                       {{plain_rcu, "plain", "One barrier per writer"},
-                                        {delegated_rcu, "delegated", "Delegation"}}));
-      }
+ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  using enum workloads::PrimitiveTest;
+  const bool rcu = experiment.kind == "rcu",
+             small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
+  const int runs = experiment.runs(setup);
+  ReproduceCases cases;
+  workloads::PrimitiveJob job;
+  job.device = setup.device.id;
+  job.seconds = setup.seconds;
+  const std::uint32_t max_threads = small ? 1u << (rcu ? 8 : 14) : 1u << (rcu ? 18 : 20),
+                      max_long = rcu && !small ? 1u << 14 : max_threads;
+  for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
+    if (!rcu) {
+      cases.push_back(
+          primitive_case("semaphore", job, runs,
+                         {{counting_semaphore, "counting", "Counting semaphore"},
+                          {bulk_semaphore, "bulk", "Bulk semaphore"},
+                          {published_semaphore, "published", "Bulk semaphore, as published"}}));
+      continue;
     }
-    return cases;
-  };
+    for (const std::uint32_t readers :
+         small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
+      job.readers = readers;
+      if (job.threads > max_long && job.threads / readers > 4096) continue;
+      cases.push_back(primitive_case("rcu", job, runs,
+                                     {{plain_rcu, "plain", "One barrier per writer"},
+                                      {delegated_rcu, "delegated", "Delegation"}}));
+    }
+  }
+  return cases;
 }
 
 }  // namespace heapwood::bench

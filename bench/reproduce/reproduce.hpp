@@ -9,12 +9,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "bench/graph_bench.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/stress.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
@@ -39,15 +38,46 @@ struct ReproduceCase {
   std::function<Json(const std::function<void(const std::string&)>&)> measure{};
 };
 
-using Experiment = std::function<std::vector<ReproduceCase>(const ReproduceSetup&)>;
+// One kind of measurement and its parameters, in the words of the commands (docs/reproduction.md):
+//
+//   stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
+//                 coalesced, builtin (large requests to the platform's malloc), presplit=uniform;
+//                 memory: inspects addresses and fragmentation (slow in large pools)
+//   build         scenes=, refs=, pool= (of a list, each scene is one case in all pools), page=;
+//                 per_level: also that builder; one: requests of one allocator, as they depend on
+//                 the tree only
+//   recorded      scenes=, refs=, pool=: the pool during a build
+//   trace, profile   scenes=
+//   graph         graphs=, phases=, updates=, init=, layouts=
+//   registers, semaphore, rcu, host
+//
+// All: only=IDS restricts the requested allocators; runs= (5); time=: times the setup's seconds.
+class Experiment {
+ public:
+  // `quick` has the lists of the quick run.
+  Experiment(const std::string& papers, const std::string& quick);
+
+  bool has(const char* key) const { return papers_.contains(key); }
+  std::string text(const char* key, const std::string& otherwise = "") const;
+  double number(const char* key, double otherwise) const;
+  // A list of this run, full or quick; "" if it is absent.
+  std::string list(const char* key, const ReproduceSetup& setup) const;
+  // At most 3 in the quick run.
+  int runs(const ReproduceSetup& setup) const;
+  // Those of the setup that `only` does not exclude.
+  std::vector<const registry::RegisteredAllocator*> allocators(const ReproduceSetup& setup) const;
+
+  std::string kind, test;
+
+ private:
+  std::map<std::string, std::string> papers_, quick_;
+};
 
 struct ReproduceItem {
-  const char* id;  // group and number: regeff-3a
-  const char* paper;
-  const char* figure;
-  const char* title;
-  std::vector<Experiment> experiments;
-  const char* absent = "";  // why this build cannot measure it
+  std::string id;  // group and number: regeff-3a
+  std::string paper, figure, title;
+  std::vector<Experiment> experiments{};
+  std::string absent{};  // why this build cannot measure it
 };
 
 // In the papers' order.
@@ -58,85 +88,23 @@ std::vector<const ReproduceItem*> find_items(const std::string& list);
 // The items' cases without duplicates.
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
                                            const ReproduceSetup& setup);
-// A stress test at every point of the lists; the quick run uses the paper's lists where it has
-// none.
-struct StressPlan {
-  const char* test;
-  StressLists full{}, quick{};
-  const char* only = "";  // ids; restricts the requested allocators
-  int runs = 5;
-  bool memory = false;     // inspect addresses and fragmentation (slow in large pools)
-  double time_factor = 1;  // times the setup's seconds
-  unsigned rounds = 1;     // of both kernels in one pool: the last reuses freed blocks
-  double probability = 0.75;
-  bool coalesced = false;
-  // Large requests are passed to the platform's malloc, by the allocators that can.
-  bool builtin = false;
-  Presplit presplit = Presplit::heap;  // of the published circular lists
-};
-Experiment generic_test(const StressPlan& plan);
 
-// A scene of a paper: a file in the folder of scenes, or else a procedural scene of the same size.
-struct PaperScene {
-  const char* name;
-  const char* file;
-  const char* stand_in;
-};
-struct BuildPlan {
-  std::vector<PaperScene> full, quick;
-  kdtree::RefKind refs;
-  const char* pool;
-  int runs = 5;
-  const char* only = "";
-  bool per_level = false;       // also the per-level builder
-  bool requests_of_all = true;  // false: of one allocator, as requests depend on the tree only
-  double time_factor = 1;       // of the setup's seconds
-  std::size_t page_bytes = 0;   // ScatterAlloc's; 0 = chosen by it
-};
-// `pool` may be a list: each scene is then one case, with all allocators in each pool in turn.
-Experiment builds(const BuildPlan& plan);
+// The cases of each kind of experiment.
+using ReproduceCases = std::vector<ReproduceCase>;
+ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases build_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases recorded_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases trace_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases profile_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& setup);
+// Registers of kernels with one malloc, one free, and both (RegEff table 1).
+ReproduceCases register_cases(const Experiment& experiment, const ReproduceSetup& setup);
 
-struct RecordPlan {
-  std::vector<PaperScene> full, quick;
-  kdtree::RefKind refs = kdtree::RefKind::clipped;
-  const char* pool = "auto";
-  const char* only = "";
-};
-// The pool during a build: bytes in use and fragmentation.
-Experiment recorded_builds(const RecordPlan& plan);
-
-// Rays per second, as measured by `heapwood trace`.
-Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
-
-// `heapwood build --profile`, for the allocators that support it.
-Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
-
-// A graph of Ouroboros' table 1: a file in the folder of scenes, or else a generated graph of the
-// same size.
-struct PaperGraph {
-  const char* name;
-  const char* stand_in;
-};
-// `heapwood graph`: each graph is a case, with 100,000 edges per batch (quick: 1,000).
-struct GraphPlan {
-  std::vector<PaperGraph> full, quick;
-  const char* phases;
-  GraphUpdates updates = GraphUpdates::random;
-  GraphInit init = GraphInit::each;
-  const char* layouts = "all";
-  const char* only = "";
-};
-Experiment graphs(const GraphPlan& plan);
-
-enum class Primitive { semaphore, rcu };
-Experiment primitive_test(Primitive primitive);
-// `heapwood host-bench`: all host allocators and the platform's own.
-Experiment host_managed();
 // Fixes the size of the platform's malloc heap on a GPU, which its first use determines
 // (alloc/primitives/builtin_heap.hpp), at that of the stress tests' pools: figures do not depend on
 // the order of cases.
 void open_platform_heap(const ReproduceSetup& setup);
-// Registers of kernels with one malloc, one free, and both (RegEff table 1).
-Experiment registers();
 
 }  // namespace heapwood::bench

@@ -142,7 +142,7 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items,
   for (const ReproduceItem& item : items) {
     Json json{
         {"id", item.id}, {"paper", item.paper}, {"figure", item.figure}, {"title", item.title}};
-    if (*item.absent) json["absent"] = item.absent;
+    if (!item.absent.empty()) json["absent"] = item.absent;
     Json& keys = json["cases"] = Json::array();
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
     // From an earlier run with other scenes.

@@ -4,7 +4,10 @@
 
 #include "app/output/host_bench_tables.hpp"
 #include "app/output/stress_tables.hpp"
+#include "bench/host_bench_report.hpp"
 #include "bench/results/bench_table.hpp"
+#include "bench/results/json_columns.hpp"
+#include "bench/stress_json.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -96,6 +99,7 @@ StressRow measured_row() {
   row.damaged = 11;
   row.overlaps = 12;
   row.peak = workloads::PoolState{};
+  row.peak->blocks = 1;
   row.peak->address_bytes = 13;
   row.peak->fragmentation.internal = 0.125;
   row.peak->fragmentation.external = 0.25;
@@ -113,7 +117,9 @@ TEST(FlatTable, OfStressTests) {
   no_fragmentation.peak->fragmentation.internal.reset();
   no_fragmentation.settings.touch = false;
   no_fragmentation.settings.coalesced = true;
-  EXPECT_EQ(to_csv(app::stress_flat_table({measured_row(), no_fragmentation, StressRow{}})),
+  EXPECT_EQ(to_csv(table_of_json(
+                {to_json(measured_row()), to_json(no_fragmentation), to_json(StressRow{})},
+                app::stress_columns)),
             "test,allocator,label,lower_bound,payload_bytes,pool_bytes,iterations,blocks,"
             "requests,threads,lanes,page_bytes,touch,coalesced,status,reason,runs,median_ms,"
             "q1_ms,q3_ms,allocate_ms,free_ms,reset_ms,floor_ms,allocations,deallocations,refused,"
@@ -121,19 +127,20 @@ TEST(FlatTable, OfStressTests) {
             "external_fragmentation,external_fragmentation_end,address_bytes,metadata_bytes,"
             "utilization,first_range_bytes,range_bytes,iterations_served,iteration_ms,"
             "last_iteration_ms,registers_malloc,registers_free,registers_both\n"
-            "churn,cmalloc,CMalloc,yes,64,1048576,10,120,77,77,3,4096,yes,no,failed,"
+            "churn,cmalloc,CMalloc,yes,64,1048576,10,,77,77,3,4096,yes,no,failed,"
             "\"2 blocks overlap, 3 damaged\",3,2,1.5,3,5,6,7,8,9600,9500,9400,12,11,0.125,0.25,"
             "0.375,13,14,0.09,640,1152,2,2,3,18,14,22\n"
-            "churn,cmalloc,CMalloc,yes,64,1048576,10,120,77,77,3,4096,no,yes,failed,"
+            "churn,cmalloc,CMalloc,yes,64,1048576,10,,77,77,3,4096,no,yes,failed,"
             "\"2 blocks overlap, 3 damaged\",3,2,1.5,3,5,6,7,8,9600,9500,9400,12,,,0.25,0.375,13,"
             "14,0.09,640,1152,2,2,3,18,14,22\n"
-            "ad,,,no,4,0,1,,,0,1,,no,no,skipped,,0,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
+            "ad,,,no,4,0,1,0,,0,1,,no,no,skipped,,0,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST(FlatTable, OfHostAllocators) {
   HostBenchRow row;
   row.allocator = "tlsf";
   row.label = "TLSF";
+  row.status = Status::ok;
   row.passes.resize(2);
   HostBenchPass& pass = row.passes[0];
   for (int i = 0; i <= 1000; ++i) {
@@ -151,7 +158,8 @@ TEST(FlatTable, OfHostAllocators) {
   failed.label = "mmap";
   failed.status = Status::failed;
   failed.reason = "out of memory";
-  EXPECT_EQ(to_csv(app::host_flat_table({row, failed})),
+  const Json report = host_bench_report({}, {}, {row, failed});
+  EXPECT_EQ(to_csv(table_of_json(report["results"], app::host_bench_columns, "passes")),
             "allocator,label,status,reason,pass,allocate_p50_us,allocate_p99_us,"
             "allocate_p99_9_us,allocate_max_us,free_p50_us,free_p99_us,free_p99_9_us,free_max_us,"
             "both_p50_us,both_p99_us,both_p99_9_us,both_max_us,peak_requested_bytes,"

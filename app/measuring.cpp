@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "app/measuring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "alloc/recording/trace_file.hpp"
+#include "app/measured_device.hpp"
+#include "app/output/print_tables.hpp"
+#include "app/report_options.hpp"
+#include "bench/earlier_results.hpp"
+#include "bench/program/version.hpp"
+#include "bench/record_trace.hpp"
+#include "bench/results/json_columns.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::app {
+
+void add_allocators(CommandOptions& options, MeasuringOptions& to) {
+  add_allocators_option(options.app(), to.allocators);
+}
+
+void add_report(CommandOptions& options, MeasuringOptions& to, const char* line) {
+  add_report_options(options.app(), line, to.format, to.json);
+}
+
+void add_resume(CommandOptions& options, MeasuringOptions& to) {
+  add_resume_option(options.app(), to.resume);
+  to.can_resume = true;
+}
+
+void add_device(CommandOptions& options, MeasuringOptions& to) {
+  add_measured_device_options(options.app(), to.device);
+}
+
+void add_shard_and_device(CommandOptions& options, MeasuringOptions& to) {
+  bench::add_shard_option(options.app(), to.shard);
+  add_device(options, to);
+}
+
+Measuring::Measuring(std::string command, const MeasuringOptions& options, bool whole)
+    : command_(std::move(command)), options_(options) {
+  if (options.resume && options.json.empty())
+    throw Error(Exit::usage, command_ + ": --resume needs the file to continue: add --json FILE");
+  if (whole) return;
+  shard_ = bench::chosen_shard(options.shard);
+  bench::check_shard_file(options.json, shard_);
+}
+
+const simt::DeviceInfo& Measuring::start() {
+  if (!options_.json.empty()) file_ = std::make_unique<bench::OutputFile>(options_.json);
+  return device_ = choose_measured_device(options_.device);
+}
+
+Exit Measuring::finish_empty_shard(const bench::Json& report) {
+  bench::finish_empty_shard(file_.get(), report, shard_);
+  return Exit::done;
+}
+
+void Measuring::complete_and_write(bench::Json& report) {
+  bench::add_shard(report, shard_);
+  if (!earlier_.empty()) better_ = bench::add_earlier(report, earlier_);
+  write_error_ = write_report(file_.get(), report);
+}
+
+void Measuring::print(const bench::Json& report, const bench::Json& results,
+                      const Printed& printed) const {
+  if (options_.format == "json") return fmt::print("{}", bench::json_text(report));
+  if (options_.format == "csv") {
+    const bench::Table table = bench::table_of_json(results, printed.csv_columns, printed.csv_list);
+    return fmt::print("{}", bench::to_csv(table));
+  }
+  std::vector<bench::Table> tables = printed.tables;
+  std::erase_if(tables, [](const bench::Table& table) { return table.columns.empty(); });
+  std::vector<std::string>& notes = tables.back().notes;
+  notes.push_back(
+      fmt::format("device: {}; {}", bench::device_text(device_), bench::version_line()));
+  notes.insert(notes.end(), printed.notes.begin(), printed.notes.end());
+  print_tables(tables, options_.format);
+  if (!printed.closing.empty()) fmt::print("\n{}\n", printed.closing);
+}
+
+void Measuring::check(const std::vector<const bench::MeasuredRow*>& rows,
+                      const std::optional<Error>& failure) const {
+  note_better(options_.json, better_);
+  if (write_error_) throw *write_error_;
+  if (failure) throw *failure;
+  const auto has = [](bench::Status status) {
+    return [status](const bench::MeasuredRow* row) { return row->status == status; };
+  };
+  if (const auto failed = std::count_if(rows.begin(), rows.end(), has(bench::Status::failed))) {
+    throw Error(Exit::failed,
+                fmt::format("{}: {} of {} measurements failed; the reasons are below the table",
+                            command_, failed, rows.size()));
+  }
+  if (simt::interrupted()) {
+    std::string text = command_ + ": interrupted; the results so far are above";
+    if (!options_.json.empty()) {
+      text += " and in " + options_.json;
+      if (options_.can_resume) text += "; continue with --resume";
+    }
+    throw Error(Exit::failed, text);
+  }
+  const auto exhausted = std::find_if(rows.begin(), rows.end(), has(bench::Status::incomplete));
+  if (!options_.strict || exhausted == rows.end()) return;
+  throw Error(Exit::exhausted, fmt::format("{}: {}: {}; use a larger --pool", command_,
+                                           (*exhausted)->allocator, (*exhausted)->reason));
+}
+
+Exit write_trace(const std::string& path, const std::function<alloc::ProgramTrace()>& record) {
+  bench::OutputFile file(path);
+  const alloc::ProgramTrace trace = record();
+  file.write(alloc::program_trace_file(trace));
+  fmt::print("{}\n", bench::recorded_text(path, trace));
+  return Exit::done;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What the commands that measure allocators have in common: their options, the results file that
+// --resume continues, the tables, and the exit status.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alloc/recording/program_trace.hpp"
+#include "app/command_options.hpp"
+#include "bench/measured_row.hpp"
+#include "bench/program/options.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/results/json_report.hpp"
+#include "bench/results/table.hpp"
+#include "bench/shard.hpp"
+
+namespace heapwood::app {
+
+struct MeasuringOptions {
+  std::string allocators = "all", format = "table", json, shard;
+  bool resume = false, can_resume = false, strict = false;
+  bench::DeviceOptions device;
+};
+
+// --allocators
+void add_allocators(CommandOptions& options, MeasuringOptions& to);
+// --format, whose lines of CSV are one per `line`, and --json.
+void add_report(CommandOptions& options, MeasuringOptions& to, const char* line);
+// --resume
+void add_resume(CommandOptions& options, MeasuringOptions& to);
+// --device, --threads, --wait-for-gpu; the second adds --shard.
+void add_device(CommandOptions& options, MeasuringOptions& to);
+void add_shard_and_device(CommandOptions& options, MeasuringOptions& to);
+
+// What is printed of the results.
+struct Printed {
+  const char* csv_columns;           // of the report's results (bench/results/json_columns.hpp)
+  std::vector<bench::Table> tables;  // those without columns are left out
+  std::vector<std::string> notes{};  // below the last table
+  std::string closing{};             // a last paragraph
+  const char* csv_list = "";         // each of whose elements is a line of CSV
+};
+
+class Measuring {
+ public:
+  // Chooses the shard; `whole`: the command has none. Throws Error{Exit::usage} if --resume has no
+  // file.
+  Measuring(std::string command, const MeasuringOptions& options, bool whole = false);
+
+  const bench::Shard& shard() const { return shard_; }
+  // Opens the results file, then chooses the device.
+  const simt::DeviceInfo& start();
+  // Writes a report without results.
+  Exit finish_empty_shard(const bench::Json& report);
+  // Returns run(on_step), with a line of progress.
+  template <class F>
+  auto measure(F run) const {
+    bench::Progress progress;
+    return run([&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    });
+  }
+  // With --resume, read() returns the bench::Earlier of the file: its results stay in the file.
+  // Returns the rows among them that are not measured again.
+  template <class Read>
+  auto resume(Read read) -> decltype(read().kept) {
+    if (!options_.resume) return {};
+    auto earlier = read();
+    earlier_ = std::move(earlier.results);
+    return std::move(earlier.kept);
+  }
+  // Adds shard and earlier results to a report and writes it. An error is thrown by finish().
+  void write(bench::Json report) { complete_and_write(report); }
+  // Writes and prints the report. Throws Error{Exit::failed} if it could not be written, if
+  // measurements failed or were interrupted and, with --strict, Error{Exit::exhausted} if requests
+  // were refused. `failure` is thrown first.
+  template <class Row>
+  Exit finish(const std::vector<Row>& rows, bench::Json report, const Printed& printed,
+              const std::optional<Error>& failure = {}) {
+    std::vector<const bench::MeasuredRow*> measured;
+    for (const Row& row : rows) measured.push_back(&row);
+    const bench::Json results = report["results"];
+    complete_and_write(report);
+    print(report, results, printed);
+    check(measured, failure);
+    return Exit::done;
+  }
+
+ private:
+  void complete_and_write(bench::Json& report);
+  void print(const bench::Json& report, const bench::Json& results, const Printed& printed) const;
+  void check(const std::vector<const bench::MeasuredRow*>& rows,
+             const std::optional<Error>& failure) const;
+
+  std::string command_;
+  const MeasuringOptions& options_;
+  bench::Shard shard_;
+  std::unique_ptr<bench::OutputFile> file_;
+  simt::DeviceInfo device_;
+  std::vector<bench::Json> earlier_;
+  std::size_t better_ = 0;            // earlier results that have more runs than the new ones
+  std::optional<Error> write_error_;  // of the last attempt: the tables are printed in any case
+};
+
+// --record-trace: writes what record() returns and prints a line about it.
+Exit write_trace(const std::string& path, const std::function<alloc::ProgramTrace()>& record);
+
+}  // namespace heapwood::app
