@@ -6,27 +6,25 @@
   scripts/docs_tables.py check             exits with 1 if one differs from its results file
   scripts/docs_tables.py add FILE [TOPIC]  compresses a JSON file of heapwood into docs/results/
 
-A table is between `<!-- table: NAME -->` and `<!-- end of table -->`; the function NAME below makes
-its rows. Only the standard library is needed; the tree is that of this script.
+The function NAME makes the rows between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
-import collections
 import csv
 import functools
 import gzip
 import json
 import re
 import sys
+from math import log
 from pathlib import Path
 from statistics import median
 
-import docs_plots
-
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs/results"
-PLOT = ROOT / "docs/pictures/slowdown_over_pool.svg"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(?=<!-- end of table -->)", re.S)
 NOT_SHOWN = re.compile("published|doubly|table|draws|ungrouped|builtin|fdg")
 PROCEDURAL = [f"{name}:200k" for name in ("atrium", "statue", "stadium", "pipes")]
+COLOURS = {"heapwood": "#c9400a", "heapwood-general": "#b4662a", "cfmmalloc": "#1f6fb4",
+           "scatter": "#2a8a57", "halloc": "#8a2a6d", "ouroboros-p-s": "#7a4fb0", "bulk": "#59636e"}
 
 
 @functools.cache
@@ -55,16 +53,14 @@ def by_allocator(head, columns, cell, skip=()):
                 cell(r) if r.get("status") == "ok" else "–" for r in row]
 
 
-def pool_builds(scene="conference"):
-    """{pool / peak bytes in use: builds} of one scene, and AtomicMalloc's shortest time."""
-    builds = [one for one in read("7bbf066-pools")["results"] if one["scene"] == scene]
-    size = {one["settings"]["pool"]: one["memory"]["pool_bytes"] for one in builds}
-    pools = collections.defaultdict(list)
-    for one in builds:
-        pools[round(2 * one["memory"]["pool_bytes"] / size["live:2"], 1)].append(one)
-    return dict(sorted(pools.items())), min(
-        one["median_ms"] for one in builds
-        if one["allocator"] == "atomic" and one["status"] == "ok")
+def pool_builds():
+    """{pool / peak bytes in use: builds of conference}, and AtomicMalloc's shortest time."""
+    pools, times = {}, []
+    for one in read("7bbf066-pools")["results"]:
+        if one["scene"] == "conference":
+            pools.setdefault(one["memory"]["pool_bytes"], []).append(one)
+            times += [one["median_ms"]] * ((one["allocator"], one["status"]) == ("atomic", "ok"))
+    return {round(2 * size / min(pools), 1): pools[size] for size in sorted(pools)}, min(times)
 
 
 def pools():
@@ -74,26 +70,28 @@ def pools():
                         ("heapwood-general", "heapwood-pages", "awmalloc-safe"))
 
 
+def builds(scenes):
+    return [case(f"build {scene} refs=clipped pool=auto runs=5") for scene in scenes]
+
+
 def slowdowns():
-    builds = [case(f"build {scene} refs=clipped pool=auto runs=5") for scene in PROCEDURAL]
-    return by_allocator(["slowdown", *PROCEDURAL, "registers"], builds + [case("registers")],
+    return by_allocator(["slowdown", *PROCEDURAL, "registers"],
+                        builds(PROCEDURAL) + [case("registers")],
                         lambda r: f"{r['slowdown']:.2f}" if "slowdown" in r
                         else str(r["calls"]["both"]["registers"]))
 
 
 def triangles():
     scenes = [f"atrium:{size}" for size in ("10k", "30k", "100k", "300k", "1m", "3m")]
-    return by_allocator(["build, ms", *scenes],
-                        [case(f"build {scene} refs=clipped pool=auto runs=5") for scene in scenes],
-                        lambda r: digits(r["median_ms"]))
+    return by_allocator(["build, ms", *scenes], builds(scenes), lambda r: digits(r["median_ms"]))
 
 
 def builders():
     yield ["build, ms", "one kernel, Heapwood", "a kernel per phase and level, TLSF"]
     for scene in PROCEDURAL:
-        times = {r["allocator"]: r.get("median_ms") for r in
-                 case(f"build {scene} refs=clipped pool=auto runs=5 builders=both")}
-        yield [scene, digits(times["heapwood"]), digits(times["tlsf"])]
+        results = case(f"build {scene} refs=clipped pool=auto runs=5 builders=both")
+        yield [scene] + [digits(r["median_ms"]) for r in results
+                         if r["allocator"] in ("heapwood", "tlsf")]
 
 
 def malloc():
@@ -107,8 +105,7 @@ def malloc():
 
 def library():
     """Output of tests/library/gpu/measure_cells and of the others' own programs, on one GPU."""
-    with open(RESULTS / "h100-80gb-hbm3-6361376-library.csv", encoding="utf-8") as file:
-        return list(csv.reader(file))
+    return list(csv.reader((RESULTS / "h100-80gb-hbm3-6361376-library.csv").open()))
 
 
 def rays():
@@ -119,29 +116,20 @@ def rays():
 
 
 def profile():
-    scenes = ("conference.ply", "atrium:200k")
-    yield ["share of the warps' time, %", *scenes]
-    for phases in zip(*(case(f"profile {scene} refs=clipped runs=5")[1]["phases"]
-                        for scene in scenes)):
-        yield [f"`{phases[0]['phase']}`"] + [f"{100 * phase['share']:.1f}" for phase in phases]
+    phases = case("profile conference.ply refs=clipped runs=5")[1]["phases"]
+    yield ["phase"] + [f"`{phase['phase']}`" for phase in phases]
+    yield ["share, %"] + [f"{100 * phase['share']:.1f}" for phase in phases]
 
 
-def graphs(head, names, cell, skip=()):
-    results = [read(f"eabc6f1-graph-{name}-graph")["results"] for name in names]
-    return by_allocator([head] + [graph[0]["graph"] for graph in results], results, cell,
-                        ("atomic", "awmalloc", *skip))
-
-
-def graph_times():
-    return graphs("init / insert / mixed, ms", ("cliques-300k", "rgg-1m", "rmat-18"),
-                  lambda r: " / ".join(digits(phase["median_ms"]) for phase in r["phases"]
-                                       if phase["phase"] in ("init", "insert", "mixed")))
-
-
-def graph_memory():
-    return graphs("in use / payload", ("cliques-300k", "delaunay-1m", "grid3d-500k", "rgg-1m"),
-                  lambda r: digits(r["rounds"][-1]["held_bytes"] / r["memory"]["payload_bytes"]),
-                  ("cuda",))
+def graphs():
+    def cell(r):
+        ms = {phase["phase"]: digits(phase["median_ms"]) for phase in r["phases"]}
+        held = r["rounds"][-1]["held_bytes"] / r["memory"]["payload_bytes"]
+        return f"{ms['init']} / {ms['insert']} / {ms['mixed']}; {held:.2f}"
+    results = [read(f"eabc6f1-graph-{name}-graph")["results"] for name in
+               ("cliques-300k", "rgg-1m", "rmat-18")]
+    return by_allocator(["init / insert / mixed, ms; in use", *(g[0]["graph"] for g in results)],
+                        results, cell, ("atomic", "awmalloc", "cuda"))
 
 
 def graph_layouts():
@@ -156,26 +144,61 @@ def verdicts():
                       (RESULTS / "verdicts.md").read_text(), re.M)[1:]
     kinds = ("holds", "does not hold", "not testable here", "undecided")
     yield ["claims", *kinds]
-    for paper in dict.fromkeys(paper for paper, _ in rows):
+    for paper in ("RegEff", "Ouroboros", "Bulk", "Host-managed"):
         yield [paper] + [str(rows.count((paper, kind))) for kind in kinds]
 
 
 def markdown(rows):
     head, *rows = rows
-    rule = [":---"] + ["---:"] * (len(head) - 1)
-    return "".join("| " + " | ".join(row) + " |\n" for row in [head, rule, *rows])
+    return "".join("| " + " | ".join(row) + " |\n"
+                   for row in [head, [":---"] + ["---:"] * (len(head) - 1), *rows])
+
+
+def text(x, y, words, extra=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{words}</text>'
+
+
+def plot():
+    """SVG of the slowdown over the size of the pool, with logarithmic axes."""
+    pools, best = pool_builds()
+    curves = [[(pool, one["median_ms"] / best, one) for pool, builds in pools.items()
+               for one in builds if (one["allocator"], one["status"]) == (name, "ok")]
+              for name in COLOURS]
+
+    def at_x(pool):
+        return 48 + 572 * log(pool / min(pools)) / log(max(pools) / min(pools))
+
+    def at_y(slowdown):
+        return 400 - 340 * log(slowdown / 0.9) / log(7 / 0.9)
+
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 460" role="img" '
+           'font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328">',
+           '<rect width="800" height="460" fill="#ffffff"/>',
+           text(16, 30, "Build time / AtomicMalloc's with ample memory; lower is better"),
+           text(334, 444, "size of the pool / peak bytes in use", 'text-anchor="middle"')]
+    for y in (1, 1.5, 2, 3, 4, 5, 6):
+        out += [f'<path d="M48,{at_y(y):.1f}H620" stroke="#d4d7db"/>',
+                text(40, at_y(y) + 4, y, 'text-anchor="end"')]
+    out += [text(at_x(x), 420, f"{x:g}", 'text-anchor="middle"') for x in pools]
+    label = 440  # above the one before
+    for curve in sorted(curves, key=lambda curve: curve[-1][1]):
+        _, last, one = curve[-1]
+        label, colour = min(at_y(last) + 4, label - 16), COLOURS[one["allocator"]]
+        points = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y, _ in curve)
+        out += [f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>',
+                text(632, label, f"{one['label']} {last:.2f}", f'style="fill:{colour}"')]
+    return "\n".join(out + ["</svg>"]) + "\n"
 
 
 def add(path, topic=None):
-    """Compresses a report into docs/results/, named by GPU and commit, without folders."""
+    """Compresses a report into docs/results/, named by GPU and commit, folders removed."""
     report = json.loads(re.sub(r'"/[^"]*/', '"', Path(path).read_text(encoding="utf-8")))
-    if report.get("git", {}).get("dirty") is not False:
+    if report["git"]["dirty"] is not False:
         sys.exit(f"docs_tables: error: {path}: not measured by a build of a commit without changes")
     gpu = re.sub(r"[^a-z0-9]+", "-", report["device"]["name"].lower().removeprefix("nvidia "))
-    topic = topic or report["schema"].split(".")[-1].split("/")[0]
-    text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))
+    topic = topic or re.split("[./]", report["schema"])[1]
     target = RESULTS / f"{gpu}-{report['git']['sha'][:7]}-{topic}.json.gz"
-    target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))  # equal results, equal bytes
+    target.write_bytes(gzip.compress(json.dumps(report).encode(), 9, mtime=0))
     print(target)
 
 
@@ -184,14 +207,13 @@ def main(words):
         return add(*words[1:])
     if words not in ([], ["check"]):
         sys.exit(__doc__)
-    made = {PLOT: docs_plots.draw(*pool_builds())}
+    made = {ROOT / "docs/pictures/slowdown_over_pool.svg": plot()}
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         made[path] = TABLE.sub(lambda found: found[1] + markdown(globals()[found[2]]()),
                                path.read_text(encoding="utf-8"))
     stale = [path for path in made if path.read_text(encoding="utf-8") != made[path]]
     for path in stale:
-        print(f"{path.relative_to(ROOT)}:",
-              "differs from its results files: make tables" if words else "rewritten")
+        print(f"{path.relative_to(ROOT)}: {'stale: make tables' if words else 'rewritten'}")
         words or path.write_text(made[path], encoding="utf-8")
     return bool(words and stale)
 
