@@ -30,6 +30,11 @@ match() {  # RULE GREP_OPTION...: prints FILE:LINE:RULE:TEXT
   match per -E '\b[a-z]+_a_(warp|thread|lane|ref|node|triangle|block|multiprocessor)\b'
   match max_min -E '\b(most|least)_[a-z]+'
   match metaphor -iE '\brules? of the house\b|\bthe house\b|\brooms\b|\bin no room\b'
+  # Documents: a figure has a leading zero, no dates; in all at most 35,000 words.
+  { grep -nHE '(^|[ (|])\.[0-9]|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b' README.md CONTRIBUTING.md docs/*.md \
+    2> /dev/null || true; } | sed -E 's/^([^:]*:[0-9]+):/\1:document:/'
+  words=$({ cat README.md CONTRIBUTING.md CHANGELOG.md docs/*.md 2> /dev/null || true; } | wc -w)
+  (( words <= 35000 )) || echo "docs/:1:document:$words words in README, CONTRIBUTING, CHANGELOG and docs/"
   match columns -E '^.{101}' | grep -vE '^[^:]*\.md:[0-9]+:columns: *\||https?://' || true
 } | awk -v list="$allowed" -v mode="$mode" '
   # An entry is PATH_PREFIX [RULE...]; an entry without rules disables all rules for the prefix.
