@@ -15,40 +15,25 @@ def main():
     parser = argparse.ArgumentParser(
         prog="report", description="One self-contained page of results of 'heapwood reproduce'."
     )
-    parser.add_argument(
-        "results", nargs="+", help="results.json; several files are parts of one measurement"
-    )
-    parser.add_argument(
-        "-o", "--output", default="report.html", help="the page (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("results", nargs="+", help="results.json; several files are parts of one measurement")
+    add("-o", "--output", default="report.html", help="the page (default: %(default)s)")
+    add("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
+    add(
         "--kept",
         metavar="DIR",
         help="if the results are not of a GPU, show the newest kept GPU run of DIR first",
     )
-    parser.add_argument(
+    add(
         "--keep",
         metavar="DIR",
         help="write the results, compressed and with hashes of the allocators' sources, to DIR",
     )
-    parser.add_argument(
-        "--verdicts",
-        action="store_true",
-        help="print the claims' verdicts as markdown, write no page",
-    )
-    parser.add_argument(
-        "--merged", metavar="FILE", help="write the merged results to FILE, write no page"
-    )
-    parser.add_argument(
-        "--times", action="store_true", help="print the time of items and cases, write no page"
-    )
-    parser.add_argument(
-        "--verdicts-into",
-        metavar="FILE",
-        help="write the verdicts between the two marks of a document",
+    add("--merged", metavar="FILE", help="write the merged results to FILE, write no page")
+    add("--times", action="store_true", help="print the time of items and cases, write no page")
+    add("--verdicts", action="store_true", help="print the claims' verdicts, write no page")
+    add(
+        "--verdicts-into", metavar="FILE", help="write the verdicts between the marks of a document"
     )
     options = parser.parse_args()
     try:

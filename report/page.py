@@ -21,7 +21,7 @@ from . import (  # noqa: F401
     claims_regeff,
     claims_variants,
 )
-from .cells import cell, number, published_table, table
+from .cells import cell, heading, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, SUBSTITUTED, judge_all
 from .panels import PANELS
 from .pictures import pictures
@@ -88,23 +88,14 @@ def by_reason(verdicts):
 
 def tally(verdicts):
     """The number of verdicts per paper."""
-    counts = collections.Counter((v.claim.paper, v.verdict) for v in verdicts)
-    papers = list(dict.fromkeys(v.claim.paper for v in verdicts))
+    papers = {paper: [] for paper in dict.fromkeys(v.claim.paper for v in verdicts)}
+    for v in verdicts:
+        papers[v.claim.paper].append(v.verdict)
+    papers["all"] = [v.verdict for v in verdicts]
     lines = [
-        [
-            cell(paper, heading=True),
-            *(number(counts[paper, verdict]) for verdict in SYMBOLS),
-            number(sum(counts[paper, verdict] for verdict in SYMBOLS)),
-        ]
-        for paper in papers
+        [heading(paper), *(number(of.count(verdict)) for verdict in SYMBOLS), number(len(of))]
+        for paper, of in papers.items()
     ]
-    lines.append(
-        [
-            cell("all", heading=True),
-            *(number(sum(counts[p, v] for p in papers)) for v in SYMBOLS),
-            number(len(verdicts)),
-        ]
-    )
     return table("Claims by verdict", ["paper", *SYMBOLS, "all"], lines)
 
 
@@ -132,21 +123,22 @@ def verdicts_markdown(results):
     """The claims' verdicts as a table for a document."""
     verdicts = verdicts_in_order(results)
     counts = collections.Counter(v.verdict for v in verdicts)
-    lines = [
-        f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
-        f" {sum(case['seconds'] for case in results.cases.values()) / 60:.0f} minutes: "
-        + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
-        + ".",
-        *([""] if (said := stale_text(results)) else []),
-        *([said] if said else []),
-        "",
-        "| paper | claim | verdict | evidence |",
-        "| :--- | :--- | :--- | :--- |",
-    ]
-    lines += [
-        f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts
-    ]
-    return "\n".join(lines)
+    minutes = sum(case["seconds"] for case in results.cases.values()) / 60
+    stale = stale_text(results)
+    return "\n".join(
+        [
+            f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
+            f" {minutes:.0f} minutes: {', '.join(f'{counts[v]} {v}' for v in SYMBOLS)}.",
+            *(["", stale] if stale else []),
+            "",
+            "| paper | claim | verdict | evidence |",
+            "| :--- | :--- | :--- | :--- |",
+            *(
+                f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |"
+                for v in verdicts
+            ),
+        ]
+    )
 
 
 def write_verdicts(path, results):
@@ -169,24 +161,18 @@ def comparison(results, against):
     for key, case in results.cases.items():
         old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
         for row in case["results"]:
-            before = old.get(row["allocator"])
-            if (
-                not row.get("runs_ms")
-                or not before
-                or not before.get("runs_ms")
-                or min(before["runs_ms"]) <= 0
-            ):
+            new, before = row.get("runs_ms"), old.get(row["allocator"], {}).get("runs_ms")
+            if not new or not before or min(before) <= 0:
                 continue
-            verdict, interval = compare(row["runs_ms"], before["runs_ms"])
+            verdict, interval = compare(new, before)
             counts[verdict] += 1
-            ratio = median(row["runs_ms"]) / median(before["runs_ms"])
             lines.append(
                 [
-                    cell(key, heading=True),
+                    heading(key),
                     cell(row["label"]),
-                    number(median(before["runs_ms"])),
-                    number(median(row["runs_ms"])),
-                    number(ratio, 3),
+                    number(median(before)),
+                    number(median(new)),
+                    number(median(new) / median(before), 3),
                     cell("–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"),
                     cell(verdict),
                 ]

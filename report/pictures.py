@@ -2,8 +2,8 @@
 """The pictures that the page opens with: plots that answer what a reader asks first. Each is taken
 from an item's results; those whose item was not measured are left out."""
 
-from .claims import NotMeasured, medians
-from .claims_builds import build_medians
+from .claims import NotMeasured, if_measured, medians
+from .claims_builds import build_medians, slowdowns
 from .panels import PANELS
 from .panels_pools import PoolRuns
 from .plots import axis, curve, plot
@@ -13,69 +13,50 @@ from .text import bytes_text, figure
 MAX_SHOWN = 5
 # One allocator of each family: more curves cannot be told apart at a glance. The items have all.
 SHOWN = (
-    "atomic",
-    "heapwood",
-    "cmalloc-published",
-    "cfmmalloc",
-    "scatter",
-    "halloc",
-    "ouroboros-p-s",
-    "bulk",
-    "cuda",
+    *("atomic", "heapwood", "cmalloc-published", "cfmmalloc", "scatter"),
+    *("halloc", "ouroboros-p-s", "bulk", "cuda"),
 )
 
 
-def at_a_glance(block, title):
-    """A plot with fewer curves, its legend below it."""
-    shown = [c for c in block["curves"] if c["allocator"] is None or c["allocator"] in SHOWN]
-    return {**block, "title": title, "curves": shown or block["curves"], "legend": "below"}
-
-
-def fastest_text(values, labels, unit):
-    """Names the lowest and the highest of {allocator: value}."""
-    low, high = min(values, key=values.get), max(values, key=values.get)
-    return (
-        f"{labels.get(low, low)} {figure(values[low])}{unit},"
-        f" {labels.get(high, high)} {figure(values[high])}{unit}"
-    )
+def ends_text(values, unit=""):
+    """Names the lowest and the highest of {label: value}."""
+    ends = (min(values, key=values.get), max(values, key=values.get))
+    return ", ".join(f"{name} {figure(values[name])}{unit}" for name in ends)
 
 
 def build_slowdowns(results, item):
     """Bars of the median slowdowns over the scenes, over AtomicMalloc."""
-    values = {}
-    times = build_medians(results, item)
-    for allocator in results.labels():
-        found = [
-            of[allocator] / of["atomic"]
-            for of in times.values()
-            if {allocator, "atomic"} <= set(of)
-        ]
-        if found and allocator != "atomic":
-            values[allocator] = median(found)
-    if not values:
+    labels, count = results.labels(), len(build_medians(results, item))
+    found = if_measured(
+        lambda a: median(slowdowns(results, item, (a, "atomic"))),
+        (a for a in labels if a != "atomic"),
+    )
+    if not found:
         raise NotMeasured("slowdowns")
-    labels, order = results.labels(), sorted(values, key=values.get)
+    values = {labels[a]: found[a] for a in sorted(found, key=found.get)}
     bars = plot(
         "What an allocator costs a k-d tree build",
         axis("allocator", log=False),
         axis("build time over AtomicMalloc's"),
-        [curve("slowdown", [labels[a] for a in order], [values[a] for a in order])],
+        [curve("slowdown", list(values), list(values.values()))],
         "bars",
     )
-    text = f"Median over {len(times)} scene{'s' if len(times) != 1 else ''}: {fastest_text(values, labels, '')}."
-    return bars, text
+    return bars, f"Median over {count} scene{'s' if count != 1 else ''}: {ends_text(values)}."
 
 
-def first_plot(item, title, text_of):
-    """The first plot of an item's panel, with another title."""
+def picture_of(item, title, text_of, number=0):
+    """A plot of an item's panel with fewer curves, another title and its legend below it."""
 
     def picture(results):
         plots = [b for b in PANELS[item](results) if b["kind"] == "plot" and b["curves"]]
-        if not plots:
+        if len(plots) <= number:
             raise NotMeasured(item)
-        return at_a_glance(plots[0], title), text_of(results)
+        curves = plots[number]["curves"]
+        shown = [c for c in curves if c["allocator"] is None or c["allocator"] in SHOWN]
+        changed = {"title": title, "curves": shown or curves, "legend": "below"}
+        return {**plots[number], **changed}, text_of(results)
 
-    return picture
+    return item, picture
 
 
 def over_pools(results):
@@ -91,113 +72,79 @@ def over_pools(results):
     return f"The size of the pool changes the build time by up to {figure(found[worst])} times ({worst})."
 
 
-def over_payload(item, x, what, **settings):
+def slowest_over_fastest(item, x, what, **settings):
     def text(results):
         found = {}
-        for allocator in results.labels():
-            times = medians(results, item, allocator, x, **settings)
+        for allocator, name in results.labels().items():
+            times = medians(results, item, allocator, x, **settings).values()
             if len(times) > 1:
-                found[allocator] = max(times.values()) / min(times.values())
+                found[name] = max(times) / min(times)
         if not found:
             return f"Time over {what}."
-        labels = results.labels()
-        return f"Slowest over fastest {what}: {fastest_text(found, labels, ' times')}."
+        return f"Slowest over fastest {what}: {ends_text(found, ' times')}."
 
     return text
 
 
-def pool_text(results):
+def touched_by_builds(results):
     rows = [row for row in results.rows("own-pool") if row.get("points")]
     used = {r["label"]: max(p[3] for p in r["points"]) for r in rows}
     if not used:
         return "How far an allocator spreads a build's memory."
     low, high = min(used, key=used.get), max(used, key=used.get)
-    return f"The same build touches {bytes_text_rounded(used[low])} with {low} and {bytes_text_rounded(used[high])} with {high}."
+    return f"The same build touches {rounded(used[low])} with {low} and {rounded(used[high])} with {high}."
 
 
-def bytes_text_rounded(size):
+def rounded(size):
     return f"{figure(size / (1 << 20))} MiB" if size >= 1 << 20 else bytes_text(size)
-
-
-def address_plot(results):
-    plots = [b for b in PANELS["own-pool"](results) if b["kind"] == "plot" and b["curves"]]
-    if len(plots) < 2:
-        raise NotMeasured("own-pool")
-    return at_a_glance(plots[1], "The memory that a build touches"), pool_text(results)
-
-
-def table_of_builds(results):
-    last = None
-    for item in ("regeff-t3", "own-slowdown"):
-        try:
-            return build_slowdowns(results, item), item
-        except NotMeasured as error:
-            last = error
-    raise last
 
 
 # (item, function of the results that gives a plot and a sentence), in order of preference.
 CANDIDATES = (
-    ("own-pools", first_plot("own-pools", "Slowdown over the size of the pool", over_pools)),
-    (
+    picture_of("own-pools", "Slowdown over the size of the pool", over_pools),
+    picture_of(
         "ouroboros-100k",
-        first_plot(
-            "ouroboros-100k",
-            "100,000 threads allocate once",
-            over_payload("ouroboros-100k", "payload_bytes", "size", y="allocate_ms", test="alloc"),
+        "100,000 threads allocate once",
+        slowest_over_fastest(
+            "ouroboros-100k", "payload_bytes", "size", y="allocate_ms", test="alloc"
         ),
     ),
-    ("own-pool", address_plot),
-    (
+    picture_of("own-pool", "The memory that a build touches", touched_by_builds, number=1),
+    picture_of(
         "regeff-3a",
-        first_plot(
-            "regeff-3a",
-            "One malloc and one free per warp",
-            over_payload("regeff-3a", "payload_bytes", "size"),
-        ),
+        "One malloc and one free per warp",
+        slowest_over_fastest("regeff-3a", "payload_bytes", "size"),
     ),
-    (
-        "bulk-7",
-        first_plot(
-            "bulk-7",
-            "Requests per second until the pool is exhausted",
-            lambda r: "Bulk's figure 7.",
-        ),
+    picture_of(
+        "bulk-7", "Requests per second until the pool is exhausted", lambda r: "Bulk's figure 7."
     ),
-    (
+    picture_of(
         "regeff-3b",
-        first_plot(
-            "regeff-3b",
-            "Alloc Cycle Dealloc over the size of the pool",
-            over_payload("regeff-3b", "pool_bytes", "pool"),
-        ),
+        "Alloc Cycle Dealloc over the size of the pool",
+        slowest_over_fastest("regeff-3b", "pool_bytes", "pool"),
     ),
-    ("own-triangles", first_plot("own-triangles", "Build time over triangles", lambda r: "")),
-    (
-        "bulk-5",
-        first_plot("bulk-5", "Units per second of two semaphores", lambda r: "Bulk's figure 5."),
-    ),
-    ("host-3", first_plot("host-3", "Latency of host-managed memory", lambda r: "")),
+    picture_of("own-triangles", "Build time over triangles", lambda r: ""),
+    picture_of("bulk-5", "Units per second of two semaphores", lambda r: "Bulk's figure 5."),
+    picture_of("host-3", "Latency of host-managed memory", lambda r: ""),
 )
 
 
 def pictures(results):
     """[{item, plot, text}]: at most five."""
     found = []
-    try:
-        (bars, text), item = table_of_builds(results)
-        found.append({"item": item, "plot": bars, "text": text})
-    except NotMeasured:
-        pass
-    for item, make in CANDIDATES:
-        if len(found) == MAX_SHOWN:
-            break
-        if results.missing(item):
-            continue
+
+    def add(item, make):
         try:
-            picture, text = make(results)
+            plot_of_it, text = make(results)
         except NotMeasured:
-            continue
-        if picture["curves"]:
-            found.append({"item": item, "plot": picture, "text": text})
+            return
+        if plot_of_it["curves"]:
+            found.append({"item": item, "plot": plot_of_it, "text": text})
+
+    for item in ("regeff-t3", "own-slowdown"):
+        if not found:
+            add(item, lambda r, item=item: build_slowdowns(r, item))
+    for item, make in CANDIDATES:
+        if len(found) < MAX_SHOWN and not results.missing(item):
+            add(item, make)
     return found

@@ -25,30 +25,22 @@ def slowest_allocators(case, max_listed=3):
 
 
 def times_text(results, max_cases=20):
-    content = results.content
-    cases = content["cases"]
-    runs, items = collections.Counter(), []
+    cases, started = results.content["cases"], results.content["runs"]
+    runs = collections.Counter()
     for case in cases:
         runs[case["run"]] += case["seconds"]
+    items = []
     for item in results.items.values():
         own = results.cases_of(item["id"])
-        items.append(
-            (
-                item["id"],
-                f"{len(own)}/{len(item['cases'])}",
-                f"{sum(case['seconds'] for case in own):.1f}",
-            )
-        )
+        seconds = sum(case["seconds"] for case in own)
+        items.append((item["id"], f"{len(own)}/{len(item['cases'])}", f"{seconds:.1f}"))
     slow = sorted(cases, key=lambda case: -case["seconds"])[:max_cases]
-    total = sum(case["seconds"] for case in cases)
+    total = sum(runs.values())
     blocks = [
         [f"{len(cases)} cases, {total:.0f} s ({total / 60:.1f} minutes)"],
         lines_of(
             ("run", "started", "seconds"),
-            [
-                (run + 1, content["runs"][run]["started"], f"{seconds:.1f}")
-                for run, seconds in sorted(runs.items())
-            ],
+            [(run + 1, started[run]["started"], f"{runs[run]:.1f}") for run in sorted(runs)],
         ),
         lines_of(("item", "cases", "seconds"), items),
         lines_of(
