@@ -66,5 +66,5 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test test-all python-test report view package check format tables deploy-test clean \
-  distclean
+.PHONY: help demo test test-all python-test report view package check format tables deploy-test \
+  clean distclean

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An allocator compiled for a device, behind function pointers, which the command line, the viewer,
 // the benchmarks and the tests call. One CompiledAllocator per registry line and kind of device;
-// cmake/registry.cmake generates the table. GPU kernels contain their allocator. On CPU threads only
-// those of a few allocators do (registry.def); the others are called through pointers (erased.hpp).
+// cmake/registry.cmake generates the table. GPU kernels contain their allocator. On CPU threads
+// only those of a few allocators do (registry.def); others are called by pointers (erased.hpp).
 #pragma once
 
 #include <cstddef>
