@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Small results files, written so that the expected verdicts are known."""
 
+import unittest
+
+from report import page  # noqa: F401  registers every claim
+from report.claims import CLAIMS, FAILS, HOLDS, judge
 from report.results import SCHEMA, Results
+
+BY_ID = {claim.id: claim for claim in CLAIMS}
 
 LABELS = {
     "atomic": "AtomicMalloc",
@@ -97,9 +103,22 @@ def sweep(item, x, points, **common):
     }
 
 
+def times(value, *allocators):
+    return {a: value for a in allocators}
+
+
+def over(item, x, points, of, **common):
+    """`sweep` with the same {allocator: median} at each point."""
+    return sweep(item, x, {point: of for point in points}, **common)
+
+
+def one_case(item, *rows, **about):
+    return cases(item, (about, rows))
+
+
 def cases(item, *entries):
     """{item: cases} from (about, rows) pairs."""
-    return {item: [(f"{item} {i}", about, rows) for i, (about, rows) in enumerate(entries)]}
+    return {item: [(f"{item} {i}", about, list(rows)) for i, (about, rows) in enumerate(entries)]}
 
 
 def joined(*parts):
@@ -123,3 +142,19 @@ def allocating(item, payloads, rounds=2, test="alloc", x="payload_bytes"):
             one["runs_ms"] = [1000 / value for value in one["allocate_ms"]]
             one["test"] = test
     return made
+
+
+def verdict(name, made):
+    return judge(BY_ID[name], made).verdict
+
+
+class Rules(unittest.TestCase):
+    def expect(self, name, *verdicts, **how):
+        """verdicts: (expected, items) pairs."""
+        for expected, items in verdicts:
+            one = judge(BY_ID[name], results(items, **how))
+            self.assertEqual(one.verdict, expected, f"{name}: {one.evidence}")
+            self.assertTrue(one.evidence, name)
+
+    def both(self, name, holds, fails, **how):
+        self.expect(name, (HOLDS, holds), (FAILS, fails), **how)

@@ -3,12 +3,10 @@
 
 import unittest
 
-from report import page  # noqa: F401  registers every claim
 from report.claims import (
     CFMALLOC,
     CFMMALLOC,
     CHUNKS,
-    CLAIMS,
     CMALLOC,
     CMMALLOC,
     FAILS,
@@ -23,163 +21,126 @@ from report.claims import (
     judge,
 )
 
-from .made import allocating, cases, joined, results, row, sweep
+from .made import (
+    BY_ID,
+    Rules,
+    allocating,
+    cases,
+    joined,
+    one_case,
+    over,
+    results,
+    row,
+    sweep,
+    times,
+)
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
 VARIANTS = (*PAGES, *CHUNKS)
 OTHERS = ("atomic", "awmalloc", "scatter", "halloc")
 
 
-class Rules(unittest.TestCase):
-    def expect(self, name, *verdicts, **how):
-        """verdicts: (expected, items) pairs."""
-        for expected, items in verdicts:
-            one = judge(BY_ID[name], results(items, **how))
-            self.assertEqual(one.verdict, expected, f"{name}: {one.evidence}")
-            self.assertTrue(one.evidence, name)
-
-    def both(self, name, holds, fails, **how):
-        self.expect(name, (HOLDS, holds), (FAILS, fails), **how)
-
-
 class Substituted(Rules):
     def test_redesigned_forms_do_not_stand_for_published_ones(self):
-        redesigned = {a: 1 for a in ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")}
-        made = sweep("regeff-3b", "pool_bytes", {1: redesigned, 2: redesigned})
+        redesigned = times(1, "cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")
+        made = over("regeff-3b", "pool_bytes", (1, 2), redesigned)
         made |= Builds.table("regeff-t3", {"atomic": 1, **redesigned})
         made |= Builds.table("regeff-t4", {"halloc": 2, **redesigned})
         for name in (
-            "registers-lists",
-            "pool-others",
-            "multi-generic",
-            "cfmm-scatter",
-            "build-lists",
-            "build-20-lists",
-            "build-multi",
-            "internal-small",
-            "internal-variants",
-            "external-generic",
-            "external-build",
-        ):
+            "registers-lists pool-others multi-generic cfmm-scatter build-lists build-20-lists"
+            " build-multi internal-small internal-variants external-generic external-build"
+        ).split():
             self.expect(name, (SUBSTITUTED, made))
 
     def test_claims_whose_subject_nothing_measures(self):
         for name in (
-            "ad-scatter-large",
-            "pages-large-requests",
-            "pool-cuda",
-            "pool-halloc",
-            "fewer-multiprocessors",
-            "reuse-cuda",
-            "initialization-marks",
-            "host-minimum",
-        ):
+            "ad-scatter-large pages-large-requests pool-cuda pool-halloc fewer-multiprocessors"
+            " reuse-cuda initialization-marks host-minimum"
+        ).split():
             for kind in ("cpu", "cuda"):
                 self.expect(name, (SUBSTITUTED, {}), kind=kind)
 
     def test_published_forms_are_judged_where_they_were_measured(self):
-        def made(**times):
-            return sweep(
-                "regeff-3c",
-                "iterations",
-                {10: {a: 1 for a in times}, 100: {a: t for a, t in times.items()}},
-                blocks=120,
-            )
+        def made(**last):
+            points = {10: times(1, *last), 100: last}
+            return sweep("regeff-3c", "iterations", points, blocks=120)
 
-        lists = {a: 9 for a in LISTS}
+        lists = times(9, *LISTS)
         self.expect("cycle-halloc", (SUBSTITUTED, made(halloc=3, cmalloc=9)))
         self.both("cycle-halloc", made(halloc=3, **lists), made(halloc=12, **lists))
         self.expect("cycle-fdg-constant", (SUBSTITUTED, made(fdg=1.1)))
         self.both("cycle-fdg-constant", made(**{FDG: 1.1}), made(**{FDG: 9}))
 
     def test_stand_in_scenes_are_named(self):
-        def made(procedural):
+        def evidence(procedural):
             about = {"scene": "Dragon", "source": "statue:871k", "procedural": procedural}
-            return cases("regeff-t3", (about, [row("atomic", [1], median_ms=1)]))
+            made = one_case("regeff-t3", row("atomic", [1], median_ms=1), **about)
+            return judge(BY_ID["build-200"], results(made)).evidence
 
-        self.assertIn(
-            "stand-ins: statue:871k for Dragon",
-            judge(BY_ID["build-200"], results(made(True))).evidence,
-        )
-        self.assertNotIn("stand-in", judge(BY_ID["build-200"], results(made(False))).evidence)
+        self.assertIn("stand-ins: statue:871k for Dragon", evidence(True))
+        self.assertNotIn("stand-in", evidence(False))
 
 
 class GenericTests(Rules):
     def test_slowest_of_alloc_dealloc(self):
         def made(fdg, cuda=10):
-            times = {"cuda": cuda, FDG: fdg, **{a: 1 for a in (*OTHERS, *LISTS)}}
-            return sweep(
-                "regeff-3a", "payload_bytes", {x: times for x in (4, 64, 1024)}, blocks=120
-            )
+            of = {"cuda": cuda, FDG: fdg, **times(1, *OTHERS, *LISTS)}
+            return over("regeff-3a", "payload_bytes", (4, 64, 1024), of, blocks=120)
 
         self.both("ad-slowest", made(10), made(1.5))
         self.both("ad-fdg-cuda", made(12), made(8))
 
     def test_pool(self):
         def made(last):
-            allocators = ("atomic", "awmalloc", *LISTS)
-            return sweep(
-                "regeff-3b",
-                "pool_bytes",
-                {1 << 20: {a: 1 for a in allocators}, 1 << 30: {a: last for a in allocators}},
-            )
+            points = {1 << 20: 1, 1 << 30: last}
+            of = {size: times(t, "atomic", "awmalloc", *LISTS) for size, t in points.items()}
+            return sweep("regeff-3b", "pool_bytes", of)
 
         self.both("pool-others", made(1.2), made(2))
 
     def test_offsets_per_multiprocessor(self):
         def made(multi):
-            times = {CMALLOC: 1, CFMALLOC: 1, CMMALLOC: multi, CFMMALLOC: multi}
-            return joined(
-                *(
-                    sweep(item, x, {n: times for n in (10, 20, 40)}, blocks=120)
-                    for item, x in (
-                        ("regeff-3a", "payload_bytes"),
-                        ("regeff-3b", "pool_bytes"),
-                        ("regeff-3c", "iterations"),
-                    )
-                ),
-                *(
-                    sweep(item, "blocks", {n: times for n in (1, 8, 120)})
-                    for item in ("regeff-3d", "regeff-3d-quarter")
-                ),
-            )
+            of = {**times(1, CMALLOC, CFMALLOC), **times(multi, CMMALLOC, CFMMALLOC)}
+            return {
+                **over("regeff-3a", "payload_bytes", (10, 20, 40), of, blocks=120),
+                **over("regeff-3b", "pool_bytes", (10, 20, 40), of, blocks=120),
+                **over("regeff-3c", "iterations", (10, 20, 40), of, blocks=120),
+                **over("regeff-3d", "blocks", (1, 8, 120), of),
+                **over("regeff-3d-quarter", "blocks", (1, 8, 120), of),
+            }
 
-        lists = {a: 1 for a in LISTS}
-        with_lists = sweep("labels", "x", {1: lists})
+        with_lists = over("labels", "x", [1], times(1, *LISTS))
         self.both("multi-generic", made(0.5), made(2))
         self.expect("multi-generic", (OPEN, {**made(1), **with_lists}))
 
     def test_coalescing(self):
         def made(more):
-            plain = sweep("regeff-3a", "payload_bytes", {16: {"atomic": 1}}, blocks=120)
             return {
-                **plain,
-                **sweep("regeff-coalesced", "payload_bytes", {16: {"atomic": more}}, blocks=120),
+                **over("regeff-3a", "payload_bytes", [16], {"atomic": 1}, blocks=120),
+                **over("regeff-coalesced", "payload_bytes", [16], {"atomic": more}, blocks=120),
             }
 
         self.both("coalescing-time", made(1.01), made(1.3))
 
     def test_doubly_linked_list(self):
-        def made(doubly):
-            times = {**{a: 1 for a in LISTS}, "cmalloc-doubly": doubly}
-            return sweep("regeff-3a", "payload_bytes", {x: times for x in (4, 64)}, blocks=120)
+        def made(**doubly):
+            of = {**times(1, *LISTS), **doubly}
+            return over("regeff-3a", "payload_bytes", (4, 64), of, blocks=120)
 
-        self.both("doubly-linked", made(1.2), made(0.8))
-        self.expect("doubly-linked", (FAILS, made(3)), (OPEN, made(1)))
-        plain = sweep("regeff-3a", "payload_bytes", {4: {a: 1 for a in LISTS}}, blocks=120)
-        self.expect("doubly-linked", (SUBSTITUTED, plain))
+        def doubly(ms):
+            return made(**{"cmalloc-doubly": ms})
+
+        self.both("doubly-linked", doubly(1.2), doubly(0.8))
+        self.expect("doubly-linked", (FAILS, doubly(3)), (OPEN, doubly(1)), (SUBSTITUTED, made()))
 
     def test_uniform_presplit(self):
         def made(external, **settings):
-            rows = [
-                row(a, memory={"end": {"external_fragmentation": external}}, settings=settings)
-                for a in LISTS
-            ]
-            return cases("regeff-uniform", ({}, rows))
+            memory = {"end": {"external_fragmentation": external}}
+            rows = (row(a, memory=memory, settings=settings) for a in LISTS)
+            return one_case("regeff-uniform", *rows)
 
         self.both("presplit-uniform", made(0.99, presplit="uniform"), made(0.6, presplit="uniform"))
-        lists = sweep("regeff-3a", "payload_bytes", {4: {a: 1 for a in LISTS}}, blocks=120)
-        redesigned = sweep("regeff-3a", "payload_bytes", {4: {"cmalloc": 1}}, blocks=120)
+        lists = over("regeff-3a", "payload_bytes", [4], times(1, *LISTS), blocks=120)
+        redesigned = over("regeff-3a", "payload_bytes", [4], {"cmalloc": 1}, blocks=120)
         self.expect("presplit-uniform", (OPEN, made(0.5)), (OPEN, lists), (SUBSTITUTED, redesigned))
 
 
@@ -189,19 +150,9 @@ class Probability(Rules):
         return cases(
             "regeff-t2",
             *(
-                (
-                    {},
-                    [
-                        row(
-                            "atomic",
-                            [1],
-                            settings={"probability": p},
-                            allocations={"count": count, "deallocations": frees},
-                            expected={"count": count, "deallocations": frees},
-                        )
-                    ],
-                )
+                ({}, [row("atomic", [1], settings={"probability": p}, allocations=n, expected=n)])
                 for p, count, frees in runs
+                for n in [{"count": count, "deallocations": frees}]
             ),
         )
 
@@ -220,67 +171,58 @@ class Probability(Rules):
         self.expect("p-counts", (OPEN, self.counts(quarter)))
 
     def test_a_verdict_needs_both_probabilities(self):
-        def made(three, quarter, allocators=OTHERS):
-            return {
-                item: entries
-                for name, last in (("regeff-3d", three), ("regeff-3d-quarter", quarter))
-                for item, entries in sweep(
-                    name,
-                    "blocks",
-                    {1: {a: 1 for a in allocators}, 120: {a: last for a in allocators}},
-                ).items()
-            }
+        def made(three, quarter):
+            def blocks(item, last):
+                return sweep(item, "blocks", {1: times(1, *OTHERS), 120: times(last, *OTHERS)})
+
+            return {**blocks("regeff-3d", three), **blocks("regeff-3d-quarter", quarter)}
 
         self.both("p-flat", made(1.5, 1.2), made(3, 4))
         self.expect("p-flat", (OPEN, made(1.5, 3)))
 
     def test_linear(self):
-        def made(times):
-            points = {n: {"atomic": t} for n, t in zip((1, 30, 60, 120), times)}
-            return {
-                **sweep("regeff-3d", "blocks", points),
-                **sweep("regeff-3d-quarter", "blocks", points),
-            }
+        def made(*ms):
+            points = {n: {"atomic": t} for n, t in zip((1, 30, 60, 120), ms)}
+            both = ("regeff-3d", "regeff-3d-quarter")
+            return joined(*(sweep(item, "blocks", points) for item in both))
 
-        self.both("p-linear", made((1, 30, 60, 120)), made((1, 9, 1, 9)))
-        self.expect("p-linear", (HOLDS, made((1, 1.1, 1, 1.1))))
+        self.both("p-linear", made(1, 30, 60, 120), made(1, 9, 1, 9))
+        self.expect("p-linear", (HOLDS, made(1, 1.1, 1, 1.1)))
 
 
 class Builds(Rules):
     @staticmethod
-    def table(item, times, **more):
+    def table(item, of, **more):
         return cases(
             item,
             *(
-                ({"scene": s}, [row(a, [t], median_ms=t, **more) for a, t in times.items()])
+                ({"scene": s}, [row(a, [t], median_ms=t, **more) for a, t in of.items()])
                 for s in ("a", "b")
             ),
         )
 
     def test_slowdowns_of_lists(self):
         def made(slowdown):
-            return self.table("regeff-t3", {"atomic": 1, **{a: slowdown for a in LISTS}})
+            return self.table("regeff-t3", {"atomic": 1, **times(slowdown, *LISTS)})
 
         self.both("build-lists", made(1.2), made(4))
 
     def test_best_page_size_of_scatter(self):
         def made(*pages):
-            return {
-                **self.table("regeff-t4", {a: 1 for a in LISTS}),
-                **joined(
-                    *(
-                        self.table("regeff-t4-pages", {"scatter": t}, settings={"page_bytes": p})
-                        for p, t in zip((4096, 8192, 16384), pages)
-                    )
+            return joined(
+                self.table("regeff-t4", times(1, *LISTS)),
+                *(
+                    self.table("regeff-t4-pages", {"scatter": t}, settings={"page_bytes": p})
+                    for p, t in zip((4096, 8192, 16384), pages)
                 ),
-            }
+            )
 
         self.both("build-scatter-lists", made(9, 2, 5), made(9, 1, 5))
         self.expect("build-scatter-lists", (OPEN, made(2, 3)))
 
     def test_halloc_with_the_devices_malloc(self):
         def made(halloc, name):
-            return self.table("regeff-t4", {**{a: 1 for a in LISTS}, name: halloc})
+            return self.table("regeff-t4", {**times(1, *LISTS), name: halloc})
 
         self.both("build-halloc-lists", made(2, HALLOC), made(1, HALLOC))
         self.both("build-20-lists", made(2, HALLOC), made(0.5, HALLOC))
@@ -301,34 +243,19 @@ class Builds(Rules):
                 [2, 90, 9, 90, 0, 0, internal],
                 [3, 0, 0, 90, 0, 0, None],
             ]
-            rows = [row(a, points=points) for a in LISTS]
-            return cases("regeff-recorded", ({"scene": "a"}, rows))
+            rows = (row(a, points=points) for a in LISTS)
+            return one_case("regeff-recorded", *rows, scene="a")
 
         self.both("internal-build", made(0.005), made(0.2))
 
     @staticmethod
-    def two_builders(single, per_level=3, used=10, peak=10, allocator=CFMALLOC):
-        return cases(
+    def two_builders(single, used=10, allocator=CFMALLOC):
+        memory = {"high_water_bytes": used / 2, "workspace_bytes": used / 2}
+        return one_case(
             "own-builder",
-            (
-                {"scene": "a"},
-                [
-                    row(
-                        allocator,
-                        [single],
-                        median_ms=single,
-                        builder="single-kernel",
-                        memory={"high_water_bytes": used / 2, "workspace_bytes": used / 2},
-                    ),
-                    row(
-                        "tlsf",
-                        [per_level],
-                        median_ms=per_level,
-                        builder="per-level",
-                        memory={"peak_bytes": peak},
-                    ),
-                ],
-            ),
+            row(allocator, [single], median_ms=single, builder="single-kernel", memory=memory),
+            row("tlsf", [3], median_ms=3, builder="per-level", memory={"peak_bytes": 10}),
+            scene="a",
         )
 
     def test_single_kernel(self):
@@ -341,11 +268,11 @@ class Builds(Rules):
 
     def test_pool_of_halloc(self):
         def made(large):
-            rows = [
+            rows = (
                 row("halloc", [t, t * 1.001, t * 0.999], memory={"pool_bytes": size})
                 for size, t in ((1, 2), (2, large))
-            ]
-            return cases("own-pools", ({"scene": "a"}, rows))
+            )
+            return one_case("own-pools", *rows, scene="a")
 
         self.both("halloc-pool", made(1), made(2))
 
@@ -353,102 +280,87 @@ class Builds(Rules):
 class Ouroboros(Rules):
     def test_ratios_use_allocation_in_used_pools(self):
         def made(cuda, **more):
-            times = {"cuda": cuda, **{a: 1 for a in VARIANTS}}
-            return allocating("ouroboros-10k", {x: times for x in (16, 64)}, **more)
+            of = {"cuda": cuda, **times(1, *VARIANTS)}
+            return allocating("ouroboros-10k", times(of, 16, 64), **more)
 
         self.both("pages-cuda-10k", made(163), made(9))
         self.expect("pages-cuda-10k", (OPEN, made(163, rounds=1)))  # a fresh pool
 
     def test_all_variants(self):
         def made(chunk, page=1):
-            times = {**{a: 1 for a in VARIANTS}, CHUNKS[1]: chunk, PAGES[2]: page}
-            return {
-                **allocating("ouroboros-10k", {16: times}),
-                **allocating("ouroboros-100k", {16: times}),
-            }
+            of = {16: {**times(1, *VARIANTS), CHUNKS[1]: chunk, PAGES[2]: page}}
+            return {**allocating("ouroboros-10k", of), **allocating("ouroboros-100k", of)}
 
         self.both("virtual", made(1.2), made(3))
         self.expect("virtual", (FAILS, made(1, page=3)))
 
+    @staticmethod
+    def threads(points, *items):
+        return joined(*(allocating(i, points, x="threads", test="scaling") for i in items))
+
     def test_scaling(self):
-        def made(variant, item="ouroboros-8k", cuda=2):
-            times = {"scatter": 2, "halloc": 2, "cuda": cuda, **{a: variant for a in VARIANTS}}
-            return allocating(item, {x: times for x in (1000, 10000)}, x="threads", test="scaling")
+        small = ("ouroboros-32", "ouroboros-128", "ouroboros-1k")
 
-        def small(variant, cuda=2):
-            return {
-                item: entries
-                for name in ("ouroboros-32", "ouroboros-128", "ouroboros-1k")
-                for item, entries in made(variant, name, cuda).items()
-            }
+        def made(variant, *items, cuda=2):
+            of = {"scatter": 2, "halloc": 2, "cuda": cuda, **times(variant, *VARIANTS)}
+            return self.threads(times(of, 1000, 10000), *items)
 
-        self.both("scaling-pages", made(1), made(3))
-        self.both("scaling-small", small(2), small(9))
-        self.both("scaling-cuda", small(1, cuda=3), small(4, cuda=3))
-        self.both("chunks-cuda-small", small(1), small(3))
+        self.both("scaling-pages", made(1, "ouroboros-8k"), made(3, "ouroboros-8k"))
+        self.both("scaling-small", made(2, *small), made(9, *small))
+        self.both("scaling-cuda", made(1, *small, cuda=3), made(4, *small, cuda=3))
+        self.both("chunks-cuda-small", made(1, *small), made(3, *small))
 
     def test_cuda_over_sizes_and_threads(self):
-        def sizes(*times):
-            points = {x: {"cuda": t} for x, t in zip((2048, 4096, 8192), times)}
+        def sizes(*ms):
+            points = {x: {"cuda": t} for x, t in zip((2048, 4096, 8192), ms)}
             return allocating("ouroboros-100k", points)
 
-        self.both("cuda-growing-again", sizes(1, 2, 3), sizes(1, 3, 2))
-
         def threads(last):
-            return {
-                item: entries
-                for name in ("ouroboros-32", "ouroboros-128", "ouroboros-1k", "ouroboros-8k")
-                for item, entries in allocating(
-                    name, {100: {"cuda": 1}, 1000: {"cuda": last}}, x="threads", test="scaling"
-                ).items()
-            }
+            items = (f"ouroboros-{size}" for size in ("32", "128", "1k", "8k"))
+            return self.threads({100: {"cuda": 1}, 1000: {"cuda": last}}, *items)
 
+        self.both("cuda-growing-again", sizes(1, 2, 3), sizes(1, 3, 2))
         self.both("scaling-cuda-slows", threads(5), threads(0.5))
 
     def test_reuse(self):
         def made(fresh):
-            def times(t):
-                return {16: {a: t for a in VARIANTS}}
-
-            return {
-                item: joined(
-                    allocating(item, times(fresh), rounds=1), allocating(item, times(1), rounds=2)
-                )[item]
-                for item in ("ouroboros-10k", "ouroboros-100k")
-            }
+            return joined(
+                *(
+                    allocating(item, {16: times(t, *VARIANTS)}, rounds=rounds)
+                    for item in ("ouroboros-10k", "ouroboros-100k")
+                    for rounds, t in ((1, fresh), (2, 1))
+                )
+            )
 
         self.both("reuse-faster", made(2), made(1))
 
     def test_memory_of_queues(self):
         def made(virtual):
-            rows = [
-                row(
-                    a,
-                    memory={"peak": {"metadata_bytes": 100 if a == PAGES[0] else virtual}},
-                    settings={"blocks": 120},
-                )
-                for a in PAGES
-            ]
-            return cases("regeff-3a", ({}, rows))
+            tables = {**times(virtual, *PAGES), PAGES[0]: 100}
+            rows = (
+                row(a, memory={"peak": {"metadata_bytes": n}}, settings={"blocks": 120})
+                for a, n in tables.items()
+            )
+            return one_case("regeff-3a", *rows)
 
         self.both("virtual-memory", made(5), made(200))
 
     def test_every_variant_uses_the_memory(self):
         def made(worst):
-            shares = {**{a: 0.99 for a in VARIANTS}, CHUNKS[2]: worst}
-            rows = [row(a, space={"utilization": v}) for a, v in shares.items()]
-            return cases("ouroboros-utilization", ({}, rows))
+            shares = {**times(0.99, *VARIANTS), CHUNKS[2]: worst}
+            rows = (row(a, space={"utilization": v}) for a, v in shares.items())
+            return one_case("ouroboros-utilization", *rows)
 
         self.both("utilization", made(0.97), made(0.5))
 
     def test_every_variant_lasts(self):
         def made(worst, last=1):
-            iterations = {"scatter": 50, "halloc": 20, **{a: 90 for a in VARIANTS}, PAGES[1]: worst}
-            rows = [
+            iterations = {"scatter": 50, "halloc": 20, **times(90, *VARIANTS), PAGES[1]: worst}
+            rows = (
                 row(a, space={"iterations": n, "iteration_ms": 1, "last_ms": last})
                 for a, n in iterations.items()
-            ]
-            return cases("ouroboros-churn", ({}, rows))
+            )
+            return one_case("ouroboros-churn", *rows)
 
         self.both("churn-lasts", made(60), made(40))
         self.both("churn-steady", made(60), made(60, last=9))
@@ -492,35 +404,30 @@ class Bulk(Rules):
         self.expect("bulk-peak", (SUBSTITUTED, redesigned))
 
     @staticmethod
-    def rates(bulk, refused=None, capacity=None, cuda_refused=0):
+    def rates(bulk, refused=None, capacity=1 << 29, cuda_refused=0):
         def one(allocator, size, rate, share):
-            counts = {"count": 1000 * (1 - share), "refused": 1000 * share}
             return row(
                 allocator,
                 [1],
                 allocate_ms=[1000 / rate],
-                allocations=counts,
-                capacity_bytes=capacity or 1 << 29,
+                allocations={"count": 1000 * (1 - share), "refused": 1000 * share},
+                capacity_bytes=capacity,
                 settings={"payload_bytes": size, "pool_bytes": 1 << 29},
             )
 
-        refused = refused or {}
-        return cases(
-            "bulk-7",
+        return joined(
             *(
-                (
-                    {},
-                    [
-                        one("bulk", size, rate, refused.get(size, 0)),
-                        one("cuda", size, 1, cuda_refused),
-                    ],
+                one_case(
+                    "bulk-7",
+                    one("bulk", size, rate, (refused or {}).get(size, 0)),
+                    one("cuda", size, 1, cuda_refused),
                 )
                 for size, rate in bulk.items()
-            ),
+            )
         )
 
     def test_sizes(self):
-        slow = {2048: 0.5, 4096: 0.5, 65536: 0.5, 131072: 0.5}
+        slow = times(0.5, 2048, 4096, 65536, 131072)
         self.both("bulk-where", self.rates({**slow, 64: 2}), self.rates({**slow, 64: 0.9}))
         evidence = judge(BY_ID["bulk-where"], results(self.rates({**slow, 64: 2, 128: 3}))).evidence
         self.assertEqual(evidence, "faster at all 2 other sizes that were measured")
@@ -541,6 +448,8 @@ class Bulk(Rules):
             self.rates({512: 1, 1024: 1}, {512: 0.1, 1024: 0.6}),
             scale="quick",
         )
+        half, few = ({2048: share} for share in (0.5, 0.05))
+        self.both("bulk-2k", self.rates({2048: 1}, half), self.rates({2048: 1}, few), kind="cpu")
         few, many = {512: 0.01}, {512: 0.3}
         self.both(
             "bulk-failures",
@@ -553,26 +462,23 @@ class Bulk(Rules):
 class HostManaged(Rules):
     def test_latency_of_each_call(self):
         def made(p99):
-            def warm(p50, last):
-                return {key: {"p50": p50, "p99": last} for key in ("allocate_us", "free_us")}
+            def one(allocator, p50, last):
+                of = {"p50": p50, "p99": last}
+                return row(allocator, passes=[{}], warm=times(of, "allocate_us", "free_us"))
 
-            rows = [
-                row("segfit", passes=[{}], warm=warm(1, p99)),
-                row("cudamalloc", passes=[{}], warm=warm(100, 200)),
-            ]
-            return cases("host-3", ({}, rows))
+            return one_case("host-3", one("segfit", 1, p99), one("cudamalloc", 100, 200))
 
         self.both("host-latency-each", made(2), made(20))
 
     def test_worst_case(self):
         def made(requested):
             windows = [{"requested_bytes": requested, "mapped_bytes": 100}] * 20
-            return cases("host-4", ({}, [row("segfit", passes=[{"windows": windows}])]))
+            return one_case("host-4", row("segfit", passes=[{"windows": windows}]))
 
         self.both("host-worst", made(30), made(10))
 
     def test_arithmetic(self):
-        self.expect("host-metadata", (FAILS, cases("host-4", ({}, []))))
+        self.expect("host-metadata", (FAILS, one_case("host-4")))
 
 
 class Coverage(unittest.TestCase):

@@ -18,6 +18,15 @@ from .made import content, results, row
 ROOT = pathlib.Path(__file__).parents[2]
 
 
+def report(*arguments, python=()):
+    return subprocess.run(
+        [sys.executable, *python, "-m", "report", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+
 class Files(unittest.TestCase):
     def test_files_without_the_schema_are_rejected(self):
         for text in ("", "[]", '{"schema": "heapwood.bench/1"}'):
@@ -44,12 +53,7 @@ class Files(unittest.TestCase):
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
                 json.dump(made, file)
                 file.flush()
-                done = subprocess.run(
-                    [sys.executable, "-m", "report", "--times", file.name],
-                    cwd=ROOT,
-                    capture_output=True,
-                    text=True,
-                )
+                done = report("--times", file.name)
                 self.assertEqual(done.returncode, 1, said)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertIn(f"report: error: {file.name}: {said}", done.stderr)
@@ -106,30 +110,31 @@ class Files(unittest.TestCase):
             for path in parts:
                 with open(path, "w", encoding="utf-8") as file:
                     json.dump(content({"a": [(path, {}, [row("atomic", [1])])]}), file)
-            bare = [sys.executable, "-S", "-m", "report"]  # without site-packages
             merged = f"{folder}/all.json"
-            for more in ([*parts, "--merged", merged], [merged, "--times"]):
-                process = subprocess.run(
-                    [*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True
-                )
-            self.assertIn("2 cases, 2 s", process.stdout)
+            bare = {"python": ["-S"]}  # without site-packages
+            self.assertEqual(report(*parts, "--merged", merged, **bare).returncode, 0)
+            self.assertIn("2 cases, 2 s", report(merged, "--times", **bare).stdout)
+            failed = report(merged, "-o", "/dev/null", **bare)
+            self.assertEqual(failed.returncode, 1)
+            self.assertRegex(failed.stderr, "^report: error: needs .*: make report\n$")
+
+    def measure(self, folder, *options, **environment):
+        """Runs scripts/reproduce_full.sh."""
+        return subprocess.run(
+            [ROOT / "scripts/reproduce_full.sh", folder, *options],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
 
     @unittest.skipUnless(
         os.environ.get("HEAPWOOD_BINARY"), "HEAPWOOD_BINARY is not set: run scripts/report.sh test"
     )
     def test_script_measures_all_parts_and_merges_them(self):
+        settings = {"HEAPWOOD": os.environ["HEAPWOOD_BINARY"], "GPUS": "0 1", "PARTS": "3"}
+        options = "--device cpu --threads 2 --allocators atomic".split()
         with tempfile.TemporaryDirectory() as folder:
-            environment = {
-                **os.environ,
-                "HEAPWOOD": os.environ["HEAPWOOD_BINARY"],
-                "GPUS": "0 1",
-                "PARTS": "3",
-            }
-            options = "bulk-5,regeff-t1 --device cpu --threads 2 --allocators atomic".split()
-            script = [ROOT / "scripts/reproduce_full.sh", folder]
-            process = subprocess.run(
-                [*script, *options], env=environment, capture_output=True, text=True
-            )
+            process = self.measure(folder, "bulk-5,regeff-t1", *options, **settings)
             self.assertEqual(process.returncode, 0, process.stderr)
             merged = Results(read(f"{folder}/results.json"))
             for item in ("bulk-5", "regeff-t1"):
@@ -137,22 +142,14 @@ class Files(unittest.TestCase):
             self.assertEqual(len(merged.content["runs"]), 3)
             self.assertIn(f"{len(merged.cases)} cases", process.stdout)
             # Without time no case is started; exit status 1 reports missing cases.
-            environment["MINUTES"] = "1e-9"
-            more = [*script, "bulk-6", *options[1:]]
-            process = subprocess.run(more, env=environment, capture_output=True, text=True)
+            process = self.measure(folder, "bulk-6", *options, **settings, MINUTES="1e-9")
             self.assertEqual(process.returncode, 1)
             self.assertIn("cases left", process.stderr)
 
     def test_script_measures_later_parts_after_a_failed_one(self):
         with tempfile.TemporaryDirectory() as folder:
             for gpus in ("", "0"):
-                environment = {**os.environ, "HEAPWOOD": "/bin/false", "GPUS": gpus, "PARTS": "2"}
-                process = subprocess.run(
-                    [ROOT / "scripts/reproduce_full.sh", folder],
-                    env=environment,
-                    capture_output=True,
-                    text=True,
-                )
+                process = self.measure(folder, HEAPWOOD="/bin/false", GPUS=gpus, PARTS="2")
                 self.assertEqual(process.returncode, 1)
                 for part in ("part 1 failed", "part 2 failed"):
                     self.assertIn(part, process.stderr)
