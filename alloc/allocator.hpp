@@ -14,6 +14,8 @@
 //     template <class Visitor> void walk(const HostView&, Visitor) const;
 //     // optional: returns what was taken outside the pool
 //     static void release(Pool, const simt::DeviceId&);
+//     // optional: what follows its id on the command line
+//     static constexpr AllocatorSetting settings[] = {...};
 //     // optional: per-warp state, see below
 //     struct WarpState; template <class Warp> class Context;
 //   };
@@ -82,15 +84,16 @@ enum class LargeBackend : std::uint8_t { buddy, builtin };
 struct AllocatorOptions {
   // Retry until the launch is aborted instead of returning nullptr (as RegEff does).
   bool wait_when_full = false;
-  // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = automatic.
+  // Settings of single allocators (AllocatorSetting); a size of 0 is chosen by the allocator.
+  // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16).
   std::size_t smallest_chunk = 0;
   // Published circular lists: the initial chunks are binary heaps (RegEff equation 1), or all have
   // the size `smallest_chunk`.
   enum class Presplit : std::uint8_t { heap, uniform };
   Presplit presplit = Presplit::heap;
-  std::size_t page_bytes = 0;  // scatter: 0 = automatic
+  std::size_t page_bytes = 0;  // scatter
   // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
-  // class's queue of pages (published: 2,000,000). 0 = automatic.
+  // class's queue of pages (published: 2,000,000).
   std::size_t chunk_bytes = 0, queue_slots = 0;
   // Ouroboros: where a thread starts to search for a free chunk. spread: at a chunk hashed per
   // thread; lowest: at the first chunk.
@@ -105,6 +108,38 @@ struct AllocatorOptions {
   // create().
   LargeBackend large_backend = LargeBackend::buddy;
 };
+
+// A setting of an allocator, which follows its id on the command line: `scatter:page=64K`. An
+// allocator that has some lists them in a static array `settings`.
+struct AllocatorSetting {
+  const char* key;
+  const char* json;   // its key in results
+  const char* about;  // one line for the user
+  // The accepted words in the order of their values, the default first: "spread lowest".
+  const char* words = nullptr;
+  // Without words, a number from min to max; 0, the default, is chosen by the allocator.
+  std::size_t min = 0, max = 0;
+  bool is_bytes = true;  // a power of two
+  // Set by setting_of<&AllocatorOptions::...>().
+  std::size_t (*get)(const AllocatorOptions&) = nullptr;
+  void (*set)(AllocatorOptions&, std::size_t) = nullptr;
+};
+
+template <auto option>
+std::size_t get_option(const AllocatorOptions& options) {
+  return static_cast<std::size_t>(options.*option);
+}
+template <auto option>
+void set_option(AllocatorOptions& options, std::size_t value) {
+  auto& place = options.*option;
+  place = static_cast<std::remove_reference_t<decltype(place)>>(value);
+}
+template <auto option>
+constexpr AllocatorSetting setting_of(AllocatorSetting setting) {
+  setting.get = get_option<option>;
+  setting.set = set_option<option>;
+  return setting;
+}
 
 // Host access to device memory at quiescence, for walk() and tests.
 class HostView {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "app/commands.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/out_of_memory.hpp"
@@ -134,6 +135,7 @@ int parse_and_run(int argc, char** argv, bool acts) {
   app.require_subcommand(1);
   Invocation invocation;
   bench::add_host_memory_options(app, invocation.host);
+  bench::add_old_allocator_options(app);
   invocation.argv.assign(argv, argv + argc);
   add_list(app, invocation);
   add_build(app, invocation);

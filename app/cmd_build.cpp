@@ -64,7 +64,7 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
     announce(command.scene + ": loading");
     bench::PreparedScene scene(command.scene, device, command.settings,
                                bench::pool_needs({&entry}));
-    built = bench::profile_build(scene, entry, device, command.settings, announce);
+    built = bench::profile_build(scene, entry, command.settings, announce);
   }
   bench::Json json = bench::report_head(bench::profile_schema, argv, device);
   json["settings"] = bench::to_json(command.settings);

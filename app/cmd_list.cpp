@@ -23,10 +23,11 @@ namespace {
 constexpr const char* list_examples = R"(Examples:
   heapwood list
   heapwood list devices         with the reason if unusable
+  heapwood list allocators ouroboros-c-s    and its settings
   heapwood list scenes --json)";
 
 struct ListOptions {
-  std::string what;
+  std::string what, id;
   bool json = false;
   bool wants(const char* section) const { return what.empty() || what == section; }
 };
@@ -38,13 +39,15 @@ struct Kernel {
 };
 
 // Registers of the build kernel on the first usable GPU; nullopt without one.
-std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
+std::vector<Kernel> allocators(const std::string& id,
+                               const std::vector<simt::DeviceInfo>& devices) {
   const simt::DeviceInfo* gpu = nullptr;
   for (const simt::DeviceInfo& device : devices) {
     if (!gpu && device.usable && device.id.kind == simt::DeviceKind::cuda) gpu = &device;
   }
   std::vector<Kernel> kernels;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    if (!id.empty() && id.substr(0, id.find(':')) != entry.traits->id) continue;
     Kernel kernel{&entry, {}, {}, {}};
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
@@ -58,7 +61,7 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
 
 bench::Table allocator_table(const std::vector<Kernel>& kernels) {
   bench::Table table;
-  table.title = "Allocators (--allocator ID, --allocators ID,ID,...)";
+  table.title = "Allocators (--allocator ID, --allocators ID,ID:KEY=VALUE,...)";
   table.columns = {
       {"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
   bool bounds = false;
@@ -69,6 +72,16 @@ bench::Table allocator_table(const std::vector<Kernel>& kernels) {
                traits.paper, bench::name(traits.frees), traits.note});
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  return table;
+}
+
+bench::Table setting_table(const registry::RegisteredAllocator& entry) {
+  bench::Table table;
+  table.title = fmt::format("Settings (--allocator {}:KEY=VALUE,...)", entry.traits->id);
+  table.columns = {{"key", true}, {"value", true}, {"default", true}, {"what", true, true}};
+  for (const alloc::AllocatorSetting& setting : entry.settings())
+    table.add({setting.key, registry::values_text(setting),
+               setting.words ? registry::value_text(setting, {}) : "automatic", setting.about});
   return table;
 }
 
@@ -156,7 +169,7 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
   json["version"] = bench::version();
   if (options.wants("allocators")) {
     json["allocators"] = bench::Json::array();
-    for (const Kernel& kernel : allocators(devices)) {
+    for (const Kernel& kernel : allocators(options.id, devices)) {
       const alloc::AllocatorTraits& traits = *kernel.entry->traits;
       bench::Json one{{"id", traits.id},
                       {"label", traits.label},
@@ -166,6 +179,12 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
       one["lower_bound"] = traits.lower_bound;
       one["keeps_live_memory"] = traits.keeps_live_memory;
       one["cuda"] = kernel.entry->cuda != nullptr;
+      for (const alloc::AllocatorSetting& setting : kernel.entry->settings()) {
+        one["settings"].push_back({{"key", setting.key},
+                                   {"values", registry::values_text(setting)},
+                                   {"about", setting.about}});
+        if (setting.words) one["settings"].back()["default"] = registry::value_text(setting, {});
+      }
       if (kernel.use) one["registers"] = kernel.use->registers;
       if (kernel.calls) one["calls"] = bench::to_json(*kernel.calls);
       if (kernel.coalesced) one["calls_coalesced"] = bench::to_json(*kernel.coalesced);
@@ -212,6 +231,11 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
 }
 
 Exit list(const ListOptions& options) {
+  if (!options.id.empty()) {
+    if (options.what != "allocators")
+      throw Error(Exit::usage, "list: only allocators have an ID: heapwood list allocators ID");
+    bench::find_allocator(options.id);
+  }
   const std::vector<simt::DeviceInfo> devices = simt::list_devices();
   if (options.json) {
     fmt::print("{}", bench::json_text(list_json(options, devices)));
@@ -219,8 +243,10 @@ Exit list(const ListOptions& options) {
   }
   std::vector<bench::Table> tables;
   if (options.wants("allocators")) {
-    const std::vector<Kernel> kernels = allocators(devices);
+    const std::vector<Kernel> kernels = allocators(options.id, devices);
     tables.push_back(allocator_table(kernels));
+    if (!options.id.empty() && !kernels.front().entry->settings().empty())
+      tables.push_back(setting_table(*kernels.front().entry));
     if (bench::Table registers = register_table(kernels); !registers.rows.empty())
       tables.push_back(std::move(registers));
   }
@@ -243,6 +269,8 @@ void add_list(CLI::App& app, Invocation& invocation) {
   command->footer(list_examples);
   command->add_option("what", options->what, "allocators, scenes, graphs or devices; default: all")
       ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "graphs", "devices"})))
+      ->type_name("");
+  command->add_option("id", options->id, "allocators: only this one, with its settings")
       ->type_name("");
   command->add_flag("--json", options->json, "write JSON");
   command->callback(

@@ -37,7 +37,7 @@ constexpr const char* stress_examples = R"(Examples:
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
-  std::string test, large = "buddy", order = "random", trace;
+  std::string test, order = "random", trace;
   bench::StressLists lists;
   bench::StressSettings settings;
   MeasuringOptions measuring;
@@ -107,13 +107,14 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   bench::StressSettings& settings = bench.settings;
   settings.test = bench::parse_stress_test(command.test);
   settings.order = bench::parse_order(command.order);
-  settings.large =
-      command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
-  if (workloads::has_lifetimes(settings.test) &&
-      (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
-    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin",
+  bench.allocators = bench::find_allocators(command.measuring.allocators, true);
+  const bool uses_builtin =
+      std::any_of(bench.allocators.begin(), bench.allocators.end(), [](const auto* entry) {
+        return entry->options.large_backend == alloc::LargeBackend::builtin;
+      });
+  if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
+    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor large=builtin",
                                          bench::name(settings.test)));
-  bench.allocators = bench::find_allocators(command.measuring.allocators);
   Measuring measuring("stress", command.measuring);
   bench.device = measuring.start();
   bench.points = bench::stress_points(command.lists, settings.test, bench.device);
@@ -173,9 +174,6 @@ void add_stress(CLI::App& app, Invocation& invocation) {
                "blocks of 256 threads; default: 120,fill (fill: as\nmany as fit the GPU), on the "
                "CPU 120; p: 1 to 120,fill;\nutilization: fill",
                "LIST");
-  command.text("--page-bytes", lists.page_bytes, "page size of ScatterAlloc; default: chosen by it",
-               "LIST");
-  bench::add_allocator_sizes(command.app(), settings.sizes);
   command.number("--lanes", settings.lanes,
                  "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32",
                  {1, 32, false});
@@ -191,10 +189,6 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command.flag("--coalesced", settings.coalesced,
                "one request per warp, through the coalescing adaptor");
   command.flag("--wait", settings.wait, "wait for memory while the pool is full");
-  command.choice("--large", options->large,
-                 "backend of large requests of scatter, halloc, xmalloc,\nawmalloc-safe: a buddy "
-                 "system or the platform's malloc",
-                 {"buddy", "builtin"});
   command.text("--order", options->order,
                "order of frees in lifetimes and soak: random, lifo,\nimmortal", "ORDER");
   command.number("--probability", settings.probability,

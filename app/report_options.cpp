@@ -9,7 +9,10 @@
 namespace heapwood::app {
 
 void add_allocators_option(CLI::App& command, std::string& allocators) {
-  command.add_option("--allocators", allocators, "all, or ids separated by commas")
+  command
+      .add_option("--allocators", allocators,
+                  "all, or ids separated by commas; with settings:\nscatter:page=64K (heapwood "
+                  "list allocators ID)")
       ->capture_default_str()
       ->type_name("IDS");
 }

@@ -69,7 +69,6 @@ void AnimateScene::provide_memory() {
   device_mesh_->triangles =
       simt::Buffer<Triangle>(device_.id, with_spare(triangles, had_triangles));
   workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings_.refs, 0);
-  workspace_->set_allocator_sizes(allocator_sizes(settings_));
   workspace_->swap_pool(pool);
   first_moved_ = 0;
   end_moved_ = vertices;
@@ -89,6 +88,7 @@ kdtree::BuildRun AnimateScene::build(const registry::RegisteredAllocator& entry,
   options.costs = settings_.costs;
   options.seconds = settings_.timeout;
   options.kept = kept;
+  workspace_->set_allocator_options(entry.options_over(settings_.allocator));
   return compiled_for(entry, device_).build(*workspace_, options);
 }
 

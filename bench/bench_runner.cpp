@@ -33,6 +33,7 @@ Result blank_result(const BenchJob& job, const std::string& source, const std::s
     result.label = host_label(job.settings.host_allocator);
   }
   result.settings = job.settings;
+  if (entry) result.settings.allocator = entry->options_over(job.settings.allocator);
   result.reason = interrupted_reason;
   return result;
 }

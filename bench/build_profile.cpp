@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/bench_runner.hpp"
 #include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
@@ -149,10 +150,10 @@ ProfiledBuild blank_profile(const PreparedScene& scene,
   return built;
 }
 
-kdtree::BuildProfile profile_once(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                                  const simt::DeviceInfo& device) {
+kdtree::BuildProfile profile_once(PreparedScene& scene,
+                                  const registry::RegisteredAllocator& entry) {
   const kdtree::BuildOptions options = scene.build_options(entry);
-  return compiled_for(entry, device).build_profiled(scene.workspace(), options);
+  return scene.prepare(entry).build_profiled(scene.workspace(), options);
 }
 
 void set_failed(ProfiledBuild& built, const std::exception& error) {
@@ -183,7 +184,7 @@ const char* cannot_build_here(const PreparedScene& scene,
 }  // namespace
 
 ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                            const simt::DeviceInfo& device, const BuildSettings& settings,
+                            const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce) {
   ProfiledBuild built = blank_profile(scene, entry);
   announce(scene.name() + ": builds without the probe");
@@ -195,7 +196,7 @@ ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllo
   }
   built.pool_bytes = scene.pool_bytes();
   announce(scene.name() + ": profile");
-  built.profile = profile_once(scene, entry, device);
+  built.profile = profile_once(scene, entry);
   if (built.profile->run.incomplete) set_incomplete(built);
   return built;
 }
@@ -252,7 +253,7 @@ std::vector<ProfiledBuild> profile_builds(
     });
   }
   for_each_usable("profile", [&](const auto& entry, ProfiledBuild& built) {
-    if (can_profile(entry, device)) built.profile = profile_once(scene, entry, device);
+    if (can_profile(entry, device)) built.profile = profile_once(scene, entry);
   });
   return all;
 }

@@ -39,7 +39,7 @@ void check_profile(const BuildSettings& settings, const registry::RegisteredAllo
                    const simt::DeviceInfo& device);
 // The scene's pool must be large enough for the allocator. `announce` receives each next step.
 ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                            const simt::DeviceInfo& device, const BuildSettings& settings,
+                            const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
 // All allocators in one pool, in which AtomicMalloc (if it is not compiled, each of them) completes
 // a build; interleaved with each other and with the no-cost allocator. A failure of an allocator is

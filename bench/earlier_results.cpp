@@ -22,11 +22,16 @@ struct Source {
   std::string path, digest;
 };
 
-bool measures(const BenchJob& job, const std::string& builder, const std::string& allocator) {
-  if (builder == name(Builder::per_level))
+// Whether the job has a measurement with this builder and allocator; adds the allocator's settings.
+bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings>& settings) {
+  const std::string allocator = text_at(result, "allocator");
+  if (text_at(result, "builder") == name(Builder::per_level))
     return job.settings.builder != Builder::single && allocator == job.settings.host_allocator;
-  return std::any_of(job.allocators.begin(), job.allocators.end(),
-                     [&](const auto* entry) { return allocator == entry->traits->id; });
+  const auto entry = std::find_if(job.allocators.begin(), job.allocators.end(),
+                                  [&](const auto* one) { return allocator == one->traits->id; });
+  if (entry == job.allocators.end()) return false;
+  for (BuildSettings& one : settings) one.allocator = (*entry)->options_over(one.allocator);
+  return true;
 }
 
 std::size_t runs_of(const Json& result) {
@@ -73,13 +78,12 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
   bool changed = false;
   const auto reuse = [&](const Json& result) -> std::optional<Result> {
     const auto source = sources.find(text_at(result, "source"));
-    const auto of_pool =
-        std::find_if(settings.begin(), settings.end(), [&](const BuildSettings& one) {
-          return result.is_object() && same(result.value("settings", Json()), to_json(one));
-        });
-    if (source == sources.end() || of_pool == settings.end() ||
-        !measures(job, text_at(result, "builder"), text_at(result, "allocator")))
-      return std::nullopt;
+    std::vector<BuildSettings> mine = settings;
+    if (source == sources.end() || !measures(job, result, mine)) return std::nullopt;
+    const auto of_pool = std::find_if(mine.begin(), mine.end(), [&](const BuildSettings& one) {
+      return result.is_object() && same(result.value("settings", Json()), to_json(one));
+    });
+    if (of_pool == mine.end()) return std::nullopt;
     // Reports of earlier versions have no digest.
     const bool other_mesh =
         result.contains("digest") && text_at(result, "digest") != source->second.digest;

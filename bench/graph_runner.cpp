@@ -129,6 +129,7 @@ class GraphRunner : public RowBench {
     job.device = bench_.device.id;
     job.pool = {memory_.data(), memory_.bytes()};
     job.seconds = bench_.settings.seconds;
+    if (candidates_[i].entry) job.options = candidates_[i].entry->options;
     const auto max_vertices = static_cast<std::uint32_t>(max_vertices_);
     std::unique_ptr<DeviceSteps> steps = device_steps(job.device, job.seconds);
     if (row(i).layout == GraphLayout::pages)

@@ -81,7 +81,6 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   needs_sizing_ = settings.pool.kind == PoolSize::Kind::live_multiple;
   workspace_ = std::make_unique<kdtree::Workspace>(
       *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
-  workspace_->set_allocator_sizes(allocator_sizes(settings));
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
@@ -102,33 +101,35 @@ kdtree::BuildOptions PreparedScene::build_options(
   return options;
 }
 
+const registry::CompiledAllocator& PreparedScene::prepare(
+    const registry::RegisteredAllocator& entry) {
+  size_live_pool(entry);
+  per_level_last_ = false;
+  workspace_->set_allocator_options(entry.options_over(settings_.allocator));
+  return compiled_for(entry, device_);
+}
+
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) {
   return build(entry, build_options(entry));
 }
 
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
                                       const kdtree::BuildOptions& options) {
-  size_live_pool(entry);
-  per_level_last_ = false;
-  return compiled_for(entry, device_).build(*workspace_, options);
+  return prepare(entry).build(*workspace_, options);
 }
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(
     const registry::RegisteredAllocator& entry) {
-  size_live_pool(entry);
-  per_level_last_ = false;
-  return compiled_for(entry, device_).build_instrumented(*workspace_, build_options(entry));
+  return prepare(entry).build_instrumented(*workspace_, build_options(entry));
 }
 
 kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
                                                   std::size_t capacity,
                                                   alloc::LiveRecording* live) {
-  size_live_pool(entry);
-  per_level_last_ = false;
   kdtree::BuildOptions options = build_options(entry);
   options.live = live;
   if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
-  return compiled_for(entry, device_).build_recorded(*workspace_, options, capacity);
+  return prepare(entry).build_recorded(*workspace_, options, capacity);
 }
 
 kdtree::LevelRun PreparedScene::build_per_level() {

@@ -46,6 +46,8 @@ class PreparedScene {
 
   // Costs, time limit and number of warps of the scene's builds with this allocator.
   kdtree::BuildOptions build_options(const registry::RegisteredAllocator& entry) const;
+  // The compiled allocator, with its settings and the pool in the workspace.
+  const registry::CompiledAllocator& prepare(const registry::RegisteredAllocator& entry);
   // One build with this scene's settings; passes on what the compiled allocator throws.
   kdtree::BuildRun build(const registry::RegisteredAllocator& entry);
   kdtree::InstrumentedRun build_instrumented(const registry::RegisteredAllocator& entry);

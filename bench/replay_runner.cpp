@@ -92,7 +92,8 @@ class ReplayPoolRunner : public RowBench {
     return job;
   }
 
-  ReplayResult replay(std::size_t i, const ReplayJob& job) const {
+  ReplayResult replay(std::size_t i, ReplayJob job) const {
+    job.options = candidates_[i].entry->options;
     const ReplayResult result = candidates_[i].entry->on(bench_.device.id.kind)->replay(job);
     ReplayRow& row = this->row(i);
     if (result.refused > row.refused) {

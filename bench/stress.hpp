@@ -33,12 +33,11 @@ struct StressSettings {
   workloads::StressTest test = workloads::StressTest::alloc_dealloc;
   unsigned lanes = 1;  // allocating lanes per warp
   bool touch = false, coalesced = false, wait = false;
-  alloc::LargeBackend large = alloc::LargeBackend::buddy;
   workloads::Lifetimes order = workloads::Lifetimes::random;  // lifetimes
   std::uint32_t seed = 1;
-  double probability = 0.75;  // p
-  AllocatorSizes sizes;
-  unsigned rounds = 1;  // per run, in one pool; the last one is timed
+  double probability = 0.75;          // p
+  alloc::AllocatorOptions allocator;  // its settings (AllocatorSetting)
+  unsigned rounds = 1;                // per run, in one pool; the last one is timed
   int runs = 5;
   double seconds = 10;  // limit of a launch; soak: duration of all launches
   // Seconds per allocator and point, for warm-up and runs including their time on the host. A run
@@ -49,7 +48,6 @@ struct StressSettings {
 };
 
 const char* name(workloads::StressTest test);
-const char* name(alloc::LargeBackend large);
 const char* name(workloads::Lifetimes order);
 // "ad, acd, ...": the names that parse_stress_test() accepts.
 std::string stress_tests();

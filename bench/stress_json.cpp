@@ -20,13 +20,12 @@ Json settings_json(const StressRow& row) {
   if (!has_requests(settings.test)) json["blocks"] = row.point.blocks;
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
-  if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
-  put_sizes(json, settings.sizes);
+  json["large"] = "buddy";
+  put_allocator_settings(json, settings.allocator);
   if (workloads::allocates_once(settings.test)) json["rounds"] = settings.rounds;
   json["touch"] = settings.touch;
   json["coalesced"] = settings.coalesced;
   json["wait"] = settings.wait;
-  json["large"] = name(settings.large);
   using enum workloads::StressTest;
   if (settings.test == probability || settings.test == mixed || settings.test == churn ||
       workloads::has_lifetimes(settings.test))

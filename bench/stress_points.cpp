@@ -128,10 +128,6 @@ workloads::Lifetimes parse_order(const std::string& text) {
   throw Error(Exit::usage, fmt::format("--order '{}': use random, lifo or immortal", text));
 }
 
-const char* name(alloc::LargeBackend large) {
-  return large == alloc::LargeBackend::builtin ? "builtin" : "buddy";
-}
-
 std::string stress_tests() {
   std::string text;
   for (const auto& [known, value] : tests) text += (text.empty() ? "" : ", ") + std::string(known);
@@ -204,7 +200,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     return parse_count("--requests", text, 1 << 24);
   };
   const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
-  const auto pages = values(&StressLists::page_bytes, parse_page_bytes, lists.page_bytes.empty());
+  const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
     if ((test == StressTest::mixed || workloads::has_lifetimes(test)) &&
         (payload < alloc::granule || payload > 1 << 30))

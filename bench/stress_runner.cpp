@@ -42,7 +42,7 @@ class PointBench : public RowBench {
   void keep_warm_up(std::size_t i) override { note_run(row(i), warm_ups_[i]); }
 
   workloads::StressResult stress(std::size_t i, bool inspect) const {
-    return candidates_[i].entry->on(bench_.device.id.kind)->stress(job(inspect));
+    return candidates_[i].entry->on(bench_.device.id.kind)->stress(job(i, inspect));
   }
 
   void inspect(std::size_t i) const {
@@ -85,9 +85,9 @@ class PointBench : public RowBench {
         skip(i, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
         runner_.guarded(i, [&] {
-          row(i).calls =
-              entry.on(bench_.device.id.kind)
-                  ->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
+          row(i).calls = entry.on(bench_.device.id.kind)
+                             ->call_use(bench_.device.id, bench_.settings.coalesced,
+                                        row(i).settings.allocator.large_backend);
         });
       }
     }
@@ -115,15 +115,13 @@ class PointBench : public RowBench {
     return "";
   }
 
-  workloads::StressJob job(bool inspect) const {
+  workloads::StressJob job(std::size_t i, bool inspect) const {
     const StressSettings& settings = bench_.settings;
     workloads::StressJob job;
     job.device = bench_.device.id;
     job.pool = {memory_.data(), point_.pool_bytes};
-    job.options = allocator_sizes(settings.sizes);
+    job.options = row(i).settings.allocator;
     job.options.wait_when_full = settings.wait;
-    job.options.page_bytes = point_.page_bytes;
-    job.options.large_backend = settings.large;
     job.test = settings.test;
     job.coalesced = settings.coalesced;
     job.threads = stress_threads(settings, point_);
@@ -222,6 +220,8 @@ std::vector<StressRow> run_stress(
       StressRow& row = at_point.emplace_back();
       row.set_allocator(*entry->traits);
       row.settings = bench.settings;
+      row.settings.allocator.page_bytes = point.page_bytes;
+      row.settings.allocator = entry->options_over(row.settings.allocator);
       row.point = point;
       row.reason = interrupted_reason;
     }

@@ -27,6 +27,7 @@ template <class A>
 constexpr CompiledAllocator make_erased() {
   constexpr const CpuFunctions& functions = alloc::ErasedAllocator<A, simt::Cpu>::functions;
   return {.traits = &A::traits,
+          .settings = settings_of<A>(),
           .device = simt::DeviceKind::cpu,
           .build =
               [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {

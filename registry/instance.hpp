@@ -57,6 +57,7 @@ template <class Allocator, class Device, bool with_probe>
 constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
   CompiledAllocator compiled{
       .traits = &Allocator::traits,
+      .settings = settings_of<Allocator>(),
       .device = kind,
       .build =
           [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {

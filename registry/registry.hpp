@@ -41,8 +41,17 @@ struct CallUse {
   std::optional<KernelUse> own = {};
 };
 
+template <class Allocator>
+constexpr std::span<const alloc::AllocatorSetting> settings_of() {
+  if constexpr (requires { Allocator::settings; })
+    return Allocator::settings;
+  else
+    return {};
+}
+
 struct CompiledAllocator {
   const alloc::AllocatorTraits* traits;
+  std::span<const alloc::AllocatorSetting> settings;
   simt::DeviceKind device;
   // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
@@ -72,7 +81,13 @@ struct CompiledAllocator {
 struct RegisteredAllocator {
   const alloc::AllocatorTraits* traits;
   const CompiledAllocator* cpu;
-  const CompiledAllocator* cuda;  // nullptr in builds without CUDA
+  const CompiledAllocator* cuda;      // nullptr in builds without CUDA
+  alloc::AllocatorOptions options{};  // settings given with its name
+  std::span<const alloc::AllocatorSetting> settings() const {
+    return cpu ? cpu->settings : std::span<const alloc::AllocatorSetting>{};
+  }
+  // The given options, with these settings.
+  alloc::AllocatorOptions options_over(alloc::AllocatorOptions given) const;
   const CompiledAllocator* on(simt::DeviceKind kind) const {
     return kind == simt::DeviceKind::cpu ? cpu : cuda;
   }
@@ -80,7 +95,19 @@ struct RegisteredAllocator {
 
 // In the order of alloc/registry.def.
 std::span<const RegisteredAllocator> allocators();
-// nullptr if no allocator has this id.
-const RegisteredAllocator* find(const std::string& id);
+// The allocator of an id, with the settings that may follow it: "scatter:page=64K". Its traits have
+// the whole name as `id`, and a label with the settings. Equal settings give the same address.
+// nullptr if no allocator has the id. Throws Error{Exit::usage} if it has no such setting or value.
+const RegisteredAllocator* find(const std::string& name);
+
+// "heap or uniform", "a power of two from 256 to 64M"
+std::string values_text(const alloc::AllocatorSetting& setting);
+// The value in `options` as on the command line: "uniform", "4K".
+std::string value_text(const alloc::AllocatorSetting& setting,
+                       const alloc::AllocatorOptions& options);
+// False if the text is not one of values_text().
+bool set_value(const alloc::AllocatorSetting& setting, alloc::AllocatorOptions& options,
+               const std::string& text);
+bool is_default(const alloc::AllocatorSetting& setting, const alloc::AllocatorOptions& options);
 
 }  // namespace heapwood::registry

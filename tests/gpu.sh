@@ -195,7 +195,7 @@ done
 check "picture atrium:100k" 60 bash -c 'same_picture "$1"' _ atrium:100k
 # Small pools, which a walk reads quickly, because the programs share the GPU.
 for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 10K" \
-  "alloc --large builtin --requests 1K --payload 64K --allocators scatter,halloc,xmalloc,awmalloc-safe"; do
+  "alloc --requests 1K --payload 64K --allocators scatter:large=builtin,halloc:large=builtin,xmalloc:large=builtin,awmalloc-safe:large=builtin"; do
   read -ra arguments <<< "$test"
   [[ $test == *--payload* ]] || arguments+=(--payload 4,1K)
   check "stress ${test%% --[bpr]*}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --pool 512M \

@@ -93,6 +93,7 @@ GraphRecording GraphRecorder::record(const registry::RegisteredAllocator& entry,
   job.device = device_.id;
   job.pool = {pool.data(), pool.bytes()};
   job.seconds = seconds_;
+  job.options = entry.options;
   BlockGraph store(job, bench::compiled_for(entry, device_).adjacency_heap(job),
                    device_steps(job.device, job.seconds), graph_.vertices());
 

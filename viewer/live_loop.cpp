@@ -186,6 +186,7 @@ class LiveLoop {
     options.costs = spec_.settings.costs;
     options.seconds = spec_.settings.timeout;
     options.kept = kept;
+    source_->workspace().set_allocator_options(entry.options);
     return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options);
   }
   kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry) {
@@ -281,6 +282,7 @@ class LiveLoop {
     kdtree::BuildOptions options;
     options.costs = spec_.settings.costs;
     options.seconds = spec_.settings.timeout;
+    source_->workspace().set_allocator_options(entry.options);
     const kdtree::RecordedRun run = bench::compiled_for(entry, spec_.device)
                                         .build_recorded(source_->workspace(), options, capacity);
     LiveEvent event;

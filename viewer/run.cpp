@@ -125,6 +125,7 @@ int parse_and_run(int argc, char** argv) {
   add_options(app, options);
   bench::HostMemoryOptions host;
   bench::add_host_memory_options(app, host);
+  bench::add_old_allocator_options(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -144,6 +144,7 @@ std::shared_ptr<const Recording> TraceRecorder::record(
   job.plan = &plan;
   job.data = &data;
   job.seconds = seconds_;
+  job.options = entry.options;
   const workloads::ReplayResult result = bench::compiled_for(entry, device_).replay(job);
   const std::vector<std::uint64_t> blocks = data.blocks.download();
 

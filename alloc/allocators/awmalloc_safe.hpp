@@ -30,9 +30,10 @@ struct AwMallocSafeOn {
       .id = "awmalloc-safe",
       .label = "AWMalloc-safe",
       .paper = "RegEff 5.1, own remedy",
-      .note = "ring of counted segments and a buddy (or malloc: stress --large) for large requests",
+      .note = "ring of counted segments and a buddy for large requests",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
+  static constexpr AllocatorSetting settings[1] = {large_setting};
 
   template <class Device>
   static AwMallocSafeOn create(Pool pool, const AllocatorOptions& options, const Device& device) {

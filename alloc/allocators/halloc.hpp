@@ -41,10 +41,10 @@ struct HallocOn {
       .id = "halloc",
       .label = "Halloc",
       .paper = "Adinetz 2014, RegEff 4.5",
-      .note =
-          "slabs of one size, searched by hashing; a buddy (or malloc: stress --large) above 3 KiB",
+      .note = "slabs of one size, searched by hashing; a buddy above 3 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
+  static constexpr AllocatorSetting settings[1] = {large_setting};
 
   template <class Device>
   static HallocOn create(Pool pool, const AllocatorOptions& options, const Device& device) {

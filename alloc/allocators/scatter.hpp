@@ -28,17 +28,24 @@
 
 namespace heapwood::alloc {
 
+inline constexpr AllocatorSetting page_setting = setting_of<&AllocatorOptions::page_bytes>(
+    {.key = "page",
+     .json = "page_bytes",
+     .about = "bytes of a page, at most a quarter of the pool",
+     .min = 256,
+     .max = std::size_t{64} << 20});
+
 template <class Large>
 struct ScatterOn {
   using WithBuiltin = ScatterOn<HeapPart>;
 
-  static constexpr AllocatorTraits traits{
-      .id = "scatter",
-      .label = "ScatterAlloc",
-      .paper = "Steinberger 2012, RegEff 4.3",
-      .note = "pages found by hashing; a buddy (or malloc: stress --large) above a page",
-      .smallest_pool = 8192,
-      .in_pool = Large::in_pool};
+  static constexpr AllocatorTraits traits{.id = "scatter",
+                                          .label = "ScatterAlloc",
+                                          .paper = "Steinberger 2012, RegEff 4.3",
+                                          .note = "pages found by hashing; a buddy above a page",
+                                          .smallest_pool = 8192,
+                                          .in_pool = Large::in_pool};
+  static constexpr AllocatorSetting settings[2] = {page_setting, large_setting};
 
   template <class Device>
   static ScatterOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
@@ -195,6 +202,7 @@ struct ScatterBuiltin : WithHeap<ScatterBuiltin, ScatterOn<HeapPart>> {
       .note = "scatter with the platform's malloc above a page, as published",
       .smallest_pool = 8192,
       .in_pool = false};
+  static constexpr AllocatorSetting settings[1] = {page_setting};
 };
 
 }  // namespace heapwood::alloc

@@ -45,10 +45,10 @@ struct XMallocOn {
       .id = "xmalloc",
       .label = "XMalloc",
       .paper = "Huang et al. 2013",
-      .note =
-          "superblocks of 16 blocks of one size; a buddy (or malloc: stress --large) above 8 KiB",
+      .note = "superblocks of 16 blocks of one size; a buddy above 8 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
+  static constexpr AllocatorSetting settings[1] = {large_setting};
 
   template <class Device>
   static XMallocOn create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -46,6 +46,8 @@ enum class Joins { one, all };  // free chunks merged after a freed block
 template <class Headers, Offsets offset_count, Joins joins = Joins::one>
 class CircularList {
  public:
+  static constexpr AllocatorSetting settings[1] = {smallest_setting};
+
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::uint64_t wanted =

@@ -22,6 +22,14 @@
 
 namespace heapwood::alloc {
 
+// For the command line.
+inline constexpr AllocatorSetting smallest_setting = setting_of<&AllocatorOptions::smallest_chunk>(
+    {.key = "smallest",
+     .json = "smallest_chunk",
+     .about = "bytes of the smallest chunk of the pre-split",
+     .min = granule,
+     .max = std::size_t{1} << 30});
+
 enum class Offsets { one, per_multiprocessor };
 
 // Places the offsets at equal distances. Each has its own 32-byte sector.

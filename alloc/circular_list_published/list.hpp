@@ -62,6 +62,17 @@ struct PreviousWords {
 template <template <Storage> class Form, Offsets offset_count, Storage storage = Storage::in_pool,
           Links links = Links::next, Walks walks = Walks::from_offset>
 class List {
+ public:
+  static constexpr AllocatorSetting settings[2] = {
+      smallest_setting,
+      setting_of<&AllocatorOptions::presplit>(
+          {.key = "presplit",
+           .json = "presplit",
+           .about = "the first chunks are the paper's heaps (equation 1), or all of `smallest` "
+                    "bytes, by default 1/1024 of the pool or less; larger requests are refused",
+           .words = "heap uniform"})};
+
+ private:
   static constexpr bool in_pool = storage == Storage::in_pool, doubly = links == Links::both;
   static_assert(in_pool || !doubly, "the table has no place for a second link");
   static_assert(!in_pool || walks == Walks::from_offset,

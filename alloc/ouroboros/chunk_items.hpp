@@ -40,6 +40,8 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class ChunkItems {
  public:
+  static constexpr AllocatorSetting settings[2] = {chunk_setting, search_setting};
+
   // Chooses the parts of a shape that depend on this queue type. Every chunk may be in a queue.
   static void choose(Shape& shape, std::size_t /*pool*/, std::size_t /*queue_slots*/) {
     shape.pieces = Queue::in_pieces ? 2 : 0;

@@ -25,6 +25,19 @@
 
 namespace heapwood::alloc::ouroboros {
 
+// For the command line.
+inline constexpr AllocatorSetting chunk_setting = setting_of<&AllocatorOptions::chunk_bytes>(
+    {.key = "chunk",
+     .json = "chunk_bytes",
+     .about = "bytes of a chunk; by default 8K, less in a small pool",
+     .min = 256,
+     .max = 8192});
+inline constexpr AllocatorSetting search_setting = setting_of<&AllocatorOptions::chunk_search>(
+    {.key = "search",
+     .json = "chunk_search",
+     .about = "where a search for a free chunk starts: at one hashed per thread, or at the first",
+     .words = "spread lowest"});
+
 struct Shape {
   std::uint32_t chunks = 0;
   unsigned chunk_shift = 13;  // log2 of the bytes of a chunk

@@ -48,6 +48,8 @@ namespace heapwood::alloc {
 template <class Items>
 class Ouroboros {
  public:
+  static constexpr auto& settings = Items::settings;
+
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {

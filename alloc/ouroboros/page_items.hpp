@@ -33,6 +33,16 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class PageItems {
  public:
+  static constexpr AllocatorSetting settings[3] = {
+      chunk_setting, search_setting,
+      setting_of<&AllocatorOptions::queue_slots>(
+          {.key = "slots",
+           .json = "queue_slots",
+           .about = "max slots of a class's queue of pages; published: 2000000",
+           .min = 32,
+           .max = 1 << 28,
+           .is_bytes = false})};
+
   // Chooses the parts of a shape that depend on this queue type. The queue of a class has
   // `queue_slots` slots (at most `max_slots`), rounded up to a power of two or to whole pieces; 0:
   // pieces may occupy 1/32 of the chunks.

@@ -5,6 +5,7 @@
 // are recognized by their addresses; walk() does not report them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "alloc/primitives/builtin_heap.hpp"
@@ -90,6 +91,7 @@ class HeapPart {
 // bytes as the pool, for builds and all other commands.
 template <class A, class Base>
 struct WithHeap : Base {
+  static constexpr std::array<AllocatorSetting, 0> settings{};  // no other large part
   template <class Device>
   static A create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(A::traits, pool);  // names A in its messages

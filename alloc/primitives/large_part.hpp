@@ -9,6 +9,14 @@
 
 namespace heapwood::alloc {
 
+// For the command line: the part is a LargePart, or a HeapPart.
+inline constexpr AllocatorSetting large_setting = setting_of<&AllocatorOptions::large_backend>(
+    {.key = "large",
+     .json = "large",
+     .about = "large requests are served by a buddy in the pool, or by the platform's malloc; "
+              "'heapwood stress' only",
+     .words = "buddy builtin"});
+
 class LargePart {
  public:
   static constexpr std::size_t head_bytes = 256;  // capacity of `head`

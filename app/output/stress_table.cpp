@@ -233,7 +233,9 @@ std::vector<std::string> stress_notes(const std::vector<bench::StressRow>& rows)
       "before each run",
       settings.lanes, settings.lanes == 1 ? "s" : "",
       settings.coalesced ? ", their requests coalesced" : "",
-      settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "",
+      settings.allocator.large_backend == alloc::LargeBackend::builtin
+          ? ", large ones from the built-in malloc"
+          : "",
       space && settings.runs == 1 ? "" : "median of ", settings.runs, settings.runs == 1 ? "" : "s",
       space ? "" : " after a warm-up"));
   std::vector<double> floors;

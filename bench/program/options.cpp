@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -26,13 +25,6 @@ std::optional<double> number(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     return std::nullopt;
   return value;
-}
-
-std::string known_ids() {
-  std::vector<std::string> ids;
-  for (const registry::RegisteredAllocator& entry : registry::allocators())
-    ids.emplace_back(entry.traits->id);
-  return fmt::format("{}", fmt::join(ids, " "));
 }
 
 std::string not_a_number(const std::string& text) {
@@ -97,13 +89,6 @@ std::size_t parse_bytes(const std::string& text) {
   if (bytes < 1) throw_unexpected("size", text, "at least one byte");
   if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
   return static_cast<std::size_t>(bytes);
-}
-
-std::size_t parse_page_bytes(const std::string& text) {
-  const std::size_t bytes = parse_bytes(text);
-  if (!std::has_single_bit(bytes) || bytes < 256 || bytes > std::size_t{64} << 20)
-    throw_unexpected("--page-bytes", text, "a power of two from 256 to 64M");
-  return bytes;
 }
 
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max) {
@@ -209,27 +194,6 @@ Builder parse_builder(const std::string& text, bool with_both) {
                    with_both ? "single, per-level or both" : "single or per-level");
 }
 
-const registry::RegisteredAllocator& find_allocator(const std::string& id) {
-  const registry::RegisteredAllocator* entry = registry::find(id);
-  if (!entry)
-    throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
-  return *entry;
-}
-
-std::vector<const registry::RegisteredAllocator*> find_allocators(const std::string& list) {
-  std::vector<const registry::RegisteredAllocator*> entries;
-  if (list == "all") {
-    for (const registry::RegisteredAllocator& entry : registry::allocators())
-      entries.push_back(&entry);
-    return entries;
-  }
-  for (const std::string& id : split(list, ',')) {
-    const registry::RegisteredAllocator* entry = &find_allocator(id);
-    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
-  }
-  return entries;
-}
-
 CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 
 CLI::Validator decimal() {
@@ -291,12 +255,6 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
              (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""))
       ->default_str("fast")
       ->type_name(pools ? "LIST" : "SIZE");
-  app.add_option_function<std::string>(
-         "--page-bytes",
-         [&settings](const std::string& text) { settings.page_bytes = parse_page_bytes(text); },
-         "page size of ScatterAlloc: 4K, 8K, ...; default:\nchosen by it")
-      ->type_name("SIZE");
-  add_allocator_sizes(app, settings.sizes);
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds per allocator")
         ->capture_default_str()
@@ -356,12 +314,6 @@ void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
                  "needs --builder single")
       ->transform(between(1, 65536))
       ->type_name("N");
-}
-
-alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings) {
-  alloc::AllocatorOptions options = allocator_sizes(settings.sizes);
-  options.page_bytes = settings.page_bytes;
-  return options;
 }
 
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device) {

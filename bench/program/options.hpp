@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/program/allocator_sizes.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "kdtree/build/build.hpp"
-#include "registry/registry.hpp"
 #include "simt/device.hpp"
 
 namespace CLI {
@@ -19,9 +18,6 @@ class Validator;
 }  // namespace CLI
 
 namespace heapwood::bench {
-
-// The default of --allocator: the fastest one that frees (docs/performance.md).
-inline constexpr const char* default_allocator = "heapwood";
 
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple, live_multiple };
@@ -53,13 +49,10 @@ struct BuildSettings {
   double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
   Builder builder = Builder::single;
   std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
-  std::size_t page_bytes = 0;           // of ScatterAlloc; 0 = automatic
-  AllocatorSizes sizes;                 // of other allocators
+  alloc::AllocatorOptions allocator;    // its settings (AllocatorSetting)
   // GPU: the single kernel is launched with the warps that this many multiprocessors hold; 0 = all.
   unsigned multiprocessors = 0;
 };
-// The sizes, for an allocator's create().
-alloc::AllocatorOptions allocator_sizes(const BuildSettings& settings);
 // Throws Error{Exit::usage} if --sms does not apply to this device or builder.
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device);
 
@@ -70,8 +63,7 @@ struct ImageSize {
 // Throws Error{Exit::usage}: the option or kind of value, its text, and what was expected.
 [[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
                                    const std::string& expected);
-std::size_t parse_bytes(const std::string& text);       // "4096", "512M", "1.5G", "64KiB"
-std::size_t parse_page_bytes(const std::string& text);  // of ScatterAlloc: a power of two
+std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
 // "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
 // "fast", "auto", bytes, "200x", "live:4"
@@ -87,11 +79,6 @@ const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced",
 std::string host_label(const std::string& id);                    // of a host allocator, in tables
 Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
-
-// Throws Error{Exit::usage} that lists the ids.
-const registry::RegisteredAllocator& find_allocator(const std::string& id);
-// "all" or ids separated by commas; in the given order, without duplicates.
-std::vector<const registry::RegisteredAllocator*> find_allocators(const std::string& list);
 
 // The check without its description in --help.
 CLI::Validator quiet(CLI::Validator check);

@@ -63,9 +63,9 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
   if (settings.test == workloads::StressTest::probability && settings.probability != 0.75)
     key += fmt::format(" probability={}", settings.probability);
   if (settings.coalesced) key += " coalesced";
-  if (settings.large == alloc::LargeBackend::builtin) key += " large=builtin";
-  if (settings.sizes.presplit != Presplit::heap)
-    key += fmt::format(" presplit={}", name(settings.sizes.presplit));
+  if (settings.allocator.large_backend == alloc::LargeBackend::builtin) key += " large=builtin";
+  if (settings.allocator.presplit == alloc::AllocatorOptions::Presplit::uniform)
+    key += " presplit=uniform";
   return key + fmt::format(" runs={}", settings.runs);
 }
 
@@ -115,7 +115,7 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
   const std::vector<PoolSize> pools = parse_pools(pool);
   job.settings.pool = pools.front();
   if (pools.size() > 1) job.pools = pools;
-  if (!page.empty()) job.settings.page_bytes = parse_page_bytes(page);
+  if (!page.empty()) job.settings.allocator.page_bytes = parse_bytes(page);
   job.settings.runs = experiment.runs(setup);
   job.settings.timeout = job.budget_seconds = setup.seconds * experiment.number("time", 1);
   job.instrument_all = !experiment.has("one");
@@ -268,8 +268,7 @@ ReproduceCase profile_case(const ChosenScene& scene,
     for (const registry::RegisteredAllocator* entry : allocators) {
       Json result = blank(*entry);
       guarded(result, [&] {
-        const ProfiledBuild built =
-            profile_build(prepared, *entry, setup.device, settings, announce);
+        const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
         result.update(to_json(built));
       });
       results.push_back(std::move(result));
@@ -303,9 +302,9 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   settings.rounds = static_cast<unsigned>(experiment.number("rounds", 1));
   settings.probability = experiment.number("probability", 0.75);
   settings.coalesced = experiment.has("coalesced");
-  if (experiment.has("builtin")) settings.large = alloc::LargeBackend::builtin;
-  if (experiment.has("presplit"))
-    settings.sizes.presplit = parse_presplit(experiment.text("presplit"));
+  if (experiment.has("builtin")) settings.allocator.large_backend = alloc::LargeBackend::builtin;
+  if (experiment.text("presplit") == "uniform")
+    settings.allocator.presplit = alloc::AllocatorOptions::Presplit::uniform;
   const auto list = [&](const char* key) { return experiment.list(key, setup); };
   std::vector<StressPoint> points =
       stress_points({list("payload"), list("pool"), list("iterations"), list("blocks"),

@@ -90,6 +90,20 @@ Enum enum_from_text(const std::string& text, std::initializer_list<Enum> all) {
   throw std::invalid_argument("unknown value '" + text + "'");
 }
 
+alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
+  alloc::AllocatorOptions options;
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      const auto value = settings.find(setting.json);
+      if (value == settings.end()) continue;
+      const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+      if (!registry::set_value(setting, options, text))
+        throw std::runtime_error("unknown value '" + text + "'");
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 Status status_from_json(const Json& result) {
@@ -119,12 +133,7 @@ Result result_from_json(const Json& json) {
   const Json& settings = json.at("settings");
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
-  result.settings.page_bytes = settings.value("page_bytes", std::size_t{0});
-  result.settings.sizes = {settings.value("smallest_chunk", std::size_t{0}),
-                           settings.value("chunk_bytes", std::size_t{0}),
-                           settings.value("queue_slots", std::size_t{0}),
-                           parse_presplit(settings.value("presplit", "heap")),
-                           parse_chunk_search(settings.value("chunk_search", "spread"))};
+  result.settings.allocator = allocator_settings_from_json(settings);
   result.settings.multiprocessors = settings.value("multiprocessors", 0u);
   result.settings.runs = settings.at("runs");
   result.settings.prefer = &parse_prefer(settings.at("prefer"));

@@ -106,13 +106,16 @@ Json to_json(const simt::DeviceInfo& device) {
   return json;
 }
 
-void put_sizes(Json& settings, const AllocatorSizes& sizes) {
-  if (sizes.smallest_chunk) settings["smallest_chunk"] = sizes.smallest_chunk;
-  if (sizes.presplit != Presplit::heap) settings["presplit"] = name(sizes.presplit);
-  if (sizes.chunk_bytes) settings["chunk_bytes"] = sizes.chunk_bytes;
-  if (sizes.queue_slots) settings["queue_slots"] = sizes.queue_slots;
-  if (sizes.chunk_search != ChunkSearch::spread)
-    settings["chunk_search"] = name(sizes.chunk_search);
+void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& options) {
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      if (registry::is_default(setting, options)) continue;
+      if (setting.words)
+        settings[setting.json] = registry::value_text(setting, options);
+      else
+        settings[setting.json] = setting.get(options);
+    }
+  }
 }
 
 Json to_json(const BuildSettings& settings) {
@@ -127,8 +130,7 @@ Json to_json(const BuildSettings& settings) {
   json["duplicate_cost"] = as_written(settings.costs.duplicate);
   json["keep_degenerate"] = settings.keep_degenerate;
   json["timeout_s"] = settings.timeout;
-  if (settings.page_bytes) json["page_bytes"] = settings.page_bytes;
-  put_sizes(json, settings.sizes);
+  put_allocator_settings(json, settings.allocator);
   if (settings.multiprocessors) json["multiprocessors"] = settings.multiprocessors;
   if (!kdtree::limits_registers) json["uncapped"] = true;
   return json;

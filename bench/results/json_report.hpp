@@ -33,8 +33,8 @@ inline void put_finite(Json& json, const char* key, double value) {
 
 Json to_json(const simt::DeviceInfo& device);
 Json to_json(const BuildSettings& settings);
-// Adds those that are not automatic.
-void put_sizes(Json& settings, const AllocatorSizes& sizes);
+// Adds an allocator's settings that are not the default.
+void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& options);
 Json to_json(const registry::CallUse& calls);
 Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.

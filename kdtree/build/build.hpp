@@ -143,8 +143,8 @@ class Workspace {
   // Options for the allocator of a build: the part of the pool beyond the first size of `--pool
   // auto` is spare memory for caches of warps.
   alloc::AllocatorOptions allocator_options() const;
-  // Takes the sizes of one family of allocators (pages, chunks, queues) from `options`.
-  void set_allocator_sizes(const alloc::AllocatorOptions& options);
+  // The settings of single allocators (pages, chunks, queues).
+  void set_allocator_options(const alloc::AllocatorOptions& options);
   // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
   // never do.
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);

@@ -68,19 +68,14 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 alloc::AllocatorOptions Workspace::allocator_options() const {
   const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
-  alloc::AllocatorOptions options = parts_->sizes;
+  alloc::AllocatorOptions options = parts_->options;
   options.has_persistent_warps = true;
   options.spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes);
   return options;
 }
 
-void Workspace::set_allocator_sizes(const alloc::AllocatorOptions& options) {
-  parts_->sizes = {.smallest_chunk = options.smallest_chunk,
-                   .presplit = options.presplit,
-                   .page_bytes = options.page_bytes,
-                   .chunk_bytes = options.chunk_bytes,
-                   .queue_slots = options.queue_slots,
-                   .chunk_search = options.chunk_search};
+void Workspace::set_allocator_options(const alloc::AllocatorOptions& options) {
+  parts_->options = options;
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {

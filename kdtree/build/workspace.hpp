@@ -20,7 +20,7 @@ struct Workspace::Parts {
   const DeviceMesh* mesh = nullptr;
   RefKind refs = RefKind::clipped;
   simt::Memory pool;
-  alloc::AllocatorOptions sizes;  // those that set_allocator_sizes() sets
+  alloc::AllocatorOptions options;  // as given to set_allocator_options()
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
   simt::Buffer<DeferredNodes::Place> deferred;

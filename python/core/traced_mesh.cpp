@@ -173,6 +173,7 @@ void TracedMesh::build() {
   kdtree::BuildOptions options;
   options.costs = options_.costs;
   options.seconds = build_seconds;
+  workspace_->set_allocator_options(options_.allocator->options);
   kdtree::BuildRun run = allocator.build(*workspace_, options);
   while (run.incomplete && enlarge_pool()) run = allocator.build(*workspace_, options);
   incomplete_ = run.incomplete;

@@ -221,10 +221,8 @@ TEST_F(Surroundings, InvalidNumbers) {
                              "--duplicate-cost", "--timeout"})
     for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
       expect_error({"build", scene_, option, number}, 2, {option});
-  for (const char* command : {"build", "stress"}) {
-    for (const char* size : {"3K", "128", "128M"})
-      expect_error({command, "ad", "--page-bytes", size}, 2, {"--page-bytes", "power of two"});
-  }
+  for (const char* command : {"build", "stress"})
+    expect_error({command, "ad", "--page-bytes", "3K"}, 2, {"--page-bytes", "power of two"});
   expect_error({"stress", "ad", "--seconds", "nan"}, 2, {"--seconds", "nan"});
   expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
 }

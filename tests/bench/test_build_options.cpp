@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options of builds that are for some allocators or devices only: sizes, --sms. The table of build
+// Options of builds that are for some allocators or devices only: settings, --sms. The table of build
 // kernels, and --profile of bench.
 #include <CLI/CLI.hpp>
 
@@ -31,54 +31,49 @@ std::string refusal(const BuildSettings& settings, const simt::DeviceInfo& devic
   return "";
 }
 
-TEST(BuildOptions, SizesReachTheAllocator) {
-  const BuildSettings settings = parsed(
-      "--smallest-chunk 64 --presplit uniform --chunk-bytes 4K --queue-slots 5000 "
-      "--chunk-search lowest --page-bytes 16K");
+TEST(BuildOptions, AllocatorSettingsReachTheWorkspace) {
+  BuildSettings settings;
+  settings.pool = parse_pool("8M");
+  settings.allocator.queue_slots = 5000;  // of the job, for all allocators
   PreparedScene scene("atrium:1k", simt::find_device("cpu", 1), settings, {});
-  const alloc::AllocatorOptions options = scene.workspace().allocator_options();
+  const registry::RegisteredAllocator& list = find_allocator("cfmmalloc:smallest=64");
+  EXPECT_FALSE(scene.build(list).incomplete);
+  alloc::AllocatorOptions options = scene.workspace().allocator_options();
   EXPECT_EQ(options.smallest_chunk, 64u);
-  EXPECT_EQ(options.presplit, alloc::AllocatorOptions::Presplit::uniform);
-  EXPECT_EQ(options.chunk_bytes, 4096u);
   EXPECT_EQ(options.queue_slots, 5000u);
-  EXPECT_EQ(options.chunk_search, alloc::AllocatorOptions::ChunkSearch::lowest);
-  EXPECT_EQ(options.page_bytes, 16384u);
   EXPECT_TRUE(options.has_persistent_warps);
-}
-
-TEST(BuildOptions, SizesAreInTheReportIfTheyWereGiven) {
-  const Json given = to_json(parsed("--chunk-bytes 1K --sms 8")), none = to_json(BuildSettings{});
-  EXPECT_EQ(given.at("chunk_bytes"), 1024);
-  EXPECT_EQ(given.at("multiprocessors"), 8);
-  for (const char* key : {"smallest_chunk", "presplit", "chunk_bytes", "queue_slots",
-                          "chunk_search", "multiprocessors"})
-    EXPECT_FALSE(none.contains(key)) << key;
-  EXPECT_EQ(none.contains("uncapped"), !kdtree::limits_registers);
-  Result result;
-  result.settings = parsed("--smallest-chunk 32 --queue-slots 77 --chunk-search lowest --sms 3");
-  const Result read = result_from_json(to_json(result));
-  EXPECT_EQ(read.settings.sizes, result.settings.sizes);
-  EXPECT_EQ(read.settings.multiprocessors, 3u);
-}
-
-// `bench --resume` and `compare` tell results with different pre-splits apart by their settings.
-TEST(BuildOptions, ThePresplitIsInTheReport) {
-  Result result;
-  for (const char* arguments : {"--presplit uniform", "--presplit heap", ""}) {
-    result.settings = parsed(arguments);
-    const Json json = to_json(result);
-    EXPECT_EQ(json.at("settings").value("presplit", "heap"), name(result.settings.sizes.presplit));
-    EXPECT_EQ(result_from_json(json).settings.sizes, result.settings.sizes);
+  for (const char* name : {"scatter:page=4K", "scatter:page=16K", "atomic"}) {
+    EXPECT_FALSE(scene.build(find_allocator(name)).incomplete);
+    options = scene.workspace().allocator_options();
+    EXPECT_EQ(options.page_bytes, find_allocator(name).options.page_bytes);
+    EXPECT_EQ(options.smallest_chunk, 0u);
   }
-  EXPECT_NE(to_json(parsed("--presplit uniform")), to_json(parsed("")));
 }
 
-TEST(BuildOptions, WrongSizesAreRefused) {
-  for (const char* arguments :
-       {"--chunk-bytes 3000", "--chunk-bytes 128", "--chunk-bytes 16K", "--smallest-chunk 8",
-        "--smallest-chunk 48", "--presplit even", "--chunk-search first"})
-    EXPECT_THROW(parsed(arguments), Error) << arguments;
-  for (const char* arguments : {"--queue-slots 31", "--sms 0", "--sms many"})
+// `bench --resume` and `compare` tell results with different settings apart.
+TEST(BuildOptions, AllocatorSettingsAreInTheReportIfTheyWereGiven) {
+  Result result;
+  result.settings = parsed("--sms 3");
+  EXPECT_EQ(to_json(result.settings).at("multiprocessors"), 3);
+  for (const char* key : {"page_bytes", "smallest_chunk", "chunk_search", "multiprocessors"})
+    EXPECT_FALSE(to_json(BuildSettings{}).contains(key)) << key;
+  EXPECT_EQ(to_json(BuildSettings{}).contains("uncapped"), !kdtree::limits_registers);
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      alloc::AllocatorOptions& options = result.settings.allocator = {};
+      setting.set(options, setting.words ? 1 : setting.min);
+      const Json json = to_json(result);
+      EXPECT_TRUE(json.at("settings").contains(setting.json)) << setting.json;
+      const Result read = result_from_json(json);
+      EXPECT_EQ(setting.get(read.settings.allocator), setting.get(options)) << setting.json;
+      EXPECT_EQ(read.settings.multiprocessors, 3u);
+      EXPECT_NE(to_json(result.settings), to_json(parsed("--sms 3")));
+    }
+  }
+}
+
+TEST(BuildOptions, WrongNumbersAreRefused) {
+  for (const char* arguments : {"--sms 0", "--sms many"})
     EXPECT_THROW(parsed(arguments), CLI::ValidationError) << arguments;
 }
 

@@ -163,6 +163,63 @@ TEST(FindAllocators, KeepsTheOrderAndDropsRepetitions) {
   EXPECT_EQ(find_allocators("all").size(), registry::allocators().size());
 }
 
+TEST(FindAllocators, SettingsFollowTheName) {
+  const auto list = find_allocators(
+      "atomic,cfmmalloc:smallest=64,scatter:page=16K,scatter:large=buddy,page=16384,scatter");
+  ASSERT_EQ(list.size(), 4u);  // scatter with its pages once
+  EXPECT_STREQ(list[1]->traits->id, "cfmmalloc:smallest=64");
+  EXPECT_STREQ(list[1]->traits->label, "CFMMalloc smallest=64");
+  EXPECT_EQ(list[1]->cpu, registry::find("cfmmalloc")->cpu);
+  EXPECT_EQ(list[1]->options.smallest_chunk, 64u);
+  EXPECT_EQ(list[2]->options.page_bytes, 16384u);
+  EXPECT_EQ(list[3], registry::find("scatter"));
+  EXPECT_EQ(list[1], &find_allocator("cfmmalloc:smallest=64"));
+  EXPECT_EQ(find_allocators("scatter:large=builtin", true).size(), 1u);
+}
+
+TEST(FindAllocators, WrongSettingsNameTheAllowedOnes) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"atomic:page=4K", "no settings"},
+      {"cfmmalloc:page=4K", "smallest=a power of two from 16 to 1G"},
+      {"scatter:page=3K", "page=a power of two from 256 to 64M"},
+      {"scatter:page=128", "256 to 64M"},
+      {"scatter:page=128M", "256 to 64M"},
+      {"scatter:page=18446744073709551616G", "256 to 64M"},
+      {"scatter:page=4KK", "256 to 64M"},
+      {"scatter:page", "256 to 64M"},
+      {"scatter:", "256 to 64M"},
+      {"scatter:large=small", "large=buddy or builtin"},
+      {"scatter:large=builtin", "only 'heapwood stress'"},
+      {"scatter:page=4K,size=1", "'size=1'"},
+      {"atomic,page=4K", "unknown allocator"},
+  };
+  for (const auto& [list, text] : wrong) {
+    const std::string message = usage_error([&, name = list] { find_allocators(name); });
+    EXPECT_NE(message.find(text), std::string::npos) << message;
+  }
+}
+
+TEST(FindAllocators, OldOptionsAreSettingsOfEveryAllocatorThatHasThem) {
+  CLI::App app;
+  add_old_allocator_options(app);
+  EXPECT_EQ(app.help().find("page-bytes"), std::string::npos);
+  testing::internal::CaptureStderr();
+  app.parse("--page-bytes 4K,8K --smallest-chunk 64 --large builtin");
+  const std::string notes = testing::internal::GetCapturedStderr();
+  EXPECT_NE(notes.find("--allocator scatter:page=4K"), std::string::npos) << notes;
+  std::vector<std::string> names;
+  for (const auto* entry : find_allocators("atomic,scatter,cfmmalloc:smallest=32", true))
+    names.emplace_back(entry->traits->id);
+  EXPECT_EQ(names, (std::vector<std::string>{"atomic", "scatter:page=4K,large=builtin",
+                                             "scatter:page=8K,large=builtin",
+                                             "cfmmalloc:smallest=32"}));
+  for (const char* text : {"--page-bytes 3K", "--smallest-chunk 8", "--large small"})
+    EXPECT_NE(usage_error([&] { app.parse(text); }).find("expected"), std::string::npos) << text;
+  CLI::App other;
+  add_old_allocator_options(other);  // forgets them
+  EXPECT_EQ(find_allocators("scatter").front(), registry::find("scatter"));
+}
+
 TEST(FindAllocators, UnknownIdsListTheKnown) {
   const std::string message = usage_error([] { find_allocators("atomic,nonsense"); });
   EXPECT_NE(message.find("'nonsense'"), std::string::npos);

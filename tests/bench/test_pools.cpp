@@ -149,20 +149,6 @@ TEST(Pools, ASceneIsLoadedOnce) {
   }
 }
 
-TEST(Pools, PageSizesReachScatterAlloc) {
-  const registry::RegisteredAllocator* scatter = registry::find("scatter");
-  if (!scatter) GTEST_SKIP() << "not compiled in";
-  BuildSettings settings;
-  settings.pool = parse_pool("8M");
-  const simt::DeviceInfo device = simt::find_device("cpu", 1);
-  for (const std::size_t page : {std::size_t{4096}, std::size_t{16384}}) {
-    settings.page_bytes = page;
-    PreparedScene scene("atrium:1k", device, settings, pool_needs({scatter}));
-    EXPECT_EQ(scene.workspace().allocator_options().page_bytes, page);
-    EXPECT_FALSE(scene.build(*scatter).incomplete);
-  }
-}
-
 class PoolsCommand : public tests::Executable {};
 
 TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {

@@ -54,7 +54,7 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
-  expect_error(stress({"ad", "--large", "small"}), 2, {"--large"});
+  expect_error(stress({"ad", "--allocators", "scatter:large=small"}), 2, {"buddy or builtin"});
   expect_error(stress({"semaphore", "--record-trace", "/no/such/folder/a.trace"}), 2,
                {"semaphore", "--record-trace"});
   expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1,
@@ -70,8 +70,10 @@ TEST_F(StressCommand, Coalesces) {
 
 TEST_F(StressCommand, LargeRequestsMayGoToMalloc) {
   const Outcome outcome =
-      run(stress({"alloc", "--large", "builtin", "--requests", "20", "--payload", "16K",
-                  "--allocators", "scatter,halloc,xmalloc,awmalloc-safe", "--touch"}));
+      run(stress({"alloc", "--requests", "20", "--payload", "16K", "--allocators",
+                  "scatter:large=builtin,halloc:large=builtin,xmalloc:large=builtin,"
+                  "awmalloc-safe:large=builtin",
+                  "--touch"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_TRUE(has(outcome.out, "built-in malloc")) << outcome.out;
 }
