@@ -2,7 +2,6 @@
 // heapwood bench: build times with every allocator, as RegEff tables 3 and 4.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -10,19 +9,16 @@
 
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
+#include "app/measuring.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "app/output/print_tables.hpp"
 #include "app/output/profile_table.hpp"
 #include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
-#include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/bench_table.hpp"
-#include "bench/results/json_report.hpp"
-#include "bench/shard.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -40,13 +36,10 @@ constexpr const char* bench_examples = R"(Examples:
 
 struct BenchOptions {
   std::vector<std::string> scenes;
-  std::string allocators = "all";
-  std::string format = "table";
-  std::string json, profile, shard;
-  bool resume = false;
+  std::string profile;
   bench::BuildSettings settings;
   std::vector<bench::PoolSize> pools;
-  bench::DeviceOptions device;
+  MeasuringOptions measuring;
 };
 
 // The results of two files of the same name and contents could not be told apart.
@@ -95,36 +88,21 @@ std::vector<bench::Result> in_pool(const std::vector<bench::Result>& all, const 
   return some;
 }
 
-void print_report(const BenchOptions& options, const bench::BenchJob& job,
-                  const bench::BenchResult& bench, const bench::Json& report) {
-  if (options.format == "json") {
-    fmt::print("{}", bench::json_text(report));
-    return;
-  }
-  if (options.format == "csv") {
-    fmt::print("{}", bench::to_csv(bench::flat_table(bench.results)));
-    return;
-  }
-  std::vector<bench::Table> tables;
-  const auto add = [&](bench::Table table) {
-    if (!table.columns.empty()) tables.push_back(std::move(table));
-  };
-  add(pool_table(bench.results));
+std::vector<bench::Table> tables_of(const bench::BenchJob& job,
+                                    const std::vector<bench::Result>& all) {
+  std::vector<bench::Table> tables{pool_table(all)};
   const bool several = job.pools.size() > 1;
   for (const bench::PoolSize& pool : several ? job.pools : std::vector{job.settings.pool}) {
-    const std::vector<bench::Result> results =
-        several ? in_pool(bench.results, pool.text) : bench.results;
+    const std::vector<bench::Result> results = several ? in_pool(all, pool.text) : all;
     for (bench::Table table : {slowdown_table(results), fragmentation_table(results)}) {
       if (several) table.title += ", --pool " + pool.text;
-      add(std::move(table));
+      tables.push_back(std::move(table));
     }
   }
-  add(kernel_table(in_pool(bench.results, job.settings.pool.text)));
-  add(builder_table(in_pool(bench.results, job.settings.pool.text)));
-  for (std::string& line :
-       bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
-    tables.back().notes.push_back(line);
-  print_tables(tables, options.format);
+  const std::vector<bench::Result> results = in_pool(all, job.settings.pool.text);
+  tables.push_back(kernel_table(results));
+  tables.push_back(builder_table(results));
+  return tables;
 }
 
 void warn_of_large_leaves(const std::vector<bench::Result>& results) {
@@ -138,88 +116,54 @@ void warn_of_large_leaves(const std::vector<bench::Result>& results) {
 }
 
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
-  if (options.resume && options.json.empty())
-    throw Error(Exit::usage, "bench: --resume needs the file to continue: add --json FILE");
   check_scenes(options.scenes);
-  const bench::Shard shard = bench::chosen_shard(options.shard);
-  // The allocators of a scene stay together: they are interleaved and have the same pool.
-  options.scenes = bench::shard_of(options.scenes, shard);
-  bench::check_shard_file(options.json, shard);
+  Measuring measuring("bench", options.measuring);
   bench::BenchJob job;
-  job.scenes = options.scenes;
-  job.allocators = bench::find_allocators(options.allocators);
+  // The allocators of a scene stay together: they are interleaved and have the same pool.
+  job.scenes = bench::shard_of(options.scenes, measuring.shard());
+  job.allocators = bench::find_allocators(options.measuring.allocators);
   if (options.settings.builder == bench::Builder::per_level) {
     job.allocators.clear();
-    if (options.allocators != "all")
+    if (options.measuring.allocators != "all")
       bench::note("--allocators does not apply to --builder per-level; ignored");
   }
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
-  std::unique_ptr<bench::OutputFile> file;
-  if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json);
-  job.device = choose_measured_device(options.device);
+  job.device = measuring.start();
   bench::check_multiprocessors(job.settings, job.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
-  if (options.scenes.empty()) {
-    bench::finish_empty_shard(file.get(), bench::bench_report(argv, job.device, {}), shard);
-    return Exit::done;
-  }
-  bench::Earlier<bench::Result> earlier;
-  if (options.resume) earlier = bench::read_earlier_results(options.json, job);
-  job.kept = earlier.kept;
+  if (job.scenes.empty())
+    return measuring.finish_empty_shard(bench::bench_report(argv, job.device, {}));
+  job.kept =
+      measuring.resume([&] { return bench::read_earlier_results(options.measuring.json, job); });
 
-  std::size_t better = 0;  // earlier results that stay in the file
-  std::size_t remaining = options.scenes.size();
+  std::size_t remaining = job.scenes.size();
   const auto report_of = [&](const bench::BenchResult& so_far) {
     bench::Json report = bench::bench_report(argv, job.device, so_far.results);
-    bench::add_shard(report, shard);
     // For merge, if the process is interrupted or killed before the last scene is measured.
     if (remaining > 0) report["remaining_scenes"] = remaining;
-    better = bench::add_earlier(report, earlier.results);
     return report;
   };
-  bench::BenchResult result;
-  std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
-  {
-    bench::Progress progress;
+  const bench::BenchResult result = measuring.measure([&](const bench::OnStep& on_step) {
     bench::BenchEvents events;
-    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
-      progress.update(done, total, what);
-    };
+    events.progress = on_step;
     events.scene_done = [&](const bench::BenchResult& so_far) {
       if (!so_far.interrupted) --remaining;
-      if (file) write_error = write_report(file.get(), report_of(so_far));
+      measuring.write(report_of(so_far));
     };
-    result = bench::run_bench(job, events);
-  }
-  print_report(options, job, result, report_of(result));
+    return bench::run_bench(job, events);
+  });
+  measuring.show(report_of(result), {.csv_columns = bench::bench_columns,
+                                     .tables = tables_of(job, result.results),
+                                     .notes = {method_line(result.results)}});
   warn_of_large_leaves(result.results);
-  note_better(options.json, better);
-  if (result.scene_error) throw *result.scene_error;
-  if (write_error) throw *write_error;
-  std::size_t failed = 0, measured = 0;
-  for (const bench::Result& one : result.results) {
-    failed += one.status == bench::Status::failed;
-    measured += one.tree || !one.runs_ms.empty();
-  }
-  if (failed)
-    throw Error(Exit::failed,
-                fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
-                            failed, result.results.size()));
-  if (result.interrupted) {
-    throw Error(
-        Exit::failed,
-        options.json.empty()
-            ? std::string("bench: interrupted; the results so far are above")
-            : fmt::format(
-                  "bench: interrupted; the results so far are in {}; continue with --resume",
-                  options.json));
-  }
-  if (measured == 0)
+  measuring.check(result.results, result.scene_error);
+  if (std::none_of(result.results.begin(), result.results.end(),
+                   [](const bench::Result& one) { return one.tree || !one.runs_ms.empty(); }))
     throw Error(Exit::failed, "bench: nothing was measured; the reasons are below the table");
   return Exit::done;
 }
@@ -232,9 +176,9 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
   bench::refuse_live_pool(options.settings.pool, "bench --profile");
   options.settings.builder = bench::Builder::single;  // the default is both
   bench::check_profile(options.settings);
-  const auto allocators = bench::find_allocators(options.allocators);
+  const auto allocators = bench::find_allocators(options.measuring.allocators);
   bench::OutputFile file(options.profile);
-  const simt::DeviceInfo device = choose_measured_device(options.device);
+  const simt::DeviceInfo device = choose_measured_device(options.measuring.device);
   bench::check_multiprocessors(options.settings, device);
   auto in_pool = allocators;  // also those that size the pool
   if (const registry::RegisteredAllocator* probe = registry::find("atomic"))
@@ -280,37 +224,33 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
 
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
+  MeasuringOptions& measuring = options->measuring;
   options->settings.builder = bench::Builder::both;
-  CLI::App* command =
-      app.add_subcommand("bench", "build times with every allocator, and of both builders");
-  command->footer(bench_examples);
-  command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")
-      ->type_name("SCENE");
-  add_allocators_option(*command, options->allocators);
-  add_report_options(*command, "result", options->format, options->json);
-  add_resume_option(*command, options->resume);
-  bench::add_shard_option(*command, options->shard);
-  CLI::Option* profile_file =
-      command
-          ->add_option("--profile", options->profile,
-                       "write the share of malloc and free in the build with each\nallocator "
-                       "instead (docs/measuring.md); clipped refs,\nsingle kernel")
-          ->type_name("FILE");
-  bench::add_builder_option(*command, options->settings, true);
+  CommandOptions command(app, "bench", "build times with every allocator, and of both builders",
+                         bench_examples);
+  command.texts("scene", options->scenes, "scene names or file paths (heapwood list scenes)",
+                "SCENE");
+  add_allocators(command, measuring);
+  add_report(command, measuring, "result");
+  add_resume(command, measuring);
+  command.text("--profile", options->profile,
+               "write the share of malloc and free in the build with each\nallocator instead "
+               "(docs/measuring.md); clipped refs,\nsingle kernel",
+               "FILE");
+  bench::add_builder_option(command.app(), options->settings, true);
+  bench::add_build_options(command.app(), options->settings, true, &options->pools);
+  bench::add_multiprocessors_option(command.app(), options->settings);
+  add_shard_and_device(command, measuring);
   for (const char* other : {"--json", "--format", "--resume", "--shard", "--builder"})
-    profile_file->excludes(command->get_option(other));
-  bench::add_build_options(*command, options->settings, true, &options->pools);
-  bench::add_multiprocessors_option(*command, options->settings);
-  add_measured_device_options(*command, options->device);
-  command->callback([options, &invocation] {
+    command.exclude("--profile", other);
+  command.when_chosen([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
-    for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
+    for (const std::string& path : {options->measuring.json, options->profile})
+      invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
-      if (!options->profile.empty()) {
-        return profile(*options, invocation.argv);
-      }
-      return bench(*options, invocation.argv);
+      return options->profile.empty() ? bench(*options, invocation.argv)
+                                      : profile(*options, invocation.argv);
     };
   });
 }

@@ -2,11 +2,10 @@
 // heapwood reproduce: measures the papers' tables and figures case by case into results.json.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 
+#include "app/command_options.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/report_options.hpp"
@@ -17,6 +16,7 @@
 #include "bench/results/json_file.hpp"
 #include "bench/results/table.hpp"
 #include "bench/shard.hpp"
+#include "bench/stopwatch.hpp"
 
 namespace heapwood::app {
 
@@ -37,11 +37,6 @@ struct ReproduceOptions {
   double minutes = 0, seconds = 0;
   bench::DeviceOptions device;
 };
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // One line per item: cases, measured cases, their results that are not `ok`, and their duration.
 bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
@@ -87,7 +82,7 @@ struct Done {
 
 Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOptions& options,
              const bench::ReproduceSetup& setup, bench::ReproduceResults& results) {
-  const Clock::time_point start = Clock::now();
+  const bench::Stopwatch start;
   bench::Progress progress;
   Done done;
   std::vector<const bench::ReproduceCase*> missing_cases;
@@ -97,14 +92,14 @@ Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOpti
   done.kept = cases.size() - missing_cases.size();
   if (!missing_cases.empty()) bench::open_platform_heap(setup);
   for (const bench::ReproduceCase* one : missing_cases) {
-    const bool late = options.minutes > 0 && since(start) > options.minutes * 60;
+    const bool late = options.minutes > 0 && start.ms() > options.minutes * 60e3;
     if (late || simt::interrupted()) break;
-    const Clock::time_point begin = Clock::now();
+    const bench::Stopwatch begin;
     bench::Json measured = one->measure([&](const std::string& what) {
       progress.update(done.measured, missing_cases.size(), one->key + ": " + what);
     });
     if (simt::interrupted()) break;  // the results of this case are incomplete
-    results.add(*one, since(begin), std::move(measured));
+    results.add(*one, begin.ms() / 1e3, std::move(measured));
     results.write();
     ++done.measured;
   }
@@ -159,40 +154,31 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 
 void add_reproduce(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App* command =
-      app.add_subcommand("reproduce", "reproduce the tables and figures of the papers");
-  command->footer(reproduce_examples);
-  command
-      ->add_option("items", options->items,
-                   "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas")
-      ->type_name("ITEMS");
-  command->add_option("--out", options->out, "folder of results.json; results in it are reused")
-      ->type_name("DIR");
-  CLI::Option* quick =
-      command->add_flag("--quick", options->quick, "small parameters (the default)");
-  command->add_flag("--full", options->full, "the papers' parameters")->excludes(quick);
-  command
-      ->add_option("--scenes", options->scenes,
-                   "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
-                   "default: procedural\nones of the same sizes")
-      ->type_name("DIR");
-  add_allocators_option(*command, options->allocators);
-  command->add_option("--minutes", options->minutes, "start no case after this time; 0 = no limit")
-      ->capture_default_str()
-      ->transform(bench::between(0.0, 1e6))
-      ->type_name("M");
-  command
-      ->add_option("--seconds", options->seconds,
-                   "time limit of a kernel, and of one allocator in\none case (10; with --full 2)")
-      ->transform(bench::between(0.001, 86400.0))
-      ->type_name("S");
-  bench::add_shard_option(*command, options->shard);
-  command->add_option("--part", options->part, "the same as --shard")
-      ->excludes(command->get_option("--shard"))
-      ->type_name("K/N");
-  command->add_flag("--list", options->list, "list the items without measuring");
-  add_measured_device_options(*command, options->device);
-  command->callback([options, &invocation] {
+  CommandOptions command(app, "reproduce", "reproduce the tables and figures of the papers",
+                         reproduce_examples);
+  command.text("items", options->items,
+               "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas",
+               "ITEMS");
+  command.text("--out", options->out, "folder of results.json; results in it are reused", "DIR");
+  command.flag("--quick", options->quick, "small parameters (the default)");
+  command.flag("--full", options->full, "the papers' parameters");
+  command.exclude("--full", "--quick");
+  command.text("--scenes", options->scenes,
+               "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
+               "default: procedural\nones of the same sizes",
+               "DIR");
+  add_allocators_option(command.app(), options->allocators);
+  command.number("--minutes", options->minutes, "start no case after this time; 0 = no limit",
+                 {0, 1e6}, "M");
+  command.number("--seconds", options->seconds,
+                 "time limit of a kernel, and of one allocator in\none case (10; with --full 2)",
+                 {0.001, 86400, false}, "S");
+  bench::add_shard_option(command.app(), options->shard);
+  command.text("--part", options->part, "the same as --shard", "K/N");
+  command.exclude("--part", "--shard");
+  command.flag("--list", options->list, "list the items without measuring");
+  add_measured_device_options(command.app(), options->device);
+  command.when_chosen([options, &invocation] {
     register_files(*options, invocation.files);
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
   });

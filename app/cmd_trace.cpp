@@ -2,9 +2,9 @@
 // heapwood trace: measures closest hits per second.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/command_options.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
@@ -161,49 +161,29 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
 
 void add_trace(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<TraceCommand>();
-  CLI::App* command =
-      app.add_subcommand("trace", "measure closest hits per second in a scene's tree");
-  command->footer(trace_examples);
-  command
-      ->add_option("scene", options->bench.scene, "scene name or file path (heapwood list scenes)")
-      ->type_name("SCENE");
-  bench::add_camera_options(*command, options->bench.camera);
-  command
-      ->add_option_function<std::string>(
-          "--size",
-          [options](const std::string& text) {
-            options->bench.size = bench::parse_image_size(text);
-          },
-          "pixels, multiples of 8x4")
-      ->default_str("1024x1024")
-      ->type_name("WxH");
-  command->add_option("--rays", options->rays, "primary, diffuse")
-      ->capture_default_str()
-      ->type_name("KINDS");
-  command->add_flag(
-      "--watertight", options->bench.watertight,
-      "slower intersection without leaks at edges;\nalways for small models in large scenes");
-  command
-      ->add_option("--runs", options->bench.settings.runs,
-                   "timed builds and launches, after a warm-up")
-      ->capture_default_str()
-      ->transform(bench::between(1, 1000))
-      ->type_name("N");
-  command
-      ->add_option("--allocator", options->allocator,
-                   "allocator of the build (heapwood list allocators)")
-      ->capture_default_str()
-      ->type_name("ID");
-  bench::add_build_options(*command, options->bench.settings, false);
-  command->get_option("--timeout")
-      ->description(
-          "time limit of one build, including restarts with\nlarger arrays or pools, and of one "
-          "launch of rays\n"
-          "(exit 1)");
-  add_measured_device_options(*command, options->device);
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  command->callback([options, &invocation] {
+  bench::TraceBench& bench = options->bench;
+  CommandOptions command(app, "trace", "measure closest hits per second in a scene's tree",
+                         trace_examples);
+  command.text("scene", bench.scene, "scene name or file path (heapwood list scenes)", "SCENE");
+  bench::add_camera_options(command.app(), bench.camera);
+  command.parsed(
+      "--size", [&bench](const std::string& text) { bench.size = bench::parse_image_size(text); },
+      "pixels, multiples of 8x4", "WxH", "1024x1024");
+  command.text("--rays", options->rays, "primary, diffuse", "KINDS");
+  command.flag("--watertight", bench.watertight,
+               "slower intersection without leaks at edges;\nalways for small models in large "
+               "scenes");
+  command.number("--runs", bench.settings.runs, "timed builds and launches, after a warm-up",
+                 {1, 1000});
+  command.text("--allocator", options->allocator,
+               "allocator of the build (heapwood list allocators)", "ID");
+  bench::add_build_options(command.app(), bench.settings, false);
+  command.describe("--timeout",
+                   "time limit of one build, including restarts with\nlarger arrays or pools, and "
+                   "of one launch of rays\n(exit 1)");
+  add_measured_device_options(command.app(), options->device);
+  command.text("--json", options->json, "write all measurements, including raw samples", "FILE");
+  command.when_chosen([options, &invocation] {
     invocation.files.reads_scene(options->bench.scene);
     invocation.files.writes(options->json);
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };

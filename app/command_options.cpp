@@ -22,6 +22,11 @@ void CommandOptions::text(const char* name, std::string& value, const char* what
   if (!value.empty()) option->capture_default_str();
 }
 
+void CommandOptions::texts(const char* name, std::vector<std::string>& values, const char* what,
+                           const char* type) {
+  command_->add_option(name, values, what)->type_name(type);
+}
+
 void CommandOptions::choice(const char* name, std::string& value, const char* what,
                             const std::vector<std::string>& values) {
   command_->add_option(name, value, what)
@@ -60,6 +65,10 @@ void CommandOptions::exclude(const char* name, const char* other) {
 
 void CommandOptions::remove(const char* name) {
   command_->remove_option(command_->get_option(name));
+}
+
+void CommandOptions::describe(const char* name, const char* what) {
+  command_->get_option(name)->description(what);
 }
 
 std::vector<std::string> CommandOptions::given() const {

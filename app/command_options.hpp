@@ -21,6 +21,8 @@ class CommandOptions {
   // These set `value`, whose initial value is shown as the default. `type` names the value in
   // --help. A name without dashes is a positional argument.
   void text(const char* name, std::string& value, const char* what, const char* type);
+  void texts(const char* name, std::vector<std::string>& values, const char* what,
+             const char* type);
   void choice(const char* name, std::string& value, const char* what,
               const std::vector<std::string>& values);
   void flag(const char* name, bool& value, const char* what);
@@ -37,6 +39,7 @@ class CommandOptions {
 
   void exclude(const char* name, const char* other);
   void remove(const char* name);
+  void describe(const char* name, const char* what);
   // The names of the options that are on the command line, in the order of their declaration.
   std::vector<std::string> given() const;
   // Called if the command is chosen, when all values are set.

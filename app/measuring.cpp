@@ -64,8 +64,9 @@ void Measuring::complete_and_write(bench::Json& report) {
   write_error_ = write_report(file_.get(), report);
 }
 
-void Measuring::print(const bench::Json& report, const bench::Json& results,
-                      const Printed& printed) const {
+void Measuring::show(bench::Json report, const Printed& printed) {
+  const bench::Json results = report["results"];  // without those of earlier runs
+  complete_and_write(report);
   if (options_.format == "json") return fmt::print("{}", bench::json_text(report));
   if (options_.format == "csv") {
     const bench::Table table = bench::table_of_json(results, printed.csv_columns, printed.csv_list);
@@ -81,18 +82,19 @@ void Measuring::print(const bench::Json& report, const bench::Json& results,
   if (!printed.closing.empty()) fmt::print("\n{}\n", printed.closing);
 }
 
-void Measuring::check(const std::vector<const bench::MeasuredRow*>& rows,
+void Measuring::check(const std::vector<Outcome>& outcomes,
                       const std::optional<Error>& failure) const {
   note_better(options_.json, better_);
   if (write_error_) throw *write_error_;
   if (failure) throw *failure;
   const auto has = [](bench::Status status) {
-    return [status](const bench::MeasuredRow* row) { return row->status == status; };
+    return [status](const Outcome& outcome) { return outcome.status == status; };
   };
-  if (const auto failed = std::count_if(rows.begin(), rows.end(), has(bench::Status::failed))) {
+  if (const auto failed =
+          std::count_if(outcomes.begin(), outcomes.end(), has(bench::Status::failed))) {
     throw Error(Exit::failed,
                 fmt::format("{}: {} of {} measurements failed; the reasons are below the table",
-                            command_, failed, rows.size()));
+                            command_, failed, outcomes.size()));
   }
   if (simt::interrupted()) {
     std::string text = command_ + ": interrupted; the results so far are above";
@@ -102,10 +104,11 @@ void Measuring::check(const std::vector<const bench::MeasuredRow*>& rows,
     }
     throw Error(Exit::failed, text);
   }
-  const auto exhausted = std::find_if(rows.begin(), rows.end(), has(bench::Status::incomplete));
-  if (!options_.strict || exhausted == rows.end()) return;
+  const auto exhausted =
+      std::find_if(outcomes.begin(), outcomes.end(), has(bench::Status::incomplete));
+  if (!options_.strict || exhausted == outcomes.end()) return;
   throw Error(Exit::exhausted, fmt::format("{}: {}: {}; use a larger --pool", command_,
-                                           (*exhausted)->allocator, (*exhausted)->reason));
+                                           exhausted->allocator, exhausted->reason));
 }
 
 Exit write_trace(const std::string& path, const std::function<alloc::ProgramTrace()>& record) {

@@ -74,28 +74,34 @@ class Measuring {
     earlier_ = std::move(earlier.results);
     return std::move(earlier.kept);
   }
-  // Adds shard and earlier results to a report and writes it. An error is thrown by finish().
+  // Adds shard and earlier results to a report and writes it. An error is thrown by check().
   void write(bench::Json report) { complete_and_write(report); }
-  // Writes and prints the report. Throws Error{Exit::failed} if it could not be written, if
-  // measurements failed or were interrupted and, with --strict, Error{Exit::exhausted} if requests
-  // were refused. `failure` is thrown first.
+  // Writes and prints a report.
+  void show(bench::Json report, const Printed& printed);
+  // Throws Error{Exit::failed} if the report could not be written, if measurements failed or were
+  // interrupted and, with --strict, Error{Exit::exhausted} if requests were refused. `failure`
+  // comes before those of the measurements.
   template <class Row>
-  Exit finish(const std::vector<Row>& rows, bench::Json report, const Printed& printed,
+  void check(const std::vector<Row>& rows, const std::optional<Error>& failure = {}) const {
+    std::vector<Outcome> outcomes;
+    for (const Row& row : rows) outcomes.push_back({row.status, row.allocator, row.reason});
+    check(outcomes, failure);
+  }
+  template <class Row>
+  Exit finish(const std::vector<Row>& rows, const bench::Json& report, const Printed& printed,
               const std::optional<Error>& failure = {}) {
-    std::vector<const bench::MeasuredRow*> measured;
-    for (const Row& row : rows) measured.push_back(&row);
-    const bench::Json results = report["results"];
-    complete_and_write(report);
-    print(report, results, printed);
-    check(measured, failure);
+    show(report, printed);
+    check(rows, failure);
     return Exit::done;
   }
 
  private:
+  struct Outcome {
+    bench::Status status;
+    std::string allocator, reason;
+  };
   void complete_and_write(bench::Json& report);
-  void print(const bench::Json& report, const bench::Json& results, const Printed& printed) const;
-  void check(const std::vector<const bench::MeasuredRow*>& rows,
-             const std::optional<Error>& failure) const;
+  void check(const std::vector<Outcome>& outcomes, const std::optional<Error>& failure) const;
 
   std::string command_;
   const MeasuringOptions& options_;

@@ -291,10 +291,7 @@ Table fragmentation_table(const std::vector<Result>& all) {
   return table;
 }
 
-std::vector<std::string> method_lines(const std::vector<Result>& results, const std::string& device,
-                                      const std::string& version) {
-  std::vector<std::string> lines{fmt::format("device: {}; {}", device, version)};
-  if (results.empty()) return lines;
+std::string method_line(const std::vector<Result>& results) {
   const BuildSettings& settings = results.front().settings;
   double spread = 0;
   std::size_t timed = 0;
@@ -314,8 +311,7 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
     method += fmt::format("; warps of {} multiprocessor{} (--sms)", settings.multiprocessors,
                           settings.multiprocessors == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
-  lines.push_back(method);
-  return lines;
+  return method;
 }
 
 }  // namespace heapwood::bench

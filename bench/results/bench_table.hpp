@@ -25,11 +25,11 @@ Table kernel_table(const std::vector<Result>& results);
 // The single kernel, with the fastest allocator that frees, against the per-level builder, one row
 // per scene. No columns if the latter was not measured.
 Table builder_table(const std::vector<Result>& results);
-// For --format csv, one row per result: raw numbers, empty if not measured.
+// For CSV: one line per result (bench/results/json_columns.hpp).
+extern const char* const bench_columns;
 Table flat_table(const std::vector<Result>& results);
 
-// One line each: device and version, method.
-std::vector<std::string> method_lines(const std::vector<Result>& results, const std::string& device,
-                                      const std::string& version);
+// How they were measured. There is at least one result.
+std::string method_line(const std::vector<Result>& results);
 
 }  // namespace heapwood::bench

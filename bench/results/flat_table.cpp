@@ -5,9 +5,7 @@
 
 namespace heapwood::bench {
 
-namespace {
-
-constexpr const char* columns =
+const char* const bench_columns =
     "scene triangles allocator label lower_bound builder refs=settings/refs status reason "
     "runs=runs_ms# median_ms q1_ms q3_ms reset_ms~ slowdown slowdown_over "
     "refs_per_triangle=tree/refs_per_triangle sah_cost=tree/sah_cost "
@@ -21,12 +19,10 @@ constexpr const char* columns =
     "host_allocation_share=per_level/host_allocation_share peak_bytes=memory/peak_bytes "
     "mapped_bytes=memory/mapped_bytes tree_bytes=memory/tree_bytes source";
 
-}  // namespace
-
 Table flat_table(const std::vector<Result>& results) {
   Json json = Json::array();
   for (const Result& result : results) json.push_back(to_json(result));
-  return table_of_json(json, columns);
+  return table_of_json(json, bench_columns);
 }
 
 }  // namespace heapwood::bench

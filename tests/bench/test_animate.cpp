@@ -51,16 +51,6 @@ class AnimateCommand : public Executable {
   }
 };
 
-TEST_F(AnimateCommand, HelpFitsTheTerminal) {
-  const Outcome outcome = run({"animate", "--help"});
-  EXPECT_EQ(outcome.exit, 0);
-  for (const char* word : {"Examples:", "--frames", "--trace", "--keep-pool", "--json"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
-  EXPECT_EQ(outcome.out.find("--keep-degenerate"), std::string::npos);
-  std::istringstream lines(outcome.out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
-}
-
 TEST_F(AnimateCommand, WrongUsage) {
   expect_error({"animate"}, 2, {"no scene"});
   expect_error({"animate", "atrium"}, 2, {"`atrium`", "not a moving scene", "statue~"});
@@ -217,17 +207,6 @@ TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
       << wrong.out;
 }
 
-TEST(AnimateReport, RowsReadBack) {
-  bench::AnimateRow row;
-  row.allocator = "atomic";
-  row.frees = alloc::Frees::never;
-  row.lower_bound = true;
-  row.status = bench::Status::incomplete;
-  row.frame_ms = {1, 2};
-  const bench::Json written = bench::to_json(row);
-  EXPECT_EQ(bench::to_json(bench::read_described<bench::AnimateRow>(written)), written);
-}
-
 TEST_F(AnimateCommand, WritesPictures) {
   const Outcome outcome =
       run(animate("cloth:2k", {"--allocators", "heapwood,cfmmalloc", "-o", folder_ / "p_##.png",
@@ -250,19 +229,6 @@ TEST_F(AnimateCommand, AFileThatCannotBeReadEndsTheMeasurement) {
   expect_error(arguments, 3, {"f2.obj", "line 1"});
   const Outcome outcome = run(arguments);
   EXPECT_NE(outcome.out.find("[1] Heapwood, CFMMalloc"), std::string::npos) << outcome.out;
-}
-
-TEST_F(AnimateCommand, KeepsWhatWasMeasuredWhenInterrupted) {
-  const std::string file = folder_ / "animate.json";
-  Running running(binary_, animate("statue~:1k", {"--frames", "100000", "--allocators", "heapwood",
-                                                  "--trace", "none", "--json", file}));
-  running.wait_for_cpu_seconds(0.7);
-  running.send(SIGINT);
-  const Outcome outcome = running.wait();
-  EXPECT_EQ(outcome.exit, 1);
-  EXPECT_NE(outcome.err.find("continue with --resume"), std::string::npos) << outcome.err;
-  const json result = json::parse(read_file(file))["results"][0];
-  EXPECT_NE(result["reason"].get<std::string>().find("interrupted"), std::string::npos);
 }
 
 TEST(Animate, MeasuredFramesAreSpreadOverTheScene) {

@@ -31,15 +31,6 @@ class GraphCommand : public Executable {
   }
 };
 
-TEST_F(GraphCommand, HelpFitsTheTerminal) {
-  const Outcome outcome = run({"graph", "--help"});
-  EXPECT_EQ(outcome.exit, 0);
-  for (const char* word : {"Examples:", "--layout", "--phase", "--batch", "--updates", "--strict"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
-  std::istringstream lines(outcome.out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
-}
-
 TEST_F(GraphCommand, WrongUsage) {
   expect_error({"graph"}, 2, {"no graph"});
   expect_error({"graph", "nonsense"}, 2, {"'nonsense'"});
@@ -332,18 +323,6 @@ TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
     ASSERT_NE(row.find(bench::GraphPhase::insert, 200), nullptr);
     EXPECT_FALSE(row.find(bench::GraphPhase::insert, 200)->ms.empty());
   }
-}
-
-TEST_F(GraphRuns, LackOfHostMemoryIsNamed) {
-  registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;
-  compiled.adjacency_heap =
-      [](const workloads::graph::HeapJob&) -> std::unique_ptr<workloads::graph::AdjacencyHeap> {
-    throw std::bad_alloc();
-  };
-  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
-  bench_.allocators = {&entry};
-  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, {});
-  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
 }
 
 // The same graph, requested in another order; files without the setting are those of `each`.

@@ -35,15 +35,6 @@ class ReplayCommand : public Executable {
   std::string trace_;
 };
 
-TEST_F(ReplayCommand, HelpFitsTheTerminal) {
-  const Outcome outcome = run({"replay", "--help"});
-  EXPECT_EQ(outcome.exit, 0);
-  for (const char* word : {"Examples:", "--window", "--pool", "--dry-run", "--strict"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
-  std::istringstream lines(outcome.out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
-}
-
 TEST_F(ReplayCommand, WrongUsage) {
   expect_error({"replay"}, 2, {"no trace", "--record-trace"});
   expect_error(replay({"--resume"}), 2, {"--resume", "--json"});
@@ -197,17 +188,6 @@ TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
   EXPECT_EQ(rows[1].status, bench::Status::failed);
   EXPECT_FALSE(rows[1].reason.empty());
   EXPECT_EQ(rows[2].status, bench::Status::ok) << rows[2].reason;
-}
-
-TEST_F(ReplayRuns, LackOfHostMemoryIsNamed) {
-  registry::CompiledAllocator compiled = *bench_.allocators.front()->cpu;
-  compiled.replay = [](const workloads::ReplayJob&) -> workloads::ReplayResult {
-    throw std::bad_alloc();
-  };
-  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
-  bench_.allocators = {&entry};
-  const std::vector<bench::ReplayRow> rows = bench::run_replay(bench_, {});
-  EXPECT_EQ(rows.front().reason.rfind("out of host memory", 0), 0u) << rows.front().reason;
 }
 
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {

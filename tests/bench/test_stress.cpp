@@ -25,15 +25,6 @@ class StressCommand : public Executable {
   }
 };
 
-TEST_F(StressCommand, HelpFitsTheTerminal) {
-  const Outcome outcome = run({"stress", "--help"});
-  EXPECT_EQ(outcome.exit, 0);
-  for (const char* word : {"Examples:", "--payload", "--touch", "--wait", "sweep"})
-    EXPECT_TRUE(has(outcome.out, word)) << word;
-  std::istringstream lines(outcome.out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
-}
-
 TEST_F(StressCommand, WrongUsage) {
   expect_error({"stress"}, 2, {"no test", "acd", "alloc"});
   expect_error({"stress", "fast"}, 2, {"'fast'", "ad"});
@@ -320,24 +311,6 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
                                        .out);
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
-}
-
-TEST_F(StressCommand, CtrlCKeepsResults) {
-  const std::string file = folder_ / "out.json";
-  Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc",
-                            "--device", "cpu", "--runs", "100000", "--json", file});
-  running.wait_for_cpu_seconds(0.5);
-  running.send(SIGINT);
-  const Outcome outcome = running.wait();
-  EXPECT_EQ(outcome.exit, 1) << outcome.err;
-  EXPECT_TRUE(has(outcome.err, "interrupted")) << outcome.err;
-  EXPECT_FALSE(has(outcome.out, "nan"));
-  const json results = json::parse(read_file(file)).at("results");
-  ASSERT_EQ(results.size(), 2u);  // of the first point
-  EXPECT_GT(results[0].at("runs_ms").size(), 0u);
-  EXPECT_LT(results[0].at("runs_ms").size(), 100000u);
-  EXPECT_TRUE(has(results[0].at("reason"), "interrupted after"));
-  EXPECT_FALSE(results[0].contains("overlaps"));
 }
 
 TEST(StressPoints, ThePapersAreTheDefault) {
