@@ -1,11 +1,12 @@
 # Generates registries of allocators from registry.def files. A line is `header Type [word...]`: the
 # header is allocators/header.hpp next to the file and may define several types. Words:
-#   own_kernels  on CPU threads the kernels contain this allocator; others are called through
-#                function pointers (alloc/erased.hpp), which compiles in a tenth of the time
+#   own_kernels  on CPU threads the kernels of builds contain this allocator, as all kernels on GPUs
+#                do; others are called through function pointers (alloc/erased.hpp), which compiles
+#                in a tenth of the time
 #   cpu          not in GPU builds
 #   published    only with HEAPWOOD_PUBLISHED
-# Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/*.in), compiled once
-# for all registries that contain it.
+# Each line becomes a few translation units per kind of device (registry/*.in), compiled once for all
+# registries that contain it.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
 # Other registries, such as the tests', are always complete.
@@ -71,36 +72,38 @@ function(heapwood_instances file prefix)
   get_filename_component(folder ${file} DIRECTORY)
   file(RELATIVE_PATH module ${heapwood_SOURCE_DIR} ${folder})
   string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
+  set(generated ${heapwood_BINARY_DIR}/generated/${library})
   set(sources "")
   set(declarations "")
   set(entries "")
   heapwood_registry_types(${file} types)
   foreach(type IN LISTS types)
     set(path ${path_${type}})
-    set(template erased)
-    if("own_kernels" IN_LIST words_${type})
-      set(template instance)
-    endif()
     set(with_probe false)
     if("own_kernels" IN_LIST words_${type} OR HEAPWOOD_PROBES)
       set(with_probe true)
     endif()
-    set(device Cpu)
-    set(kind cpu)
-    set(source ${heapwood_BINARY_DIR}/generated/${library}/${type}_cpu.cpp)
+    set(template erased)
+    if("own_kernels" IN_LIST words_${type})
+      set(template own_kernels)
+    endif()
+    set(source ${generated}/${type}_cpu.cpp)
     configure_file(${heapwood_SOURCE_DIR}/registry/${template}.in ${source} @ONLY)
     list(APPEND sources ${source})
-    if(template STREQUAL "instance")
+    if(template STREQUAL "own_kernels")
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
     string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cpu;\n")
     set(cuda_compiled nullptr)
     if(HEAPWOOD_CUDA AND NOT "cpu" IN_LIST words_${type})
-      set(device Cuda)
-      set(kind cuda)
-      set(source ${heapwood_BINARY_DIR}/generated/${library}/${type}_cuda.cu)
+      set(source ${generated}/${type}.cu)
+      set(recorded ${generated}/${type}_recorded.cu)
       configure_file(${heapwood_SOURCE_DIR}/registry/instance.in ${source} @ONLY)
-      list(APPEND sources ${source})
+      configure_file(${heapwood_SOURCE_DIR}/registry/recorded.in ${recorded} @ONLY)
+      list(APPEND sources ${source} ${recorded})
+      if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+        set_source_files_properties(${recorded} PROPERTIES COMPILE_OPTIONS --Ofast-compile=max)
+      endif()
       string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cuda;\n")
       set(cuda_compiled "&compiled_${type}_Cuda")
     endif()

@@ -2,7 +2,8 @@
 // An allocator compiled for a device, behind function pointers, which the command line, the viewer,
 // the benchmarks and the tests call. One CompiledAllocator per registry line and kind of device;
 // cmake/registry.cmake generates the table. GPU kernels contain their allocator. On CPU threads
-// only those of a few allocators do (registry.def); others are called by pointers (erased.hpp).
+// only builds with a few allocators do (registry.def); the others call it through pointers
+// (erased.hpp).
 #pragma once
 
 #include <cstddef>
