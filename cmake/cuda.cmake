@@ -2,6 +2,7 @@
 set(HEAPWOOD_CUDA_MODE auto CACHE STRING "Build the CUDA part: auto (if nvcc is found), on, off")
 option(HEAPWOOD_FAST_COMPILE
        "Compile CUDA code quickly, to check that it compiles; it runs slowly" OFF)
+option(HEAPWOOD_LINEINFO "Source lines in GPU code, for profilers: doubles the program's size" OFF)
 set(HEAPWOOD_CUDA OFF)
 
 if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
@@ -44,8 +45,10 @@ if(HEAPWOOD_CUDA)
     set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
-  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
-                      $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  if(HEAPWOOD_LINEINFO)
+    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+  endif()
   if(HEAPWOOD_WERROR)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)

@@ -36,7 +36,7 @@ template <class Device, class... A>
 void append(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   (list.push_back({.name = identifier(std::string(A::traits.id) + suffix),
                    .traits = &A::traits,
-                   .run = exercise_erased<Device>(ErasedAllocator<A, Device>::functions),
+                   .run = exercise<A, Device>,
                    .device = device,
                    .unusable = "",
                    .heap_beside = has_heap_beside<A>}),

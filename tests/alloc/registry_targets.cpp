@@ -39,9 +39,13 @@ std::vector<Target> targets() {
     try {
       const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
       t.device = device.id;
-      t.run = device.id.kind == simt::DeviceKind::cpu
-                  ? exercise_erased<simt::Cpu>(*entry.cpu->cpu_functions)
-                  : exercise_on_cuda(entry.traits->id);
+      if (device.id.kind == simt::DeviceKind::cpu) {
+        t.run = [&functions = *entry.cpu->cpu_functions](const workloads::ExerciseJob& job) {
+          return exercise_erased<simt::Cpu>(functions, job);
+        };
+      } else {
+        t.run = exercise_on_cuda(entry.traits->id);
+      }
       if (!device.usable) t.unusable = device.reason;
       if (t.run == nullptr) t.unusable = key + ": not built";
     } catch (const Error& error) {

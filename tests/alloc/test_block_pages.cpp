@@ -7,7 +7,7 @@
 #include "alloc/allocators/scatter.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -106,7 +106,7 @@ TYPED_TEST(BlockPagesAllocators, AFreeBlockServesItsOwnClassAlone) {
   ops.push_back({Kind::allocate, 4002, 16});
   ops.push_back({Kind::allocate, 4003, 16});
   j.phases = {{{ops}}};
-  const auto result = workloads::exercise<TypeParam, simt::Cpu>(j);
+  const auto result = test::exercise<TypeParam, simt::Cpu>(j);
   const auto& r = result.phases[0].ops[0];
   ASSERT_EQ(r[3999].offset, workloads::OpResult::failed);
   ASSERT_EQ(r[4000].value, 1u);
@@ -136,7 +136,7 @@ TEST(Scatter, PagesOfAllSizes) {
       j.phases[0].scripts.push_back(fill);
       j.phases[1].scripts.push_back(drain);
     }
-    const auto result = workloads::exercise<Scatter, simt::Cpu>(j);
+    const auto result = test::exercise<Scatter, simt::Cpu>(j);
     EXPECT_EQ(result.mismatches, 0u) << page;
     if (page < 64 << 10) {
       EXPECT_EQ(result.failures, 0u) << page;

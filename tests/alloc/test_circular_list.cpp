@@ -11,7 +11,7 @@
 #include "alloc/allocators/circular_lists.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -45,8 +45,7 @@ TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   for (std::uint32_t s = 0; s < slots; ++s) drain.push_back({K::free, s, 0});
   j.phases[0].scripts.push_back(fill);
   j.phases[1].scripts.push_back(drain);
-  const std::size_t largest =
-      test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest = test::largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
   j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
@@ -64,8 +63,7 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   j.warps = warps;
   j.slots = slots + 1;
   j.phases.resize(2);
-  const std::size_t largest =
-      test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest = test::largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
   ASSERT_GT(largest, j.pool_bytes / 4);
   for (std::uint32_t w = 0; w < warps; ++w) {
     test::Random random(w + 1);

@@ -11,7 +11,7 @@
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
 #include "simt/cpu.hpp"
-#include "workloads/stress_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -93,13 +93,13 @@ TYPED_TEST(Builtin, StressTakesItWhereItIsAskedFor) {
   for (const bool builtin : {false, true}) {
     job.options.large_backend = builtin ? LargeBackend::builtin : LargeBackend::buddy;
     job.inspect = true;
-    const workloads::StressResult result = stress<TypeParam>(this->device, job);
+    const workloads::StressResult result = test::stress<TypeParam>(this->device, job);
     EXPECT_EQ(result.overlaps, 0u);
     ASSERT_TRUE(result.peak.has_value());
     EXPECT_EQ(result.peak->address_bytes > 0, !builtin);
     EXPECT_EQ(result.peak->fragmentation.measured, !builtin);
     job.inspect = false;
-    EXPECT_EQ(workloads::stress<TypeParam>(this->device, job).damaged, 0u);
+    EXPECT_EQ(test::stress<TypeParam>(this->device, job).damaged, 0u);
   }
 }
 

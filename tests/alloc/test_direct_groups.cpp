@@ -8,8 +8,8 @@
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
-#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -121,7 +121,7 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
       }
     }
     j.phases = {fill, rest[0], holes, again, rest[1], freeing(j.slots)};
-    const auto result = workloads::exercise<TypeParam, simt::Lockstep<lanes>>(j);
+    const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
     EXPECT_EQ(result.mismatches, 0u);
     for (const unsigned phase : {1u, 4u}) {
       std::size_t left = 0;
@@ -154,7 +154,7 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
         }
       }
       j.phases = {mix, freeing(slots)};
-      const auto result = workloads::exercise<TypeParam, simt::Lockstep<lanes>>(j);
+      const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
       EXPECT_EQ(result.mismatches, 0u);
       if (pool > 100'000) {
         EXPECT_EQ(result.failures, 0u);
@@ -176,7 +176,7 @@ TEST(CoalescedLanes, ShareABlockOnlyWithLanesOfTheirHeap) {
     j.phases.push_back(fill);
     j.phases.push_back(freeing(scripts));
   }
-  const auto result = workloads::exercise<Coalesced<Heapwood>, simt::Lockstep<lanes>>(j);
+  const auto result = test::exercise<Coalesced<Heapwood>, simt::Lockstep<lanes>>(j);
   EXPECT_EQ(result.failures, 0u) << "a block is not in its heap";
   EXPECT_EQ(result.mismatches, 0u);
   for (std::size_t p = 0; p < j.phases.size(); p += 2)

@@ -9,8 +9,8 @@
 
 #include "alloc/heapwood/group_request.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
-#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 namespace {
@@ -156,7 +156,7 @@ TEST(MixedGroup, GetsDisjointBlocksFromHeapwood) {
           last.scripts[s].push_back({Kind::free, s * slots + i});
       }
       j.phases = {mix, last};
-      const auto result = workloads::exercise<Heapwood, simt::Lockstep<lanes>>(j);
+      const auto result = test::exercise<Heapwood, simt::Lockstep<lanes>>(j);
       EXPECT_EQ(result.mismatches, 0u);
       EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     }

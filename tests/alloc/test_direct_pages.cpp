@@ -11,8 +11,8 @@
 
 #include "alloc/allocators/heapwood_pages.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
-#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -35,7 +35,7 @@ ExerciseResult run_alone(std::size_t pool_bytes, std::uint32_t slots, std::vecto
   job.pool_bytes = pool_bytes;
   job.slots = slots;
   for (Script& script : scripts) job.phases.push_back({{std::move(script)}});
-  return workloads::exercise<HeapwoodPages, simt::Cpu>(job);
+  return test::exercise<HeapwoodPages, simt::Cpu>(job);
 }
 std::uint32_t served(const ExerciseResult& result, std::size_t phase) {
   const auto& ops = result.phases[phase].ops[0];
@@ -170,7 +170,7 @@ TEST(Pages, LanesExchangeBlocks) {
       phase.scripts.push_back(script);
     }
     job.phases = {phase, {{of_slots(Kind::free, slots)}}};
-    const ExerciseResult result = workloads::exercise<HeapwoodPages, simt::Lockstep<8>>(job);
+    const ExerciseResult result = test::exercise<HeapwoodPages, simt::Lockstep<8>>(job);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(result.guard.total(), 0u);
     EXPECT_EQ(used_after(result, 1), 0u);

@@ -5,7 +5,7 @@
 
 #include "alloc/allocators/circular_lists.hpp"
 #include "simt/lockstep.hpp"
-#include "workloads/stress_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -28,7 +28,7 @@ void expect_all_served() {
         job.iterations = test == workloads::StressTest::cycle ? 3 : 4;
         job.touch = touch;
         job.payload = 40;
-        const workloads::StressResult result = stress<A>(device, job);
+        const workloads::StressResult result = test::stress<A>(device, job);
         EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
         if (test != workloads::StressTest::probability) {
           EXPECT_EQ(result.counts.allocations,
@@ -36,7 +36,7 @@ void expect_all_served() {
           EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
         }
         job.inspect = true;
-        EXPECT_EQ(workloads::stress<A>(device, job).overlaps, 0u);
+        EXPECT_EQ(test::stress<A>(device, job).overlaps, 0u);
       }
     }
   }
@@ -60,7 +60,7 @@ void expect_space_used() {
     job.iterations = 5;
     job.touch = true;
     job.payload = 40;
-    const workloads::StressResult result = stress<A>(device, job);
+    const workloads::StressResult result = test::stress<A>(device, job);
     EXPECT_EQ(result.damaged + result.overlaps, 0u);
     if (test == workloads::StressTest::mixed) {
       EXPECT_EQ(result.counts.deallocations, 14u);

@@ -9,7 +9,7 @@
 #include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -50,7 +50,7 @@ std::vector<Region> fresh(std::size_t pool) {
   j.device = threads;
   j.pool_bytes = pool;
   j.phases = {{{{}}}};
-  return workloads::exercise<A, simt::Cpu>(j).initial;
+  return test::exercise<A, simt::Cpu>(j).initial;
 }
 
 // Threads allocate blocks of up to `largest` bytes concurrently; everything is freed; one thread
@@ -82,7 +82,7 @@ workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
   }
   j.phases[2].scripts = {fill};
   j.phases[3].scripts = {empty};
-  return workloads::exercise<A, simt::Cpu>(j);
+  return test::exercise<A, simt::Cpu>(j);
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ TYPED_TEST(OuroborosVariants, ServeTheChunksOfAPoolThatHasMoreMemory) {
       blocks.resize(of_rest * 9 / 10);
       j.phases = {{{blocks}}, {{pages}}, {{empty}}};
     }
-    const workloads::ExerciseResult r = workloads::exercise<A, simt::Cpu>(j);
+    const workloads::ExerciseResult r = test::exercise<A, simt::Cpu>(j);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_GE(served(r.phases[pages_first ? 0 : 1]), of_chunks * 9 / 10);
     EXPECT_GE(served(r.phases[pages_first ? 1 : 0]), of_rest * 9 / 10);
@@ -319,7 +319,7 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
     j.phases[0].scripts = {fill};
     j.phases[1].scripts = {empty};
     j.phases[2].scripts = {fill};
-    const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+    const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_EQ(r.failures, 0u);
     EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
@@ -352,7 +352,7 @@ TYPED_TEST(OuroborosVariants, AddressesSpanWhatIsUsedWithTheLowestChunkFirst) {
       j.phases[1].scripts.push_back(own.empty);
       j.phases[2].scripts.push_back(own.fill);
     }
-    const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+    const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(r.failures, 0u);
     EXPECT_EQ(r.mismatches, 0u);
     const std::size_t span = span_of_used(r.phases[2].regions);
@@ -393,7 +393,7 @@ TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
     j.phases[2].scripts.push_back(own.fill);
     j.phases[3].scripts.push_back(other);
   }
-  const workloads::ExerciseResult r = workloads::exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(r.mismatches, 0u);
   EXPECT_EQ(r.failures, 0u);
   const std::size_t fresh = bytes_in(r.initial, Region::State::metadata);
