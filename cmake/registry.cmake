@@ -5,8 +5,8 @@
 #                in a tenth of the time
 #   cpu          not in GPU builds
 #   published    only with HEAPWOOD_PUBLISHED
-# Each line becomes a few translation units per kind of device (registry/*.in), compiled once for all
-# registries that contain it.
+# Each line becomes a few translation units per kind of device (registry/*.in), compiled once for
+# all registries that contain it.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these of alloc/registry.def, by id or header: 'atomic;ouroboros_p_va'. Empty: all")
 # Other registries, such as the tests', are always complete.

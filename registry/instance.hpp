@@ -6,7 +6,6 @@
 #include "kdtree/build/driver.hpp"
 #include "kdtree/build/profile_run.hpp"
 #include "registry/registry.hpp"
-#include "simt/cuda.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CompiledAllocator of an allocator on CPU threads whose builds have kernels that contain it, so
-// that they use its per-warp context. Everything else calls it through function pointers.
+// The CompiledAllocator of an allocator on CPU threads whose builds have kernels that contain it,
+// so that they use its per-warp context. Everything else calls it through function pointers.
 #pragma once
 
 #include "kdtree/build/driver.hpp"

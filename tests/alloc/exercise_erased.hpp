@@ -11,7 +11,8 @@
 
 namespace heapwood::alloc::test {
 
-// Devices: simt::Cpu (exercise_erased.cpp), simt::Lockstep<4> and <8> (exercise_direct_lockstep.cpp).
+// Devices: simt::Cpu (exercise_erased.cpp); simt::Lockstep<4> and <8>
+// (exercise_direct_lockstep.cpp).
 template <class Device>
 workloads::ExerciseResult exercise_erased(const ErasedFunctions<Device>&,
                                           const workloads::ExerciseJob&);

@@ -81,7 +81,7 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
     }
     j.phases[2].scripts = {fill};
     j.phases[3].scripts = {empty};
-    const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+    const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);

@@ -47,7 +47,7 @@ TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   j.phases[1].scripts.push_back(drain);
   const std::size_t largest = test::largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
   j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
-  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
   EXPECT_NE(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
@@ -78,7 +78,7 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   }
   j.phases.push_back(
       {{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
-  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   EXPECT_EQ(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
   EXPECT_NE(result.phases[2].ops[0][1].offset, workloads::OpResult::failed);
@@ -97,7 +97,7 @@ TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   j.phases[0].scripts.push_back(fill);
   j.phases[1].scripts.push_back(more);
   j.seconds = 20;
-  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
   EXPECT_EQ(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
@@ -114,7 +114,7 @@ TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   j.phases.resize(1);
   j.phases[0].scripts.resize(1);
   for (std::uint32_t s = 0; s < slots; ++s) j.phases[0].scripts[0].push_back({K::allocate, s, 16});
-  const workloads::ExerciseResult full = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult full = test::exercise<TypeParam, simt::Cpu>(j);
   ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
   std::map<std::uint64_t, std::uint32_t> slot_at;
@@ -130,7 +130,7 @@ TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   }
   j.phases.push_back({{drain}});
   j.phases.push_back({{again}});
-  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   for (const workloads::OpResult& op : result.phases[2].ops[0])
     EXPECT_NE(op.offset, workloads::OpResult::failed);
 }
@@ -152,7 +152,7 @@ TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   const std::set<std::size_t> before = free_starts(result.initial),
                               after = free_starts(result.phases[1].regions);

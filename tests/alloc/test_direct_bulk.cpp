@@ -9,7 +9,7 @@
 #include "alloc/allocators/bulk.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -90,7 +90,7 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
     }
     // The tree is one block again when a request needs it.
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
+    const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.failures, 0u) << n << " pages a block";
     EXPECT_EQ(free_sizes(result.phases[1].regions), free_sizes(result.initial))
         << n << " pages a block";
@@ -110,7 +110,7 @@ TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
     }
     j.phases[0].scripts.push_back(ops);
   }
-  const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
+  const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
   for (const workloads::OpResult& r : result.phases[0].ops[0])
     EXPECT_NE(r.offset, workloads::OpResult::failed);
 }
@@ -136,7 +136,7 @@ TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
     for (std::uint32_t i = 0; i < slots; ++i)
       j.phases[1].scripts[i % TestFixture::scripts].push_back({Kind::free, i});
     j.phases[2].scripts = {{{Kind::allocate, 0, 64 * 256}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
+    const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
     EXPECT_EQ(free_sizes(result.phases[2].regions), free_sizes(result.initial));
@@ -162,12 +162,13 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
       j.phases[0].scripts.push_back(fill);
       j.phases[1].scripts.push_back(drain);
     }
-    const workloads::ExerciseResult before = exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
+    const workloads::ExerciseResult before =
+        test::exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
     for (const std::size_t size : free_sizes(before.initial))
       largest = std::max<std::uint64_t>(largest, size);
     // The largest block can be allocated again.
     j.phases[2].scripts = {{{Kind::allocate, 0, largest}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = exercise<Bulk, TypeParam>(j);
+    const workloads::ExerciseResult result = test::exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;
     EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed) << bytes;
 

@@ -155,14 +155,14 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   j.phases = {{{ops(pool / half_chunk, Kind::exchange, half_chunk)}},
               {{ops(pool / half_chunk, Kind::free, 0)}},
               {{ops(pool / large, Kind::exchange, large)}}};
-  workloads::ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
+  workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GT(served(r.phases[0]) * half_chunk, pool * 85 / 100);
   // In the variants whose chunks leave their classes.
   if (TypeParam::traits.id[10] == 'c') {
     EXPECT_GE(served(r.phases[2]) * large, pool * 3 / 4);
   }
   j.phases.erase(j.phases.begin(), j.phases.begin() + 2);
-  r = exercise<TypeParam, simt::Cpu>(j);
+  r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GE(served(r.phases[0]) * large, pool * 3 / 4);
 }
 
@@ -293,7 +293,7 @@ TYPED_TEST(OuroborosVariants, ServeEverySize) {
     ops.push_back({Kind::exchange, 2 * i + 1, (std::uint64_t{16} << i) - 1});
   }
   j.phases = {{{ops}}};
-  const workloads::ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(r.failures, 0u);
   EXPECT_EQ(r.mismatches, 0u);
 }

@@ -10,7 +10,7 @@
 #include "alloc/allocators/circular_lists.hpp"
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 
@@ -80,7 +80,7 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
     j.phases[1].scripts.push_back(churn);
     j.phases[2].scripts.push_back(drain);
   }
-  const workloads::ExerciseResult result = exercise<A, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<A, simt::Cpu>(j);
   std::uint64_t held = 0, failed = 0, wrong = 0;
   for (const auto& script : result.phases[0].ops) {
     for (const workloads::OpResult& op : script)
@@ -177,7 +177,7 @@ TEST(Buddy, MergesEverythingAfterRandomTraces) {
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  const workloads::ExerciseResult result = exercise<Pages, simt::Cpu>(j);
+  const workloads::ExerciseResult result = test::exercise<Pages, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   ASSERT_EQ(result.phases[1].regions.size(), result.initial.size());
   for (std::size_t i = 0; i < result.initial.size(); ++i) {
