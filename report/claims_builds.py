@@ -1,25 +1,9 @@
 # SPDX-License-Identifier: MIT
 """RegEff's claims about builds and fragmentation."""
 
-from .claims import (
-    CMALLOC,
-    CFMALLOC,
-    CFMMALLOC,
-    CMMALLOC,
-    LISTS,
-    HALLOC,
-    REGEFF_BUILDS,
-    all_ratios,
-    claim,
-    figure,
-    label,
-    median_between,
-    need,
-    needs_halloc,
-    needs_lists,
-    needs_lists_and_halloc,
-    span,
-)
+from .claims import CMALLOC, CFMALLOC, CFMMALLOC, CMMALLOC, LISTS, HALLOC, REGEFF_BUILDS
+from .claims import all_ratios, claim, figure, label, median_between, need, needs_halloc
+from .claims import needs_lists, needs_lists_and_halloc, span
 from .claims_regeff import P120
 from .samples import median
 

@@ -6,24 +6,9 @@ the claims are judged by the kernel that allocates, in its second round in one p
 
 import statistics
 
-from .claims import (
-    CHUNKS,
-    PAGES,
-    add_claim,
-    all_ratios,
-    claim,
-    each_text,
-    figure,
-    if_measured,
-    label,
-    medians,
-    need,
-    not_judged,
-    range_text,
-    ratios,
-    usually_faster,
-    within_factor,
-)
+from .claims import CHUNKS, PAGES
+from .claims import add_claim, all_ratios, claim, each_text, figure, if_measured, label, medians
+from .claims import need, not_judged, range_text, ratios, usually_faster, within_factor
 from .samples import median
 
 VARIANTS = (*PAGES, *CHUNKS)

@@ -1,30 +1,9 @@
 # SPDX-License-Identifier: MIT
 """RegEff's claims about registers and the generic tests."""
 
-from .claims import (
-    CFMALLOC,
-    CFMMALLOC,
-    CMALLOC,
-    CMMALLOC,
-    FDG,
-    LISTS,
-    REGEFF_FULL,
-    all_ratios,
-    claim,
-    each_text,
-    extreme,
-    figure,
-    if_measured,
-    label,
-    medians,
-    median_between,
-    need,
-    needs_fdg,
-    needs_lists,
-    not_judged,
-    spread,
-    usually_faster,
-)
+from .claims import CFMALLOC, CFMMALLOC, CMALLOC, CMMALLOC, FDG, LISTS, REGEFF_FULL
+from .claims import all_ratios, claim, each_text, extreme, figure, if_measured, label, medians
+from .claims import median_between, need, needs_fdg, needs_lists, not_judged, spread, usually_faster
 from .text import bytes_text
 
 P120 = {"blocks": 120}

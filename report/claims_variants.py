@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: MIT
 """RegEff's claims about variants and settings of the allocators."""
 
-from .claims import (
-    CMALLOC,
-    NotTestable,
-    claim,
-    duels,
-    extreme,
-    figure,
-    need,
-    needs_lists,
-    not_judged,
-    range_text,
-    ratios,
-    series,
-)
+from .claims import CMALLOC
+from .claims import NotTestable, claim, duels, extreme, figure, need, needs_lists, not_judged
+from .claims import range_text, ratios, series
 from .claims_regeff import OTHERS, P120
 from .samples import median, ratio_interval
 

@@ -4,29 +4,14 @@
 from .plots import PAYLOAD, axis, sampled_and_grid
 from .properties import properties
 from .panels_ablation import ablation
-from .panels_builds import (
-    builders,
-    builds,
-    internal_of_builds,
-    pool_over_build,
-    rays,
-    scatter_pages,
-    share,
-)
+from .panels_builds import builders, builds, internal_of_builds, pool_over_build, rays
+from .panels_builds import scatter_pages, share
 from .panels_graphs import GRAPH_PANELS
 from .panels_host import latency, memory
 from .panels_pools import pools
 from .panels_profile import profile
-from .panels_others import (
-    address_range,
-    churn,
-    each,
-    exhausting,
-    rcu,
-    scaling,
-    semaphores,
-    utilization,
-)
+from .panels_others import address_range, churn, each, exhausting, rcu, scaling, semaphores
+from .panels_others import utilization
 from .panels_regeff import registers, calls_of_p, pages, fragmentation
 from .text import bytes_text
 

@@ -6,23 +6,13 @@ import statistics
 
 # 97.5% quantiles of Student's t by degrees of freedom. Between two entries the lower one is used,
 # which gives a wider interval.
-T_975 = {
-    1: 12.706,
-    2: 4.303,
-    3: 3.182,
-    4: 2.776,
-    5: 2.571,
-    6: 2.447,
-    7: 2.365,
-    8: 2.306,
-    9: 2.262,
-    10: 2.228,
-    12: 2.179,
-    15: 2.131,
-    20: 2.086,
-    30: 2.042,
-    60: 2.000,
-}
+T_975 = dict(
+    zip(
+        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 60),
+        (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+        + (2.179, 2.131, 2.086, 2.042, 2.000),
+    )
+)
 
 ALIKE = 1.05  # ratios from 1/1.05 to 1.05 count as the same speed
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Small results files, written so that the expected verdicts are known."""
 
+import pathlib
+import subprocess
+import sys
 import unittest
 
 from report import page  # noqa: F401  registers every claim
 from report.claims import CLAIMS, FAILS, HOLDS, judge
 from report.results import SCHEMA, Results
 
+ROOT = pathlib.Path(__file__).parents[2]
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
 LABELS = {
@@ -34,6 +38,12 @@ LABELS = {
     "ouroboros-c-vl": "Ouroboros-C-VL",
     "bulk": "Bulk",
 }
+
+
+def report(*arguments, python=()):
+    """Runs `python -m report`."""
+    command = [sys.executable, *python, "-m", "report", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 def row(allocator, runs_ms=(), status="ok", **more):

@@ -3,37 +3,12 @@
 
 import unittest
 
-from report.claims import (
-    CFMALLOC,
-    CFMMALLOC,
-    CHUNKS,
-    CMALLOC,
-    CMMALLOC,
-    FAILS,
-    FDG,
-    HALLOC,
-    HOLDS,
-    LISTS,
-    OPEN,
-    PAGES,
-    REGEFF_FULL,
-    SUBSTITUTED,
-    judge,
-)
+from report.claims import CFMALLOC, CFMMALLOC, CHUNKS, CMALLOC, CMMALLOC, FAILS, FDG, HALLOC, HOLDS
+from report.claims import LISTS, OPEN, PAGES, REGEFF_FULL, SUBSTITUTED
+from report.claims import judge
 
-from .made import (
-    BY_ID,
-    Rules,
-    allocating,
-    cases,
-    joined,
-    one_case,
-    over,
-    results,
-    row,
-    sweep,
-    times,
-)
+from .made import BY_ID
+from .made import Rules, allocating, cases, joined, one_case, over, results, row, sweep, times
 
 VARIANTS = (*PAGES, *CHUNKS)
 OTHERS = ("atomic", "awmalloc", "scatter", "halloc")

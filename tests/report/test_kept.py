@@ -11,15 +11,7 @@ import unittest
 
 from report import page
 from report.results import Results, ResultsError, keep, newest_kept, read
-from report.sources import (
-    ROOT,
-    changed_allocators,
-    code_of,
-    hashes,
-    hashes_of_results,
-    of_commit,
-    of_tree,
-)
+from report.sources import ROOT, changed_allocators, code_of, hashes, of_commit, of_tree
 
 from .made import content, row
 

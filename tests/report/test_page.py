@@ -7,56 +7,29 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from playwright.sync_api import sync_playwright
 
+from .made import ROOT, report
+
 ITEMS = (
     "host,own-builder,own-trace,own-profile,regeff-t1,regeff-t2,regeff-3b,regeff-t3,regeff-t3-pages,"
     "regeff-recorded,ouroboros-10k,ouroboros-utilization,ouroboros-graph-memory,bulk-5,own-pool,own-pools"
 )
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-def make_page(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "report", *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        for out in ("now", "before"):
-            subprocess.run(
-                [
-                    os.environ["HEAPWOOD_BINARY"],
-                    "reproduce",
-                    ITEMS if out == "now" else "regeff-3b",
-                    "--device",
-                    "cpu",
-                    "--out",
-                    cls.folder / out,
-                    "--allocators",
-                    "atomic,cfmmalloc,scatter",
-                ],
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
-        made = make_page(
-            cls.folder / "now/results.json",
-            "-o",
-            cls.folder / "page.html",
-            "--against",
-            cls.folder / "before/results.json",
-        )
+        options = "--device cpu --allocators atomic,cfmmalloc,scatter --out".split()
+        for out, items in (("now", ITEMS), ("before", "regeff-3b")):
+            command = [os.environ["HEAPWOOD_BINARY"], "reproduce", items, *options]
+            subprocess.run([*command, cls.folder / out], check=True, stdout=subprocess.DEVNULL)
+        now, before = (cls.folder / out / "results.json" for out in ("now", "before"))
+        made = report(now, "-o", cls.folder / "page.html", "--against", before)
         assert made.returncode == 0, made.stderr
         playwright = cls.enterClassContext(sync_playwright())
         # Chromium's sandbox does not work in containers; the page is trusted.
@@ -89,10 +62,12 @@ class Page(unittest.TestCase):
             [url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))], []
         )
 
+    def text(self, selector):
+        return self.page.locator(selector).inner_text()
+
     def column(self, table, number):
-        return self.page.locator(
-            f"#{table} tbody tr:not([hidden]) > :nth-child({number})"
-        ).all_inner_texts()
+        cells = f"#{table} tbody tr:not([hidden]) > :nth-child({number})"
+        return self.page.locator(cells).all_inner_texts()
 
     def test_plots_are_drawn_when_they_become_visible(self):
         canvases = self.page.locator(".canvas")
@@ -112,12 +87,10 @@ class Page(unittest.TestCase):
         values = [float(text) for text in self.column(table, 2)]
         self.assertEqual(values, sorted(values))
         self.page.keyboard.press("Enter")
-        self.assertEqual(
-            [float(text) for text in self.column(table, 2)], sorted(values, reverse=True)
-        )
-        self.assertEqual(
-            self.page.locator(f"#{table} th").nth(1).get_attribute("aria-sort"), "descending"
-        )
+        backwards = [float(text) for text in self.column(table, 2)]
+        self.assertEqual(backwards, sorted(values, reverse=True))
+        head = self.page.locator(f"#{table} th").nth(1)
+        self.assertEqual(head.get_attribute("aria-sort"), "descending")
 
     def test_filter_hides_rows_and_curves(self):
         canvas = self.page.locator("#regeff-3b .canvas").first
@@ -148,7 +121,7 @@ class Page(unittest.TestCase):
         evidence = self.column("claims-table", 4)
         self.assertGreater(len(evidence), 5)
         self.assertTrue(all(evidence))
-        self.assertIn(str(len(evidence)), self.page.locator("#claims .claims-shown").inner_text())
+        self.assertIn(str(len(evidence)), self.text("#claims .claims-shown"))
         undecided = self.page.locator("#claims details.undecided")
         self.assertEqual(undecided.count(), 1)
         self.assertFalse(undecided.locator("li").first.is_visible())
@@ -171,29 +144,21 @@ class Page(unittest.TestCase):
 
     def test_tables_of_builds_say_which_pool_each_allocator_had(self):
         for table in ("regeff-t3-1", "own-builder-3", "own-pools-2", "own-pool-4"):
-            self.assertIn("pool", self.page.locator(f"#{table}").inner_text(), table)
-        self.assertIn("the same pool", self.page.locator("#regeff-t3-1").inner_text())
+            self.assertIn("pool", self.text(f"#{table}"), table)
+        self.assertIn("the same pool", self.text("#regeff-t3-1"))
 
     def test_slowdown_over_the_pool(self):
         heads = self.page.locator("#own-pools-2 thead th").all_inner_texts()
-        self.assertEqual(
-            sorted(heads[1:]), sorted(["live:2", "live:4", "live:8", "20x", "200x", "fast"])
-        )
-        over_live = [
-            float(t)
-            for t in self.page.locator("#own-pools-2 tbody tr")
-            .first.locator("td")
-            .all_inner_texts()
-        ]
+        self.assertEqual(set(heads[1:]), {"live:2", "live:4", "live:8", "20x", "200x", "fast"})
+        first = self.page.locator("#own-pools-2 tbody tr").first
+        over_live = [float(text) for text in first.locator("td").all_inner_texts()]
         self.assertEqual(over_live, sorted(over_live))
         self.assertAlmostEqual(over_live[heads[1:].index("live:4")], 4, delta=0.5)
 
     def test_missing_figures_have_reasons(self):
-        self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())
-        self.assertIn(
-            "registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text()
-        )
-        self.assertIn("not measured yet", self.page.locator("#own-share").inner_text())
+        self.assertIn("not run", self.text("#regeff-t1-1"))
+        self.assertIn("registers are those of GPU kernels", self.text("#regeff-t1-1"))
+        self.assertIn("not measured yet", self.text("#own-share"))
 
     def test_dark_and_light(self):
         colours = []
@@ -208,7 +173,7 @@ class Page(unittest.TestCase):
         self.assertLessEqual(set(verdicts), {"SAME", "FASTER", "SLOWER", "UNCLEAR"})
 
     def test_rays_per_second(self):
-        self.assertIn("atrium:5k, procedural", self.page.locator("#own-trace-2").inner_text())
+        self.assertIn("atrium:5k, procedural", self.text("#own-trace-2"))
         speeds = [float(text) for text in self.column("own-trace-2", 4)]
         self.assertEqual(len(speeds), 2)
         self.assertGreater(min(speeds), 0)
@@ -223,26 +188,26 @@ class Page(unittest.TestCase):
         document, results = self.folder / "document.md", self.folder / "now/results.json"
         document.write_text("before\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\nafter\n")
         for _ in range(2):  # writing twice gives the same text
-            self.assertEqual(make_page(results, "--verdicts-into", document).returncode, 0)
-        printed = make_page(results, "--verdicts").stdout
+            self.assertEqual(report(results, "--verdicts-into", document).returncode, 0)
+        printed = report(results, "--verdicts").stdout
         self.assertEqual(
             document.read_text(),
             f"before\n<!-- verdicts:begin -->\n{printed}<!-- verdicts:end -->\nafter\n",
         )
         document.write_text("no marks")
-        self.assertIn("marks", make_page(results, "--verdicts-into", document).stderr)
+        self.assertIn("marks", report(results, "--verdicts-into", document).stderr)
 
     def test_parts_are_merged_into_one_file(self):
         merged = self.folder / "merged.json"
         parts = [self.folder / out / "results.json" for out in ("now", "before")]
-        self.assertEqual(make_page(*parts, "--merged", merged).returncode, 0)
+        self.assertEqual(report(*parts, "--merged", merged).returncode, 0)
         both = json.loads(merged.read_text())
         keys = {case["key"] for part in parts for case in json.loads(part.read_text())["cases"]}
         self.assertEqual({case["key"] for case in both["cases"]}, keys)
-        self.assertEqual(make_page(merged, "--verdicts").returncode, 0)
+        self.assertEqual(report(merged, "--verdicts").returncode, 0)
 
     def test_errors_are_one_line(self):
-        failed = make_page(self.folder / "none.json")
+        failed = report(self.folder / "none.json")
         self.assertEqual(failed.returncode, 1)
         self.assertEqual(failed.stderr.count("\n"), 1)
         self.assertTrue(failed.stderr.startswith("report: error: "), failed.stderr)

@@ -2,9 +2,7 @@
 import json
 import math
 import os
-import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -13,18 +11,7 @@ from report.samples import compare, ratio_interval
 from report.text import script_json
 from report.times import times_text
 
-from .made import content, results, row
-
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-def report(*arguments, python=()):
-    return subprocess.run(
-        [sys.executable, *python, "-m", "report", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+from .made import ROOT, content, report, results, row
 
 
 class Files(unittest.TestCase):
