@@ -26,10 +26,6 @@ RadianceMap spotted(unsigned width, unsigned height, unsigned x, unsigned y) {
 }
 RadianceMap uniform() { return {8, 4, std::vector<Vec3>(32, {3, 3, 3})}; }
 
-void expect_near(Vec3 a, Vec3 b, float tolerance) {
-  for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], tolerance) << axis;
-}
-
 TEST(Environment, TheZenithIsTheUpAxis) {
   for (const unsigned up : {0u, 1u, 2u}) {
     EXPECT_EQ(from_environment({0, 1, 0}, up), axis_vector(up));

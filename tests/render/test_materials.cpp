@@ -59,10 +59,6 @@ Vec3 colour_of(const Film& film, unsigned x, unsigned y) {
   return {p.r * share, p.g * share, p.b * share};
 }
 
-void expect_near(Vec3 a, Vec3 b, float tolerance) {
-  for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], tolerance) << axis;
-}
-
 // A material of clay's colour gives the picture of clay: both paths trace the same rays.
 TEST(Materials, ClayColouredMaterialGivesThePictureOfClay) {
   const Soup soup = closed_surface(4, 0.5f);

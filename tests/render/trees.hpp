@@ -3,6 +3,8 @@
 // small closed surfaces.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,6 +28,10 @@ using kdtree::Tree;
 inline simt::DeviceId test_device(int threads = 0) {
   const char* key = std::getenv("HEAPWOOD_TEST_DEVICE");
   return simt::find_device(key ? key : "cpu", threads).id;
+}
+
+inline void expect_near(Vec3 a, Vec3 b, float tolerance) {
+  for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], tolerance) << axis;
 }
 
 // Splits at the median of the triangles' bounds on the longest axis, using bounding boxes only;

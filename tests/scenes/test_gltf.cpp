@@ -22,7 +22,7 @@ using testing::Folder;
 using testing::GltfBuilder;
 using testing::one_triangle;
 
-Mesh parse(const std::string& file, Content content = Content::geometry) {
+Mesh parse_file(const std::string& file, Content content = Content::geometry) {
   return parse_gltf(bytes_of(file), "file", content);
 }
 
@@ -37,7 +37,7 @@ TEST(Gltf, IndicesOfEveryType) {
     b.floats(one_triangle, "VEC3", 3);
     using T = decltype(zero);
     b.add(std::vector<T>{2, 1, 0}, component, "SCALAR", 1);
-    return parse(primitive(b, "\"attributes\":{\"POSITION\":0},\"indices\":1")).triangles;
+    return parse_file(primitive(b, "\"attributes\":{\"POSITION\":0},\"indices\":1")).triangles;
   };
   const std::vector<Triangle> expected{{{2, 1, 0}}};
   EXPECT_EQ(with(std::uint8_t{}, 5121), expected);
@@ -50,7 +50,8 @@ TEST(Gltf, ModesOfTriangles) {
   const auto with = [](int mode) {
     GltfBuilder b;
     b.floats({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0}, "VEC3", 3);
-    return parse(primitive(b, "\"attributes\":{\"POSITION\":0},\"mode\":" + std::to_string(mode)))
+    return parse_file(
+               primitive(b, "\"attributes\":{\"POSITION\":0},\"mode\":" + std::to_string(mode)))
         .triangles;
   };
   EXPECT_EQ(with(4), (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}}));
@@ -62,7 +63,7 @@ TEST(Gltf, ModesOfTriangles) {
 TEST(Gltf, InstancesAndTransforms) {
   GltfBuilder b;
   b.floats(one_triangle, "VEC3", 3);
-  const Mesh mesh = parse(b.file(
+  const Mesh mesh = parse_file(b.file(
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"scene":0,
       "scenes":[{"nodes":[0]}],
       "nodes":[{"translation":[10,0,0],"children":[1,2]},
@@ -80,7 +81,7 @@ TEST(Gltf, InstancesAndTransforms) {
 TEST(Gltf, MirroringNodesKeepTheFront) {
   GltfBuilder b;
   b.floats(one_triangle, "VEC3", 3);
-  const Mesh mesh = parse(b.file(
+  const Mesh mesh = parse_file(b.file(
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
       "nodes":[{"mesh":0,"scale":[-1,1,1],"children":[1,2]},{"mesh":0},{"mesh":0,"scale":[1,-1,1]},
       {"mesh":0,"matrix":[0,1,0,0, 1,0,0,0, 0,0,1,0, 0,0,0,1]}])"));
@@ -96,7 +97,7 @@ TEST(Gltf, HiddenNodesAreLeftOut) {
   b.floats(one_triangle, "VEC3", 3);
   const std::string hidden = R"("extensions":{"KHR_node_visibility":{"visible":false}})",
                     visible = R"("extensions":{"KHR_node_visibility":{"visible":true}})";
-  const Mesh mesh = parse(b.file(
+  const Mesh mesh = parse_file(b.file(
       R"("extensionsRequired":["KHR_node_visibility"],
       "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
       "nodes":[{"mesh":0,)" +
@@ -118,7 +119,7 @@ TEST(Gltf, SparseAccessors) {
                    std::to_string(indices) +
                    ",\"componentType\":5123},\"values\":{\"bufferView\":" + std::to_string(values) +
                    "}}}");
-    const Mesh mesh = parse(primitive(b, "\"attributes\":{\"POSITION\":0}"));
+    const Mesh mesh = parse_file(primitive(b, "\"attributes\":{\"POSITION\":0}"));
     EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {7, 8, 9}, {0, 5, 0}}));
   }
 }
@@ -137,7 +138,7 @@ TEST(Gltf, NormalizedPositionsAndStride) {
                    ",\"componentType\":5122,\"normalized\":true,\"count\":3,\"type\":\"VEC3\"}]");
   const std::string binary = testing::bytes_of_values(
       std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99});
-  const Mesh mesh = parse(testing::glb(json, binary));
+  const Mesh mesh = parse_file(testing::glb(json, binary));
   EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, -1, 0}}));
 }
 
@@ -148,8 +149,9 @@ TEST(Gltf, MaterialsAndTextures) {
   b.add(std::vector<std::uint8_t>{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 128}, 5121, "VEC4", 4,
         ",\"normalized\":true");
   const int picture = b.add_view(testing::tga(2, 1, {0xff0000ff, 0x40ff00ff}));
-  const Mesh mesh = parse(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
-                                 R"(}],"samplers":[{"wrapS":33071,"wrapT":33648,"magFilter":9728}],
+  const Mesh mesh =
+      parse_file(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
+                        R"(}],"samplers":[{"wrapS":33071,"wrapT":33648,"magFilter":9728}],
       "textures":[{"source":0,"sampler":0}],"materials":[
       {"name":"leaf","pbrMetallicRoughness":{"baseColorFactor":[0.5,1,1,1],
        "baseColorTexture":{"index":0,"extensions":{"KHR_texture_transform":
@@ -161,7 +163,7 @@ TEST(Gltf, MaterialsAndTextures) {
       {"attributes":{"POSITION":0,"TEXCOORD_0":1,"COLOR_0":2},"material":0},
       {"attributes":{"POSITION":0},"material":1},{"attributes":{"POSITION":0}}]}],
       "nodes":[{"mesh":0}])"),
-                          Content::materials);
+                 Content::materials);
   const Appearance& look = mesh.appearance;
   ASSERT_EQ(look.materials.size(), 3u);  // and that of the primitive without one
   EXPECT_EQ(look.triangle_materials, (std::vector<std::uint32_t>{0, 1, 2}));
@@ -183,7 +185,7 @@ TEST(Gltf, MaterialsAndTextures) {
   EXPECT_EQ(look.vertex_colours[3], 0xffffffffu);
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("maps are ignored"), std::string::npos);
-  EXPECT_TRUE(parse(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
+  EXPECT_TRUE(parse_file(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
 }
 
 TEST(Gltf, OnePictureWithTwoSamplers) {
@@ -191,15 +193,15 @@ TEST(Gltf, OnePictureWithTwoSamplers) {
   b.floats(one_triangle, "VEC3", 3);
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   const int picture = b.add_view(testing::tga(1, 1, {0xff0000ff}));
-  const Mesh mesh = parse(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
-                                 R"(}],"samplers":[{"wrapS":33071},{"magFilter":9728}],
+  const Mesh mesh = parse_file(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
+                                      R"(}],"samplers":[{"wrapS":33071},{"magFilter":9728}],
       "textures":[{"source":0,"sampler":0},{"source":0,"sampler":1}],"materials":[
       {"pbrMetallicRoughness":{"baseColorTexture":{"index":0}}},
       {"pbrMetallicRoughness":{"baseColorTexture":{"index":1}}}],
       "meshes":[{"primitives":[
       {"attributes":{"POSITION":0,"TEXCOORD_0":1},"material":0},
       {"attributes":{"POSITION":0,"TEXCOORD_0":1},"material":1}]}],"nodes":[{"mesh":0}])"),
-                          Content::materials);
+                               Content::materials);
   const Appearance& look = mesh.appearance;
   ASSERT_EQ(look.textures.size(), 2u);
   EXPECT_EQ(look.textures[look.materials[0].texture].wrap_u, Wrap::clamp);
@@ -218,12 +220,12 @@ TEST(Gltf, OtherTextureCoordinatesOfEmissionAreANote) {
     const std::string material =
         "{\"pbrMetallicRoughness\":{\"baseColorTexture\":{\"index\":0}},\"emissiveFactor\":" +
         factor + ",\"emissiveTexture\":{\"index\":0" + emission + "}}";
-    return parse(b.file(R"("images":[{"bufferView":)" + picture +
-                        R"(}],"textures":[{"source":0}],"materials":[)" + material + "," +
-                        material + R"(],"meshes":[{"primitives":[
+    return parse_file(b.file(R"("images":[{"bufferView":)" + picture +
+                             R"(}],"textures":[{"source":0}],"materials":[)" + material + "," +
+                             material + R"(],"meshes":[{"primitives":[
         {"attributes":{"POSITION":0,"TEXCOORD_0":1,"TEXCOORD_1":1},"material":0}]}],
         "nodes":[{"mesh":0}])"),
-                 Content::materials)
+                      Content::materials)
         .notes;
   };
   EXPECT_TRUE(notes("[1,1,1]", "").empty());
@@ -242,10 +244,10 @@ TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
   GltfBuilder b;
   b.floats(one_triangle, "VEC3", 3);
   const auto read = [&](const std::string& nodes) {
-    return parse(b.file(R"("cameras":[{"type":"perspective","perspective":{"yfov":1}},
+    return parse_file(b.file(R"("cameras":[{"type":"perspective","perspective":{"yfov":1}},
         {"type":"perspective","perspective":{"yfov":3.1}},{"type":"orthographic"}],
         "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0})" +
-                        nodes + "]"));
+                             nodes + "]"));
   };
   const std::string down = R"(,{"camera":0,"rotation":[-0.70710678,0,0,0.70710678]})",
                     wide = R"(,{"camera":1})", flat = R"(,{"camera":0,"scale":[1,1,0]})",
@@ -279,9 +281,9 @@ TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
   }
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
-  EXPECT_THROW(
-      parse(b.file("\"meshes\":[{\"primitives\":[" + primitives + "]}],\"nodes\":[" + nodes + "]")),
-      Error);
+  EXPECT_THROW(parse_file(b.file("\"meshes\":[{\"primitives\":[" + primitives + "]}],\"nodes\":[" +
+                                 nodes + "]")),
+               Error);
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 << 10);  // KiB; with all instances 560 MB
 }
@@ -364,7 +366,7 @@ TEST(Gltf, DamagedFiles) {
   b.floats(one_triangle, "VEC3", 3);
   b.add(std::vector<std::uint8_t>{0, 1, 9}, 5121, "SCALAR", 1);
   const auto fails = [&](std::initializer_list<std::string_view> parts, const std::string& rest) {
-    expect_error(Exit::scene, parts, [&] { parse(b.file(rest)); });
+    expect_error(Exit::scene, parts, [&] { parse_file(b.file(rest)); });
   };
   const std::string mesh = "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],";
   fails({"no triangle"}, "\"nodes\":[]");
@@ -387,29 +389,29 @@ TEST(Gltf, DamagedFiles) {
             "\"nodes\":[{\"mesh\":0,\"scale\":[1e30,1e30,1e30],\"translation\":[9e29,0,0],"
             "\"matrix\":[1e30,0,0,0,0,1e30,0,0,0,0,1e30,0,1,1,1,1],\"children\":[1]},"
             "{\"mesh\":0,\"scale\":[1e30,1,1]}]");
-  expect_error(Exit::scene, {"byte 5", "JSON"}, [] { parse("{\"a\"x"); });
-  expect_error(Exit::scene, {"version"}, [] { parse("{}"); });
-  expect_error(Exit::scene, {"version 1.0"}, [] { parse(R"({"asset":{"version":"1.0"}})"); });
+  expect_error(Exit::scene, {"byte 5", "JSON"}, [] { parse_file("{\"a\"x"); });
+  expect_error(Exit::scene, {"version"}, [] { parse_file("{}"); });
+  expect_error(Exit::scene, {"version 1.0"}, [] { parse_file(R"({"asset":{"version":"1.0"}})"); });
   expect_error(Exit::scene, {"nested too deeply"}, [] {
-    parse("{\"asset\":{\"version\":\"2.0\"},\"extras\":" + std::string(200'000, '[') +
-          std::string(200'000, ']') + "}");
+    parse_file("{\"asset\":{\"version\":\"2.0\"},\"extras\":" + std::string(200'000, '[') +
+               std::string(200'000, ']') + "}");
   });
   std::string file = b.file(mesh + "\"nodes\":[{\"mesh\":0}]");
-  EXPECT_NO_THROW(parse(file));
-  expect_error(Exit::scene, {"claims"}, [&] { parse(file.substr(0, file.size() - 4)); });
+  EXPECT_NO_THROW(parse_file(file));
+  expect_error(Exit::scene, {"claims"}, [&] { parse_file(file.substr(0, file.size() - 4)); });
   file[4] = 1;
-  expect_error(Exit::scene, {"version 1"}, [&] { parse(file); });
+  expect_error(Exit::scene, {"version 1"}, [&] { parse_file(file); });
 }
 
 TEST(Gltf, BytesAfterTheClaimedLengthAreIgnored) {
   GltfBuilder b;
   b.floats(one_triangle, "VEC3", 3);
   const std::string file = primitive(b, "\"attributes\":{\"POSITION\":0}");
-  EXPECT_EQ(parse(file + std::string(20, 'x')).triangles.size(), 1u);
+  EXPECT_EQ(parse_file(file + std::string(20, 'x')).triangles.size(), 1u);
   std::string shorter = file;
   shorter[8] = 4;  // less than the header
   shorter[9] = shorter[10] = 0;
-  EXPECT_THROW(parse(shorter), Error);
+  EXPECT_THROW(parse_file(shorter), Error);
 }
 
 TEST(Gltf, NestingIsCountedOutsideOfStrings) {
@@ -437,7 +439,7 @@ TEST(Gltf, GiantCounts) {
     if (const std::size_t at = json.find("VIEW"); at != json.npos)
       json.replace(at, 4, std::to_string(view));
     b.add_accessor(json);
-    return parse(
+    return parse_file(
         b.file("\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]," + nodes));
   };
   const std::string one = "\"nodes\":[{\"mesh\":0}]";

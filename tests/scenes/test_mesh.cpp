@@ -11,7 +11,7 @@ namespace {
 
 using testing::expect_error;
 
-Mesh square() {
+Mesh unit_square() {
   Mesh mesh;
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
   mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
@@ -19,7 +19,7 @@ Mesh square() {
 }
 
 TEST(Mesh, CheckPassesWhatIsSound) {
-  EXPECT_NO_THROW(check(square(), "square"));
+  EXPECT_NO_THROW(check(unit_square(), "square"));
   EXPECT_NO_THROW(check({}, "empty"));
 }
 
@@ -27,7 +27,7 @@ TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::infinity(), -INFINITY}) {
     for (unsigned axis = 0; axis < 3; ++axis) {
-      Mesh mesh = square();
+      Mesh mesh = unit_square();
       mesh.vertices[2][axis] = bad;
       mesh.vertices[3][axis] = bad;
       expect_error(Exit::scene, {"a.ply: vertex 2 is not finite"}, [&] { check(mesh, "a.ply"); });
@@ -36,14 +36,14 @@ TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
 }
 
 TEST(Mesh, CheckNamesTheFirstIndexOutOfRange) {
-  Mesh mesh = square();
+  Mesh mesh = unit_square();
   mesh.triangles[1].v[2] = 4;
   expect_error(Exit::scene, {"a.ply: triangle 1 refers to vertex 4, but there are 4"},
                [&] { check(mesh, "a.ply"); });
 }
 
 TEST(Mesh, DropsZeroAreaAndKeepsTheOrderOfTheRest) {
-  Mesh mesh = square();
+  Mesh mesh = unit_square();
   mesh.vertices.push_back({2, 2, 0});  // on the line through 0 and 2
   mesh.vertices.push_back({1, 1, 0});  // equal to vertex 2
   mesh.triangles = {{{0, 1, 2}}, {{0, 2, 4}}, {{1, 1, 2}}, {{0, 2, 3}}, {{3, 2, 5}}, {{3, 3, 3}}};
@@ -55,7 +55,7 @@ TEST(Mesh, DropsZeroAreaAndKeepsTheOrderOfTheRest) {
 // In single precision these products underflow to 0, or overflow so that infinities are subtracted.
 TEST(Mesh, SizeAloneDoesNotMakeATriangleDegenerate) {
   for (const float size : {1e-38f, 1e-20f, 1e20f, 1e38f}) {
-    Mesh mesh = square();
+    Mesh mesh = unit_square();
     for (Vec3& p : mesh.vertices) p = p * size;
     EXPECT_EQ(drop_degenerate(mesh), 0u) << size;
   }
@@ -71,7 +71,7 @@ TEST(Mesh, SlimTrianglesStay) {
 
 TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
   EXPECT_TRUE(bounds(Mesh{}).empty());
-  Mesh mesh = square();
+  Mesh mesh = unit_square();
   mesh.vertices.push_back({-3, 5, 7});
   EXPECT_EQ(bounds(mesh), (Box{{0, 0, 0}, {1, 1, 0}}));
   mesh.triangles.push_back({{0, 1, 4}});
@@ -79,14 +79,14 @@ TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
 }
 
 TEST(Mesh, WithoutATriangleIsOneError) {
-  EXPECT_NO_THROW(require_triangles(square(), "a.ply"));
+  EXPECT_NO_THROW(require_triangles(unit_square(), "a.ply"));
   expect_error(Exit::scene, {"a.ply: it contains no triangle"},
                [] { require_triangles({}, "a.ply"); });
 }
 
 // The square, moved by `offset`: one mesh per overload of place_vertices().
 std::vector<Mesh> placed(Vec3d offset) {
-  std::vector<Mesh> meshes(2, square());
+  std::vector<Mesh> meshes(2, unit_square());
   std::vector<double> coordinates;
   for (Vec3& p : meshes[0].vertices) {
     const Vec3d q = offset + to_double(p);
@@ -114,7 +114,7 @@ TEST(Mesh, VerticesFarAwayAreRelativeToANearOrigin) {
     for (const Mesh& mesh : placed(offset)) {
       for (unsigned i = 0; i < 4; ++i) {
         const Vec3 p = mesh.vertices[i];
-        EXPECT_EQ(mesh.origin + to_double(p), offset + to_double(square().vertices[i]));
+        EXPECT_EQ(mesh.origin + to_double(p), offset + to_double(unit_square().vertices[i]));
         for (unsigned axis = 0; axis < 3; ++axis) EXPECT_LE(std::abs(p[axis]), 2.5f);
       }
       EXPECT_EQ(mesh.origin.x, std::round(mesh.origin.x));
@@ -125,7 +125,7 @@ TEST(Mesh, VerticesFarAwayAreRelativeToANearOrigin) {
 }
 
 TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
-  Mesh mesh = square();
+  Mesh mesh = unit_square();
   for (Vec3& p : mesh.vertices) p = p + Vec3{1000, 0, 0};
   mesh.vertices.push_back({-3e38f, 0, 0});
   mesh.camera = CameraHint{{1000, 0, 4}, {1000, 0, 0}, 45};

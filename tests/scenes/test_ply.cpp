@@ -14,11 +14,11 @@ using testing::expect_error;
 using testing::expect_same;
 using testing::raw;
 
-Mesh parse(const std::string& text) { return parse_ply(bytes_of(text), "dir/foo.ply"); }
+Mesh parse_bytes(const std::string& text) { return parse_ply(bytes_of(text), "dir/foo.ply"); }
 
-void refuses(const std::string& text, std::initializer_list<std::string_view> parts) {
-  expect_error(Exit::scene, {"dir/foo.ply: "}, [&] { parse(text); });
-  expect_error(Exit::scene, parts, [&] { parse(text); });
+void refuses_bytes(const std::string& text, std::initializer_list<std::string_view> parts) {
+  expect_error(Exit::scene, {"dir/foo.ply: "}, [&] { parse_bytes(text); });
+  expect_error(Exit::scene, parts, [&] { parse_bytes(text); });
 }
 
 std::string header(const std::string& format, const std::string& rest) {
@@ -31,7 +31,7 @@ const std::string plain =
 const std::string square_text =
     header("ascii", plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
 
-Mesh square() {
+Mesh square_mesh() {
   Mesh mesh;
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
   mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
@@ -40,10 +40,10 @@ Mesh square() {
 
 std::string square_binary(bool big) {
   std::string data = header(big ? "binary_big_endian" : "binary_little_endian", plain);
-  for (const Vec3& p : square().vertices) {
+  for (const Vec3& p : square_mesh().vertices) {
     for (unsigned axis = 0; axis < 3; ++axis) data += raw(p[axis], big);
   }
-  for (const Triangle& t : square().triangles) {
+  for (const Triangle& t : square_mesh().triangles) {
     data += '\3';
     for (const std::uint32_t v : t.v) data += raw(v, big);
   }
@@ -51,22 +51,22 @@ std::string square_binary(bool big) {
 }
 
 TEST(Ply, ReadsAsciiAndBothEndians) {
-  expect_same(parse(square_text), square());
-  expect_same(parse(square_binary(false)), square());
-  expect_same(parse(square_binary(true)), square());
-  EXPECT_EQ(parse(square_text).name, "foo");
+  expect_same(parse_bytes(square_text), square_mesh());
+  expect_same(parse_bytes(square_binary(false)), square_mesh());
+  expect_same(parse_bytes(square_binary(true)), square_mesh());
+  EXPECT_EQ(parse_bytes(square_text).name, "foo");
 }
 
 TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
   std::string text;
   for (const char c : square_text) text += c == '\n' ? "\r\n" : std::string(1, c);
-  expect_same(parse(text), square());
+  expect_same(parse_bytes(text), square_mesh());
   text = square_text;
   text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
   text.insert(text.find("3 0 1"), "\n\n\t ");
-  expect_same(parse(text), square());
+  expect_same(parse_bytes(text), square_mesh());
   text.pop_back();  // no line end after the last number
-  expect_same(parse(text), square());
+  expect_same(parse_bytes(text), square_mesh());
 }
 
 TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
@@ -74,13 +74,13 @@ TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
       header("ascii",
              "element vertex 3\n" + xyz + "element face 1\nproperty list int uint vertex_index\n") +
       "+1 -.5 5.\n1e-3 1E2 1e-400\n0x 0 0\n3 0 1 2\n";
-  refuses(text, {"line 12: `0x` in vertex 2 is not a number"});
+  refuses_bytes(text, {"line 12: `0x` in vertex 2 is not a number"});
   std::string good = text;
   good.replace(good.find("0x"), 2, "+-1");
-  refuses(good, {"line 12: `+-1` in vertex 2 is not a number"});
+  refuses_bytes(good, {"line 12: `+-1` in vertex 2 is not a number"});
   good.replace(good.find("+-1"), 3, "-0");
-  EXPECT_EQ(parse(good).vertices[0], (Vec3{1, -0.5f, 5}));
-  EXPECT_EQ(parse(good).vertices[1], (Vec3{1e-3f, 100, 0}));
+  EXPECT_EQ(parse_bytes(good).vertices[0], (Vec3{1, -0.5f, 5}));
+  EXPECT_EQ(parse_bytes(good).vertices[1], (Vec3{1e-3f, 100, 0}));
 }
 
 // Every scalar type as a coordinate, as a list's length and as an index, in both endians.
@@ -97,7 +97,7 @@ void any_type(const std::string& name, bool big, bool integer) {
   Mesh expected;
   expected.vertices = {{1, 4, 0}, {16, 25, 9}, {49, 64, 36}};
   expected.triangles = {{{2, 1, 0}}};
-  expect_same(parse(data), expected);
+  expect_same(parse_bytes(data), expected);
 }
 
 TEST(Ply, ReadsEveryTypeInAnyOrder) {
@@ -131,7 +131,7 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
                            "9.5 2 7 8\n1 0\n"
                            "255 1 0 2 0.5 3\n255 4 2 9 9 5 0.5 6\n255 7 1 9 8 0.5 10\n"
                            "6 0 0 1 0 1 1 3 0 1 2 1\n1 2\n";
-  expect_same(parse(text), expected);
+  expect_same(parse_bytes(text), expected);
   for (const bool big : {false, true}) {
     std::string data = header(big ? "binary_big_endian" : "binary_little_endian", elements);
     const auto put = [&](auto... values) { ((data += raw(values, big)), ...); };
@@ -141,17 +141,18 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
     put(byte(255), 4.0f, byte(2), 9.0f, 9.0f, 5.0f, 0.5, 6.0f);
     put(byte(255), 7.0f, byte(1), 9.0f, 8.0f, 0.5, 10.0f);
     put(byte(2), 0.0f, 0.0f, byte(3), 0, 1, 2, byte(1), 1, 2);
-    expect_same(parse(data), expected);
+    expect_same(parse_bytes(data), expected);
   }
 }
 
 TEST(Ply, FacesMayStandBeforeVertices) {
   expect_same(
-      parse(header("ascii",
-                   "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" +
-                       xyz) +
-            "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
-      square());
+      parse_bytes(
+          header(
+              "ascii",
+              "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" + xyz) +
+          "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
+      square_mesh());
 }
 
 TEST(Ply, PolygonsBecomeTrianglesAndLinesNothing) {
@@ -160,7 +161,7 @@ TEST(Ply, PolygonsBecomeTrianglesAndLinesNothing) {
                           "element face 4\nproperty list uchar int vertex_indices\n") +
       "0 0 0 1 0 0 1 1 0 0 1 0 -1 0 0\n5 0 1 2 3 4\n0\n2 0 1\n4 1 2 3 4\n";
   EXPECT_EQ(
-      parse(text).triangles,
+      parse_bytes(text).triangles,
       (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{1, 2, 3}}, {{1, 3, 4}}}));
 }
 
@@ -170,7 +171,7 @@ TEST(Ply, PolygonsBeforeVerticesStayInTheirOutline) {
   const std::string u = "0 0 0 3 0 0 3 3 0 2 3 0 2 1 0 1 1 0 1 3 0 0 3 0\n";
   for (const std::string& text : {header("ascii", points + faces) + u + corners,
                                   header("ascii", faces + points) + corners + u}) {
-    const Mesh mesh = parse(text);
+    const Mesh mesh = parse_bytes(text);
     EXPECT_EQ(mesh.triangles.size(), 6u);
     float area = 0;
     for (const Triangle& t : mesh.triangles) {
@@ -192,9 +193,9 @@ TEST(Ply, FileWithoutATriangleIsOneError) {
         header("binary_little_endian", point + "element face 0" + faces) + std::string(12, '\0'),
         header("ascii", point + "element face 2" + faces) + "0 0 0\n2 0 0\n0\n",
         header("ascii", point + "element tristrips 1" + faces) + "0 0 0\n5 0 0 0 0 0\n"}) {
-    refuses(text, {"dir/foo.ply: it contains no triangle"});
+    refuses_bytes(text, {"dir/foo.ply: it contains no triangle"});
   }
-  refuses(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
+  refuses_bytes(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
 }
 
 TEST(Ply, StripsOfTriangles) {
@@ -204,48 +205,51 @@ TEST(Ply, StripsOfTriangles) {
   // Two strips of alternating winding; the third only repeats a corner to turn.
   const std::string text =
       header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
-  EXPECT_EQ(parse(text).triangles,
+  EXPECT_EQ(parse_bytes(text).triangles,
             (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
   // Together with faces, in the order of the file, with -1 in an unsigned type.
   std::string both = elements;
   both.replace(both.find("int int"), 7, "int uint");
   both += "element face 1\nproperty list uchar int vertex_indices\n";
-  EXPECT_EQ(parse(header("ascii", both) + points + "7 0 1 2 4294967295 1 2 3\n3 0 2 1\n").triangles,
-            (std::vector<Triangle>{{{0, 1, 2}}, {{1, 2, 3}}, {{0, 2, 1}}}));
-  refuses(header("ascii", elements) + points + "3 0 1 5\n",
-          {"line 15: tristrips 0 refers to vertex 5"});
-  refuses(header("ascii", elements) + points + "3 0 1 -2\n", {"tristrips 0 refers to vertex -2"});
-  refuses(header("ascii", elements) + points + "9 0 1 2\n", {"the file ends within tristrips 0"});
+  EXPECT_EQ(
+      parse_bytes(header("ascii", both) + points + "7 0 1 2 4294967295 1 2 3\n3 0 2 1\n").triangles,
+      (std::vector<Triangle>{{{0, 1, 2}}, {{1, 2, 3}}, {{0, 2, 1}}}));
+  refuses_bytes(header("ascii", elements) + points + "3 0 1 5\n",
+                {"line 15: tristrips 0 refers to vertex 5"});
+  refuses_bytes(header("ascii", elements) + points + "3 0 1 -2\n",
+                {"tristrips 0 refers to vertex -2"});
+  refuses_bytes(header("ascii", elements) + points + "9 0 1 2\n",
+                {"the file ends within tristrips 0"});
 }
 
 TEST(Ply, LineEndsOfAllSystems) {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     std::string text, data, head = square_binary(false);
     for (const char c : square_text) text += c == '\n' ? end : std::string(1, c);
-    expect_same(parse(text), square());
+    expect_same(parse_bytes(text), square_mesh());
     text.replace(text.rfind('3'), 1, "9");
-    refuses(text, {"line 15: face 1 refers to vertex 9"});
+    refuses_bytes(text, {"line 15: face 1 refers to vertex 9"});
 
     // In binary data the first byte may look like the rest of a line end.
     const std::string body = head.substr(head.find("end_header\n") + 11);
     for (const char c : head.substr(0, head.size() - body.size()))
       data += c == '\n' ? end : std::string(1, c);
-    expect_same(parse(data + body), square());
+    expect_same(parse_bytes(data + body), square_mesh());
     const std::string tens = raw(std::bit_cast<float>(0x0a0a0a0a));
-    Mesh expected = square();
+    Mesh expected = square_mesh();
     expected.vertices[0].x = std::bit_cast<float>(0x0a0a0a0a);
-    expect_same(parse(data + tens + body.substr(4)), expected);
+    expect_same(parse_bytes(data + tens + body.substr(4)), expected);
   }
 }
 
 TEST(Ply, ByteOrderMarkAndBlanks) {
-  expect_same(parse("\xef\xbb\xbf" + square_text), square());
+  expect_same(parse_bytes("\xef\xbb\xbf" + square_text), square_mesh());
   std::string text = square_text;
   text.insert(3, " \t");
   text.replace(text.find("format ascii"), 12, "\vformat\fascii");
   text.replace(text.find("0 0 0"), 5, "0\v0\f0");
-  expect_same(parse(text), square());
-  refuses("plywood\n", {"line 1", "the first line must be `ply`"});
+  expect_same(parse_bytes(text), square_mesh());
+  refuses_bytes("plywood\n", {"line 1", "the first line must be `ply`"});
 }
 
 TEST(Ply, FarCoordinatesKeepTheirShape) {
@@ -259,7 +263,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
       EXPECT_EQ(mesh.origin + to_double(mesh.vertices[i]), points[i]);
   };
   // Text may have more digits than its type holds.
-  expect_kept(parse(
+  expect_kept(parse_bytes(
       header("ascii", "element vertex 3\n" + xyz + faces) +
       "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
   for (const bool big : {false, true}) {
@@ -270,7 +274,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
       data += raw(p.x, big) + raw(p.y, big) + raw(static_cast<float>(p.z), big);
     data += '\3';
     for (int i = 0; i < 3; ++i) data += raw(i, big);
-    expect_kept(parse(data));
+    expect_kept(parse_bytes(data));
   }
   const testing::Folder folder;
   Mesh mesh;
@@ -282,95 +286,98 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
 }
 
 TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
-  refuses("ply", {"line 1", "ends before `end_header`"});
-  refuses("obj\n", {"line 1", "the first line must be `ply`"});
-  refuses("ply\nformat ascii 1.0\n", {"line 3", "ends before `end_header`"});
-  refuses("ply\nelement vertex 1\n" + xyz + "end_header\n", {"no `format` line"});
-  refuses("ply\nformat text 1.0\n", {"line 2", "expected `format ascii 1.0`"});
-  refuses("ply\nformat ascii\n", {"line 2", "expected `format ascii 1.0`"});
-  refuses("ply\nformat ascii 2.0\n", {"line 2", "version 2.0"});
-  refuses(header("ascii", "element vertex\n"), {"line 3", "element NAME COUNT"});
-  refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
-  refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
-  refuses(header("ascii", "property float x\n"), {"line 3", "precedes the first element"});
-  refuses(header("ascii", "element vertex 1\nproperty real x\n"),
-          {"line 4", "`real` is not a property type"});
-  refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
-  refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"),
-          {"line 4", "expected `property"});
-  refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"),
-          {"line 4", "length of a list"});
-  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
-  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
+  refuses_bytes("ply", {"line 1", "ends before `end_header`"});
+  refuses_bytes("obj\n", {"line 1", "the first line must be `ply`"});
+  refuses_bytes("ply\nformat ascii 1.0\n", {"line 3", "ends before `end_header`"});
+  refuses_bytes("ply\nelement vertex 1\n" + xyz + "end_header\n", {"no `format` line"});
+  refuses_bytes("ply\nformat text 1.0\n", {"line 2", "expected `format ascii 1.0`"});
+  refuses_bytes("ply\nformat ascii\n", {"line 2", "expected `format ascii 1.0`"});
+  refuses_bytes("ply\nformat ascii 2.0\n", {"line 2", "version 2.0"});
+  refuses_bytes(header("ascii", "element vertex\n"), {"line 3", "element NAME COUNT"});
+  refuses_bytes(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
+  refuses_bytes(header("ascii", "element vertex 99999999999999999999\n"),
+                {"line 3", "is not a count"});
+  refuses_bytes(header("ascii", "property float x\n"), {"line 3", "precedes the first element"});
+  refuses_bytes(header("ascii", "element vertex 1\nproperty real x\n"),
+                {"line 4", "`real` is not a property type"});
+  refuses_bytes(header("ascii", "element vertex 1\nproperty float\n"),
+                {"line 4", "expected `property"});
+  refuses_bytes(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"),
+                {"line 4", "expected `property"});
+  refuses_bytes(header("ascii", "element face 1\nproperty list float int vertex_indices\n"),
+                {"line 4", "length of a list"});
+  refuses_bytes(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
+  refuses_bytes(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
 }
 
 TEST(Ply, RefusesElementsThatDoNotFit) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
-          {"`vertex` appears twice"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces),
-          {"`x` appears twice"});
-  refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces),
-          {"no property `z`"});
-  refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces),
-          {"`x` must not be a list"});
-  refuses(header("ascii",
-                 "element vertex 0\n" + xyz + "element face 1\nproperty int vertex_indices\n") +
-              "0 0 0\n",
-          {"must be a list"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int area\n") +
-              "0 0 0\n",
-          {"no property `vertex_indices`"});
-  refuses(header("ascii", "element vertex 7\n" + faces), {"`vertex` has no properties"});
+  refuses_bytes(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
+                {"`vertex` appears twice"});
+  refuses_bytes(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces),
+                {"`x` appears twice"});
+  refuses_bytes(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces),
+                {"no property `z`"});
+  refuses_bytes(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces),
+                {"`x` must not be a list"});
+  refuses_bytes(header("ascii", "element vertex 0\n" + xyz +
+                                    "element face 1\nproperty int vertex_indices\n") +
+                    "0 0 0\n",
+                {"must be a list"});
+  refuses_bytes(
+      header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int area\n") +
+          "0 0 0\n",
+      {"no property `vertex_indices`"});
+  refuses_bytes(header("ascii", "element vertex 7\n" + faces), {"`vertex` has no properties"});
 }
 
 TEST(Ply, RefusesIndicesOutOfRange) {
   std::string text = square_text;
   text.replace(text.find("3 0 2 3"), 7, "3 0 2 4");
-  refuses(text, {"line 15: face 1 refers to vertex 4, but there are 4"});
+  refuses_bytes(text, {"line 15: face 1 refers to vertex 4, but there are 4"});
   text.replace(text.find("3 0 2 4"), 7, "3 0 2 -1");
-  refuses(text, {"line 15: face 1 refers to vertex -1, but there are 4"});
+  refuses_bytes(text, {"line 15: face 1 refers to vertex -1, but there are 4"});
   text.replace(text.find("3 0 2 -1"), 8, "3 0 2 .5");
-  refuses(text, {"line 15: face 1 refers to vertex 0.5"});
+  refuses_bytes(text, {"line 15: face 1 refers to vertex 0.5"});
   text.replace(text.find("3 0 2 .5"), 8, "3 0 2 nan");
-  refuses(text, {"line 15: face 1 refers to vertex nan"});
+  refuses_bytes(text, {"line 15: face 1 refers to vertex nan"});
 
   std::string data = square_binary(false);
   data.replace(data.size() - 4, 4, raw(std::int32_t{99}));
-  refuses(data, {"byte " + std::to_string(data.size() - 4) +
-                 ": face 1 refers to vertex 99, but there are 4"});
+  refuses_bytes(data, {"byte " + std::to_string(data.size() - 4) +
+                       ": face 1 refers to vertex 99, but there are 4"});
 }
 
 TEST(Ply, RefusesVerticesThatAreNotFinite) {
   for (const char* bad : {"nan", "inf", "-inf", "1e39", "1e999"}) {
     std::string text = square_text;
     text.replace(text.find("1 1 0"), 1, bad);
-    refuses(text, {"line 12: vertex 2 is not finite"});
+    refuses_bytes(text, {"line 12: vertex 2 is not finite"});
   }
   std::string data = square_binary(true);
   const std::size_t second = data.find("end_header\n") + 11 + 12;
   data.replace(second + 4, 4, raw(std::uint32_t{0x7fc00000}, true));
-  refuses(data, {"byte " + std::to_string(second) + ": vertex 1 is not finite"});
+  refuses_bytes(data, {"byte " + std::to_string(second) + ": vertex 1 is not finite"});
 }
 
 TEST(Ply, RefusesListsOfStrangeLength) {
   const std::string start =
       header("binary_little_endian", "element vertex 0\n" + xyz +
                                          "element face 1\nproperty list char int vertex_indices\n");
-  refuses(start + "\xff",
-          {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
-  refuses(start + "\x7f", {"the file ends within face 0"});
-  refuses(header("ascii", "element vertex 0\n" + xyz +
-                              "element face 1\nproperty list uint int vertex_indices\n") +
-              "1.5 0 0\n",
-          {"has a length of 1.5"});
+  refuses_bytes(start + "\xff",
+                {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
+  refuses_bytes(start + "\x7f", {"the file ends within face 0"});
+  refuses_bytes(header("ascii", "element vertex 0\n" + xyz +
+                                    "element face 1\nproperty list uint int vertex_indices\n") +
+                    "1.5 0 0\n",
+                {"has a length of 1.5"});
 }
 
 TEST(Ply, RefusesWhatIsCutOff) {
   for (const std::string& whole : {square_text, square_binary(false), square_binary(true)}) {
     // Text without its last line end is complete.
     for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
-      expect_error(Exit::scene, {}, [&] { parse(whole.substr(0, length)); });
+      expect_error(Exit::scene, {}, [&] { parse_bytes(whole.substr(0, length)); });
     }
   }
 }
@@ -382,25 +389,25 @@ TEST(Ply, ClaimsBeyondTheFileCostNothing) {
       const std::string points =
           header(format, "element vertex " + count + "\n" + xyz + "element face 1" + faces) +
           "0 0 0\n";
-      expect_error(Exit::scene, {}, [&] { parse(points); });
-      refuses(
+      expect_error(Exit::scene, {}, [&] { parse_bytes(points); });
+      refuses_bytes(
           header(format, "element vertex 0\n" + xyz + "element face " + count + faces) + "0 0 0\n",
           {"the header claims"});
-      refuses(header(format, "element other " + count +
-                                 "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
-                                 "element face 1" + faces),
-              {"the header claims"});
+      refuses_bytes(header(format, "element other " + count +
+                                       "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
+                                       "element face 1" + faces),
+                    {"the header claims"});
     }
-    refuses(header(format, "element vertex 0\n" + xyz +
-                               "element face 1\nproperty list uint int vertex_indices\n") +
-                (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
-            {""});
+    refuses_bytes(header(format, "element vertex 0\n" + xyz +
+                                     "element face 1\nproperty list uint int vertex_indices\n") +
+                      (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
+                  {""});
   }
 }
 
 TEST(Ply, RoundTripThroughAFile) {
   const testing::Folder folder;
-  Mesh mesh = square();
+  Mesh mesh = square_mesh();
   mesh.vertices.push_back({-1e-20f, 3e38f, 1.0f / 3});
   mesh.triangles.push_back({{4, 0, 1}});
   write_ply(mesh, folder / "Round.trip.ply");
