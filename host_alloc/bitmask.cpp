@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "host_alloc/bitmask.hpp"
-
+// Bitmasks (Bell, Kumar and Gill 2024, section II.B): one bit per chunk of 4 KiB, set if the chunk
+// is free. A block is a run of chunks, allocated first fit, found 64 chunks at a time. Merging of
+// neighbours is implicit. The size of a block is in the hash table.
+//
+// Limits: O(memory) to allocate and O(block) to free, as the paper states; a request occupies whole
+// chunks.
 #include <algorithm>
 #include <bit>
+#include <vector>
+
+#include "host_alloc/mapped_range.hpp"
+#include "host_alloc/policy.hpp"
 
 namespace heapwood::host_alloc {
-
 namespace {
 
 void set_run(std::vector<std::uint64_t>& words, std::size_t at, std::size_t count, bool value) {
@@ -29,161 +36,180 @@ std::size_t next(const Words& words, std::size_t from, std::size_t to, bool valu
   return to;
 }
 
+class Bitmask final : public Policy {
+ public:
+  Bitmask(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options)
+      : range_(std::move(range), options),
+        chunks_(range_.bytes() / chunk),
+        granule_chunks_(range_.granularity() / chunk) {
+    if (options.initial_bytes == 0) return;
+    const std::size_t initial = range_.whole(options.initial_bytes) / chunk;
+    if (initial > chunks_ || !map_run(0, initial)) {
+      throw Error(Exit::failed, "host allocator: cannot map the initial " +
+                                    std::to_string(initial * chunk >> 20) +
+                                    " MiB; use a smaller initial size or a larger capacity");
+    }
+  }
+
+  LiveBlock allocate(std::size_t bytes, std::size_t alignment) override {
+    if (bytes > range_.bytes()) return {};
+    const std::size_t chunks = (bytes + chunk - 1) / chunk;
+    const std::size_t step = std::max<std::size_t>(alignment / chunk, 1);
+    std::size_t at = find(Free{*this}, 0, chunks, step);
+    if (at == nowhere) at = grow(chunks, step);
+    if (at == nowhere && shrink() > 0) at = grow(chunks, step);
+    if (at == nowhere) return {};
+    set_run(free_, at, chunks, false);
+    const std::uintptr_t address = range_.base() + at * chunk;
+    live_.emplace(address, Run{chunks, bytes});
+    return {pointer_to(address), bytes, chunks * chunk};
+  }
+  LiveBlock deallocate(void* block) override {
+    const auto found = live_.find(reinterpret_cast<std::uintptr_t>(block));
+    if (found == live_.end()) refuse_free(*this, block);
+    const Run run = found->second;
+    set_run(free_, (found->first - range_.base()) / chunk, run.chunks, true);
+    live_.erase(found);
+    return {block, run.requested, run.chunks * chunk};
+  }
+  void walk(const std::function<void(const HostRegion&)>& visit) const override {
+    const Free words{*this};
+    for (std::size_t at = 0; at < words.end();) {
+      HostRegion region{range_.base() + at * chunk, 0, 0, HostRegion::State::unmapped};
+      std::size_t stop = at + 1;
+      if (!is_mapped(at / granule_chunks_)) {
+        stop = (at / granule_chunks_ + 1) * granule_chunks_;
+        while (stop < words.end() && !is_mapped(stop / granule_chunks_)) stop += granule_chunks_;
+      } else if (const auto found = live_.find(region.address); found != live_.end()) {
+        stop = at + found->second.chunks;
+        region.requested = found->second.requested;
+        region.state = HostRegion::State::used;
+      } else {
+        stop = next(words, at, words.end(), false);
+        region.state = HostRegion::State::free;
+      }
+      region.bytes = (stop - at) * chunk;
+      if (region.state != HostRegion::State::unmapped || stop < words.end()) visit(region);
+      at = stop;
+    }
+  }
+  std::size_t shrink() override {
+    const Free words{*this};
+    return range_.unmap_if(
+        [&](std::size_t offset, std::size_t bytes) {
+          const std::size_t end = (offset + bytes) / chunk;
+          return next(words, offset / chunk, end, false) == end;
+        },
+        [&](std::size_t offset, std::size_t bytes) {
+          const std::size_t granule = range_.granularity();
+          std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(offset / granule),
+                      bytes / granule, false);
+          set_run(free_, offset / chunk, bytes / chunk, false);
+        });
+  }
+  std::optional<std::size_t> mapped_bytes() const override { return range_.mapped(); }
+  std::uint64_t mappings() const override { return range_.mappings(); }
+
+ private:
+  static constexpr std::size_t chunk = 4096;
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+  struct Run {
+    std::size_t chunks, requested;
+  };
+
+  // Words of the two searches: free chunks; chunks that are free or could be mapped.
+  struct Free {
+    const Bitmask& self;
+    std::size_t end() const { return self.free_.size() * 64; }
+    std::uint64_t operator()(std::size_t word) const { return self.free_[word]; }
+  };
+
+  // Memory is mapped in granules of range_.granularity(), 2 MiB: 512 chunks, so that the chunks of
+  // a word are all mapped or all unmapped.
+  struct FreeOrUnmapped {
+    const Bitmask& self;
+    std::size_t end() const { return self.chunks_; }
+    std::uint64_t operator()(std::size_t word) const {
+      return self.is_mapped(word * 64 / self.granule_chunks_) ? self.free_[word]
+                                                              : ~std::uint64_t{0};
+    }
+  };
+  template <class Words>
+  std::size_t find(const Words& words, std::size_t from, std::size_t chunks,
+                   std::size_t step) const {
+    const std::size_t end = words.end();
+    for (std::size_t at = from;;) {
+      at = (next(words, at, end, true) + step - 1) / step * step;
+      if (at > end || chunks > end - at) return nowhere;
+      const std::size_t stop = next(words, at, at + chunks, false);
+      if (stop == at + chunks) return at;
+      at = stop + 1;
+    }
+  }
+  // Maps the unmapped parts of the first run for which there is enough memory.
+  std::size_t grow(std::size_t chunks, std::size_t step) {
+    const FreeOrUnmapped words{*this};
+    const std::size_t mappable = range_.mappable_bytes() / range_.granularity();
+    for (std::size_t at = 0; (at = find(words, at, chunks, step)) != nowhere;) {
+      std::size_t missing = 0;
+      const std::size_t last = (at + chunks - 1) / granule_chunks_;
+      for (std::size_t g = at / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
+      if (missing <= mappable) return map_run(at, chunks) ? at : nowhere;
+      if (at >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
+      // The set of granules changes only when the beginning or the end of the run enters another.
+      const std::size_t begin = granule_chunks_ - at % granule_chunks_;
+      const std::size_t end = granule_chunks_ - (at + chunks - 1) % granule_chunks_;
+      at += std::min(begin, end);
+    }
+    return nowhere;
+  }
+  bool map_run(std::size_t at, std::size_t chunks) {
+    const std::size_t granule = range_.granularity();
+    const std::size_t stop = (at + chunks - 1) / granule_chunks_ + 1;
+    for (std::size_t g = at / granule_chunks_; g < stop;) {
+      if (is_mapped(g)) {
+        ++g;
+        continue;
+      }
+      std::size_t end = g + 1;
+      while (end < stop && !is_mapped(end)) ++end;
+      const std::size_t need = (end - g) * granule;
+      // Only the end of the run may map more than it needs: anything mapped earlier would use
+      // memory that the rest of the run needs.
+      std::size_t max_bytes = need;
+      if (end == stop) {
+        std::size_t unmapped_end = end;
+        const std::size_t all = range_.bytes() / granule;
+        while (unmapped_end < all && !is_mapped(unmapped_end) && unmapped_end < mapped_.size())
+          ++unmapped_end;
+        max_bytes = (unmapped_end < mapped_.size() ? unmapped_end - g : all - g) * granule;
+      }
+      const std::size_t mapped = range_.grow(g * granule, need, max_bytes) / granule;
+      if (mapped == 0) return false;
+      if (mapped_.size() < g + mapped) {
+        mapped_.resize(g + mapped, false);
+        free_.resize(mapped_.size() * granule_chunks_ / 64, 0);
+      }
+      std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(g), mapped, true);
+      set_run(free_, g * granule_chunks_, mapped * granule_chunks_, true);
+      g += mapped;
+    }
+    return true;
+  }
+  bool is_mapped(std::size_t granule) const { return granule < mapped_.size() && mapped_[granule]; }
+
+  MappedRange range_;
+  std::size_t chunks_, granule_chunks_;
+  std::vector<std::uint64_t> free_;  // as far as memory was ever mapped
+  std::vector<bool> mapped_;         // by granule of the range (2 MiB)
+  AddressTable<Run> live_;
+};
+
 }  // namespace
 
-struct Bitmask::Free {
-  const Bitmask& self;
-  std::size_t end() const { return self.free_.size() * 64; }
-  std::uint64_t operator()(std::size_t word) const { return self.free_[word]; }
-};
-
-// Memory is mapped in granules of range_.granularity(), 2 MiB: 512 chunks, so that the chunks of a
-// word are all mapped or all unmapped.
-struct Bitmask::FreeOrUnmapped {
-  const Bitmask& self;
-  std::size_t end() const { return self.chunks_; }
-  std::uint64_t operator()(std::size_t word) const {
-    return self.is_mapped(word * 64 / self.granule_chunks_) ? self.free_[word] : ~std::uint64_t{0};
-  }
-};
-
-Bitmask::Bitmask(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options)
-    : range_(std::move(range), options),
-      chunks_(range_.bytes() / chunk),
-      granule_chunks_(range_.granularity() / chunk) {
-  if (options.initial_bytes == 0) return;
-  const std::size_t initial = range_.whole(options.initial_bytes) / chunk;
-  if (initial > chunks_ || !map_run(0, initial)) {
-    throw Error(Exit::failed, "host allocator: cannot map the initial " +
-                                  std::to_string(initial * chunk >> 20) +
-                                  " MiB; use a smaller initial size or a larger capacity");
-  }
-}
-
-// The first run at a multiple of `step`; `nowhere` if there is none.
-template <class Words>
-std::size_t Bitmask::find(const Words& words, std::size_t from, std::size_t chunks,
-                          std::size_t step) const {
-  const std::size_t end = words.end();
-  for (std::size_t at = from;;) {
-    at = (next(words, at, end, true) + step - 1) / step * step;
-    if (at > end || chunks > end - at) return nowhere;
-    const std::size_t stop = next(words, at, at + chunks, false);
-    if (stop == at + chunks) return at;
-    at = stop + 1;
-  }
-}
-
-LiveBlock Bitmask::allocate(std::size_t bytes, std::size_t alignment) {
-  if (bytes > range_.bytes()) return {};
-  const std::size_t chunks = (bytes + chunk - 1) / chunk;
-  const std::size_t step = std::max<std::size_t>(alignment / chunk, 1);
-  std::size_t at = find(Free{*this}, 0, chunks, step);
-  if (at == nowhere) at = grow(chunks, step);
-  if (at == nowhere && shrink() > 0) at = grow(chunks, step);
-  if (at == nowhere) return {};
-  set_run(free_, at, chunks, false);
-  const std::uintptr_t address = range_.base() + at * chunk;
-  live_.emplace(address, Run{chunks, bytes});
-  return {pointer_to(address), bytes, chunks * chunk};
-}
-
-// Maps the unmapped parts of the first run for which there is enough memory.
-std::size_t Bitmask::grow(std::size_t chunks, std::size_t step) {
-  const FreeOrUnmapped words{*this};
-  const std::size_t mappable = range_.mappable_bytes() / range_.granularity();
-  for (std::size_t at = 0; (at = find(words, at, chunks, step)) != nowhere;) {
-    std::size_t missing = 0;
-    const std::size_t last = (at + chunks - 1) / granule_chunks_;
-    for (std::size_t g = at / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
-    if (missing <= mappable) return map_run(at, chunks) ? at : nowhere;
-    if (at >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
-    // The set of granules changes only when the beginning or the end of the run enters another one.
-    const std::size_t begin = granule_chunks_ - at % granule_chunks_;
-    const std::size_t end = granule_chunks_ - (at + chunks - 1) % granule_chunks_;
-    at += std::min(begin, end);
-  }
-  return nowhere;
-}
-
-bool Bitmask::map_run(std::size_t at, std::size_t chunks) {
-  const std::size_t granule = range_.granularity();
-  const std::size_t stop = (at + chunks - 1) / granule_chunks_ + 1;
-  for (std::size_t g = at / granule_chunks_; g < stop;) {
-    if (is_mapped(g)) {
-      ++g;
-      continue;
-    }
-    std::size_t end = g + 1;
-    while (end < stop && !is_mapped(end)) ++end;
-    const std::size_t need = (end - g) * granule;
-    // Only the end of the run may map more than it needs: anything mapped earlier would use memory
-    // needed by the rest of the run.
-    std::size_t max_bytes = need;
-    if (end == stop) {
-      std::size_t unmapped_end = end;
-      const std::size_t all = range_.bytes() / granule;
-      while (unmapped_end < all && !is_mapped(unmapped_end) && unmapped_end < mapped_.size())
-        ++unmapped_end;
-      max_bytes = (unmapped_end < mapped_.size() ? unmapped_end - g : all - g) * granule;
-    }
-    const std::size_t mapped = range_.grow(g * granule, need, max_bytes) / granule;
-    if (mapped == 0) return false;
-    if (mapped_.size() < g + mapped) {
-      mapped_.resize(g + mapped, false);
-      free_.resize(mapped_.size() * granule_chunks_ / 64, 0);
-    }
-    std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(g), mapped, true);
-    set_run(free_, g * granule_chunks_, mapped * granule_chunks_, true);
-    g += mapped;
-  }
-  return true;
-}
-
-LiveBlock Bitmask::deallocate(void* block) {
-  const auto found = live_.find(reinterpret_cast<std::uintptr_t>(block));
-  if (found == live_.end()) refuse_free(*this, block);
-  const Run run = found->second;
-  set_run(free_, (found->first - range_.base()) / chunk, run.chunks, true);
-  live_.erase(found);
-  return {block, run.requested, run.chunks * chunk};
-}
-
-std::size_t Bitmask::shrink() {
-  const Free words{*this};
-  return range_.unmap_if(
-      [&](std::size_t offset, std::size_t bytes) {
-        const std::size_t end = (offset + bytes) / chunk;
-        return next(words, offset / chunk, end, false) == end;
-      },
-      [&](std::size_t offset, std::size_t bytes) {
-        const std::size_t granule = range_.granularity();
-        std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(offset / granule),
-                    bytes / granule, false);
-        set_run(free_, offset / chunk, bytes / chunk, false);
-      });
-}
-
-void Bitmask::walk(const std::function<void(const HostRegion&)>& visit) const {
-  const Free words{*this};
-  for (std::size_t at = 0; at < words.end();) {
-    HostRegion region{range_.base() + at * chunk, 0, 0, HostRegion::State::unmapped};
-    std::size_t stop = at + 1;
-    if (!is_mapped(at / granule_chunks_)) {
-      stop = (at / granule_chunks_ + 1) * granule_chunks_;
-      while (stop < words.end() && !is_mapped(stop / granule_chunks_)) stop += granule_chunks_;
-    } else if (const auto found = live_.find(region.address); found != live_.end()) {
-      stop = at + found->second.chunks;
-      region.requested = found->second.requested;
-      region.state = HostRegion::State::used;
-    } else {
-      stop = next(words, at, words.end(), false);
-      region.state = HostRegion::State::free;
-    }
-    region.bytes = (stop - at) * chunk;
-    if (region.state != HostRegion::State::unmapped || stop < words.end()) visit(region);
-    at = stop;
-  }
+std::unique_ptr<Policy> make_bitmask(std::unique_ptr<simt::VirtualRange> range,
+                                     const HostAllocatorOptions& options) {
+  return std::make_unique<Bitmask>(std::move(range), options);
 }
 
 }  // namespace heapwood::host_alloc

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstdio>
+#include <mutex>
 
-#include "host_alloc/bitmask.hpp"
-#include "host_alloc/front.hpp"
-#include "host_alloc/hybrid.hpp"
-#include "host_alloc/platform.hpp"
-#include "host_alloc/segregated_fit.hpp"
+#include "host_alloc/policy.hpp"
 
 namespace heapwood::host_alloc {
 
@@ -31,19 +29,114 @@ std::size_t addresses(const simt::DeviceId& device, std::size_t capacity) {
   return device.kind == DeviceKind::cuda ? twice : std::min(twice, std::size_t{1} << 39);
 }
 
-std::unique_ptr<host_alloc::Policy> over_range(const std::string& id,
-                                               std::unique_ptr<simt::VirtualRange> range,
-                                               const HostAllocatorOptions& options) {
-  if (id == "segfit")
-    return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 0);
-  if (id == "tlsf")
-    return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 5);
-  if (id == "bitmask") return std::make_unique<host_alloc::Bitmask>(std::move(range), options);
-  if (id == "hybrid") return std::make_unique<host_alloc::Hybrid>(std::move(range), options);
+std::unique_ptr<Policy> over_range(const std::string& id, std::unique_ptr<simt::VirtualRange> range,
+                                   const HostAllocatorOptions& options) {
+  if (id == "segfit") return make_segregated_fit(std::move(range), options, 0);
+  if (id == "tlsf") return make_segregated_fit(std::move(range), options, 5);
+  if (id == "bitmask") return make_bitmask(std::move(range), options);
+  if (id == "hybrid") return make_hybrid(std::move(range), options);
   return nullptr;
 }
 
+// The front end of all host allocators: one lock, argument checks, statistics. The lock is held
+// while memory is mapped, and requests of other threads wait for that.
+class Front final : public HostAllocator {
+ public:
+  explicit Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { update_mapped(); }
+
+  void* allocate(std::size_t bytes, std::size_t alignment) override {
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > largest_alignment) {
+      throw Error(Exit::usage, "host allocator: alignment " + std::to_string(alignment) +
+                                   ": expected a power of two, at most " +
+                                   std::to_string(largest_alignment));
+    }
+    const std::lock_guard lock(mutex_);
+    const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
+    if (policy_->mappings() != statistics_.mappings) update_mapped();
+    if (block.address == nullptr) {
+      ++statistics_.refused;
+      return nullptr;
+    }
+    ++statistics_.allocations;
+    ++statistics_.live_blocks;
+    statistics_.requested_bytes += block.requested;
+    statistics_.used_bytes += block.used;
+    statistics_.peak_requested_bytes =
+        std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
+    return block.address;
+  }
+  void deallocate(void* block) override {
+    if (block == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    const LiveBlock freed = policy_->deallocate(block);
+    ++statistics_.deallocations;
+    --statistics_.live_blocks;
+    statistics_.requested_bytes -= freed.requested;
+    statistics_.used_bytes -= freed.used;
+  }
+  HostStatistics statistics() const override {
+    const std::lock_guard lock(mutex_);
+    HostStatistics result = statistics_;
+    result.mapped_bytes = policy_->mapped_bytes();
+    if (result.mapped_bytes)
+      result.peak_mapped_bytes =
+          std::max(result.peak_mapped_bytes.value_or(0), *result.mapped_bytes);
+    return result;
+  }
+  void walk(const std::function<void(const HostRegion&)>& visit) const override {
+    const std::lock_guard lock(mutex_);
+    policy_->walk(visit);
+  }
+  std::size_t shrink() override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t bytes = policy_->shrink();
+    update_mapped();
+    return bytes;
+  }
+
+ private:
+  void update_mapped() {
+    statistics_.mapped_bytes = policy_->mapped_bytes();
+    statistics_.mappings = policy_->mappings();
+    if (statistics_.mapped_bytes)
+      statistics_.peak_mapped_bytes =
+          std::max(statistics_.peak_mapped_bytes.value_or(0), *statistics_.mapped_bytes);
+  }
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Policy> policy_;
+  HostStatistics statistics_;
+};
+
+std::string hexadecimal(std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
 }  // namespace
+
+void refuse_free(const Policy& policy, const void* block) {
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  std::string why =
+      "the address is foreign: it is in no memory of this allocator; free it where it came from";
+  policy.walk([&](const HostRegion& region) {
+    if (address - region.address >= region.bytes) return;
+    switch (region.state) {
+      case HostRegion::State::used:
+        why = "the address lies inside the block that begins at " + hexadecimal(region.address) +
+              " (" + std::to_string(region.requested) + " bytes); free that";
+        break;
+      case HostRegion::State::free:
+        why = "the address lies in free memory: it was freed before, or never handed out";
+        break;
+      case HostRegion::State::unmapped:
+        why = "the address lies in memory that was given back to the device: it was freed before";
+        break;
+    }
+  });
+  throw Error(Exit::failed, "host allocator: free of " + hexadecimal(address) + ": " + why);
+}
 
 std::span<const HostAllocatorInfo> host_allocators() { return table; }
 
@@ -70,10 +163,7 @@ std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
   if (info.only_on) {
     // The platform knows its limits. On the CPU, pages that are never touched do not count.
     if (with_capacity.capacity == 0) with_capacity.capacity = ~std::size_t{0};
-    const auto kind = id == "cudamallocasync" ? host_alloc::Platform::Kind::async
-                                              : host_alloc::Platform::Kind::plain;
-    return std::make_unique<host_alloc::Front>(
-        std::make_unique<host_alloc::Platform>(device, kind, with_capacity));
+    return std::make_unique<Front>(make_platform(device, id == "cudamallocasync", with_capacity));
   }
   if (with_capacity.capacity == 0) with_capacity.capacity = simt::describe(device).memory_bytes;
   return make_host_allocator(
@@ -85,9 +175,9 @@ std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    const HostAllocatorOptions& options) {
   HostAllocatorOptions with_capacity = options;
   if (with_capacity.capacity == 0) with_capacity.capacity = range->bytes();
-  std::unique_ptr<host_alloc::Policy> policy = over_range(id, std::move(range), with_capacity);
+  std::unique_ptr<Policy> policy = over_range(id, std::move(range), with_capacity);
   if (!policy) throw Error(Exit::usage, "host allocator '" + id + "': does not manage a range");
-  return std::make_unique<host_alloc::Front>(std::move(policy));
+  return std::make_unique<Front>(std::move(policy));
 }
 
 }  // namespace heapwood::host_alloc

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A policy for managing device memory from the host, without the lock and the statistics, which are
-// in the front end (front.hpp).
+// in the front end (factory.cpp). For .cpp files only.
 #pragma once
 
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "host_alloc/host_allocator.hpp"
@@ -38,6 +43,38 @@ class Policy {
   virtual std::optional<std::size_t> mapped_bytes() const = 0;
   virtual std::uint64_t mappings() const = 0;
 };
+
+// The hash table that replaces boundary tags: live blocks by device address.
+// Addresses are multiples of 256, and the table uses the lowest bits of the hash: Fibonacci hashing
+// (Knuth 6.4) moves the highest bits down.
+struct AddressHash {
+  std::size_t operator()(std::uintptr_t address) const {
+    const std::uint64_t product = static_cast<std::uint64_t>(address) * 0x9E3779B97F4A7C15u;
+    return static_cast<std::size_t>(product >> 32 ^ product);
+  }
+};
+
+// At most half full. Initially has space for some thousand blocks, so that it rarely grows during a
+// request.
+template <class Value>
+class AddressTable : public tsl::robin_map<std::uintptr_t, Value, AddressHash> {
+ public:
+  AddressTable() {
+    this->max_load_factor(0.5f);
+    this->reserve(4096);
+  }
+};
+
+std::unique_ptr<Policy> make_bitmask(std::unique_ptr<simt::VirtualRange> range,
+                                     const HostAllocatorOptions& options);
+std::unique_ptr<Policy> make_hybrid(std::unique_ptr<simt::VirtualRange> range,
+                                    const HostAllocatorOptions& options);
+// second_level_bits: 0 is segregated fit, 5 is TLSF.
+std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> range,
+                                            const HostAllocatorOptions& options,
+                                            unsigned second_level_bits);
+std::unique_ptr<Policy> make_platform(const simt::DeviceId& device, bool async,
+                                      const HostAllocatorOptions& options);
 
 // Throws the error for a free of an address that is not a live block, described by the regions that
 // the policy reports.

@@ -30,6 +30,12 @@ SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
   }
 }
 
+std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> range,
+                                            const HostAllocatorOptions& options,
+                                            unsigned second_level_bits) {
+  return std::make_unique<SegregatedFit>(std::move(range), options, second_level_bits);
+}
+
 LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes > range_.bytes()) return {};
   const std::size_t size = round_up(bytes, unit);

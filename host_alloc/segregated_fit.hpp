@@ -18,7 +18,6 @@
 #include <memory>
 #include <vector>
 
-#include "host_alloc/address_table.hpp"
 #include "host_alloc/free_lists.hpp"
 #include "host_alloc/mapped_range.hpp"
 

@@ -57,7 +57,7 @@ class Parser {
       free(id);
     }
   }
-  HostTrace take() { return std::move(trace_); }
+  HostTrace take() { return trace_.trace(); }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
@@ -65,33 +65,42 @@ class Parser {
   }
 
   void allocate(std::uint64_t id, std::size_t bytes) {
-    const auto [entry, is_new] = live_.try_emplace(id, trace_.slots);
-    if (!is_new) fail("id " + std::to_string(id) + ": is live already; free it first");
-    if (vacant_.empty()) {
-      ++trace_.slots;
-    } else {
-      entry->second = vacant_.back();
-      vacant_.pop_back();
-    }
-    trace_.ops.push_back({entry->second, true, bytes});
+    if (!trace_.add_allocation(id, bytes))
+      fail("id " + std::to_string(id) + ": is live already; free it first");
   }
 
   void free(std::uint64_t id) {
-    const auto entry = live_.find(id);
-    if (entry == live_.end()) fail("id " + std::to_string(id) + ": is not live; allocate it first");
-    trace_.ops.push_back({entry->second, false, 0});
-    vacant_.push_back(entry->second);
-    live_.erase(entry);
+    if (!trace_.add_free(id)) fail("id " + std::to_string(id) + ": is not live; allocate it first");
   }
 
   const std::string& name_;
   std::size_t number_ = 0;
-  HostTrace trace_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;
-  std::vector<std::uint32_t> vacant_;
+  HostTraceWriter trace_;
 };
 
 }  // namespace
+
+bool HostTraceWriter::add_allocation(std::uint64_t id, std::size_t bytes) {
+  const auto [entry, is_new] = live_.try_emplace(id, trace_.slots);
+  if (!is_new) return false;
+  if (vacant_.empty()) {
+    ++trace_.slots;
+  } else {
+    entry->second = vacant_.back();
+    vacant_.pop_back();
+  }
+  trace_.ops.push_back({entry->second, true, bytes});
+  return true;
+}
+
+bool HostTraceWriter::add_free(std::uint64_t id) {
+  const auto entry = live_.find(id);
+  if (entry == live_.end()) return false;
+  trace_.ops.push_back({entry->second, false, 0});
+  vacant_.push_back(entry->second);
+  live_.erase(entry);
+  return true;
+}
 
 HostTrace parse_host_trace(std::string_view text, const std::string& name) {
   Parser parser(name);
@@ -120,16 +129,7 @@ std::string host_trace_text(const HostTrace& trace) {
 void* RecordedHostAllocator::allocate(std::size_t bytes, std::size_t alignment) {
   const std::lock_guard lock(mutex_);
   void* block = base_->allocate(bytes, alignment);
-  if (block == nullptr) return nullptr;
-  std::uint32_t slot = trace_.slots;
-  if (vacant_.empty()) {
-    ++trace_.slots;
-  } else {
-    slot = vacant_.back();
-    vacant_.pop_back();
-  }
-  slots_.emplace(block, slot);
-  trace_.ops.push_back({slot, true, bytes});
+  if (block != nullptr) trace_.add_allocation(reinterpret_cast<std::uintptr_t>(block), bytes);
   return block;
 }
 
@@ -137,15 +137,12 @@ void RecordedHostAllocator::deallocate(void* block) {
   if (block == nullptr) return;
   const std::lock_guard lock(mutex_);
   base_->deallocate(block);  // throws if it is not a live block
-  const auto entry = slots_.find(block);
-  trace_.ops.push_back({entry->second, false, 0});
-  vacant_.push_back(entry->second);
-  slots_.erase(entry);
+  trace_.add_free(reinterpret_cast<std::uintptr_t>(block));
 }
 
 HostTrace RecordedHostAllocator::trace() const {
   const std::lock_guard lock(mutex_);
-  return trace_;
+  return trace_.trace();
 }
 
 }  // namespace heapwood::host_alloc

@@ -36,6 +36,20 @@ inline constexpr std::size_t largest_traced_request = std::size_t{1} << 48;
 HostTrace parse_host_trace(std::string_view text, const std::string& name);
 std::string host_trace_text(const HostTrace& trace);
 
+// Gives each live block a slot. Ids are any numbers.
+class HostTraceWriter {
+ public:
+  // false: the id is live already, or is not live.
+  bool add_allocation(std::uint64_t id, std::size_t bytes);
+  bool add_free(std::uint64_t id);
+  const HostTrace& trace() const { return trace_; }
+
+ private:
+  HostTrace trace_;
+  std::vector<std::uint32_t> vacant_;
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;
+};
+
 // Forwards all calls to another allocator and records them. Refused requests are not recorded.
 class RecordedHostAllocator final : public HostAllocator {
  public:
@@ -54,9 +68,7 @@ class RecordedHostAllocator final : public HostAllocator {
   // Held over the call, so that the order is the one in which memory changed owners.
   mutable std::mutex mutex_;
   std::unique_ptr<HostAllocator> base_;
-  HostTrace trace_;
-  std::vector<std::uint32_t> vacant_;
-  std::unordered_map<void*, std::uint32_t> slots_;
+  HostTraceWriter trace_;
 };
 
 }  // namespace heapwood::host_alloc

@@ -3,10 +3,11 @@
 // morph targets at rest; on request base colour, alpha and emission with their textures. A material
 // has one set of texture coordinates. Ignored, with a note: metallic-roughness, normal and
 // occlusion maps; points and lines. Files that require an unsupported extension, such as Draco
-// compression, are rejected. gltf_animation.hpp moves the scene.
+// compression, are rejected.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "scenes/mesh.hpp"
 
 namespace heapwood::scenes {
+
+namespace gltf {
+class Model;
+}
 
 inline bool is_gltf(const std::string& extension) {
   return extension == ".gltf" || extension == ".glb";
@@ -25,13 +30,33 @@ inline bool is_gltf(const std::string& extension) {
 Mesh parse_gltf(std::span<const std::byte> file, const std::string& source,
                 Content content = Content::geometry);
 
-// The files that hold the buffers of a .gltf file; none for a file that cannot be read.
-std::vector<std::string> gltf_buffer_files(std::span<const std::byte> file,
-                                           const std::string& source);
-
 // The names of the files of a document's buffers and images, whether they exist or not; none for a
 // document that cannot be read.
-std::vector<std::string> gltf_file_names(std::span<const std::byte> file,
-                                         const std::string& source);
+std::vector<std::string> gltf_file_names(std::span<const std::byte> file, const std::string& source,
+                                         bool with_images = true);
+
+// A file that moves: node transforms, skins and morph targets at any time of one of its animations.
+// Triangles, materials and the origin are the same at all times. Thread-safe.
+class GltfAnimation {
+ public:
+  // Throws Error{Exit::scene} as parse_gltf() does.
+  GltfAnimation(std::span<const std::byte> file, const std::string& source,
+                Content content = Content::geometry);
+
+  // The animations of the file; 0: nothing moves.
+  std::size_t count() const;
+  const std::string& name(std::size_t animation) const;  // may be empty
+  double duration(std::size_t animation) const;          // seconds
+
+  // The scene at rest, as parse_gltf() returns it.
+  const Mesh& rest() const { return rest_; }
+  // The scene at a time, clamped to [0, duration]. Throws Error{Exit::scene} if a vertex is not
+  // finite.
+  Mesh mesh_at(std::size_t animation, double seconds) const;
+
+ private:
+  std::shared_ptr<gltf::Model> model_;
+  Mesh rest_;
+};
 
 }  // namespace heapwood::scenes

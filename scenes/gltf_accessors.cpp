@@ -15,22 +15,12 @@ namespace {
 constexpr std::size_t decoded_per_byte = 64, always_decoded = std::size_t{16} << 20;
 
 std::size_t size_of(Component component) {
-  switch (component) {
-    case Component::i8:
-    case Component::u8:
-      return 1;
-    case Component::i16:
-    case Component::u16:
-      return 2;
-    default:
-      return 4;
-  }
+  if (component == Component::i8 || component == Component::u8) return 1;
+  return component == Component::i16 || component == Component::u16 ? 2 : 4;
 }
 
-std::uint32_t word_at(const std::byte* at) {
-  std::uint32_t word = 0;
-  std::memcpy(&word, at, sizeof word);
-  return word;
+bool is_unsigned(Component component) {
+  return component == Component::u8 || component == Component::u16 || component == Component::u32;
 }
 
 template <class T>
@@ -41,23 +31,18 @@ T value_at(const std::byte* at) {
 }
 
 float as_float(const std::byte* at, Component component, bool normalized) {
+  const auto scaled = [&](float x, float largest) {
+    return normalized ? std::max(x / largest, -1.0f) : x;
+  };
   switch (component) {
-    case Component::i8: {
-      const float x = value_at<std::int8_t>(at);
-      return normalized ? std::max(x / 127, -1.0f) : x;
-    }
-    case Component::u8: {
-      const float x = value_at<std::uint8_t>(at);
-      return normalized ? x / 255 : x;
-    }
-    case Component::i16: {
-      const float x = value_at<std::int16_t>(at);
-      return normalized ? std::max(x / 32767, -1.0f) : x;
-    }
-    case Component::u16: {
-      const float x = value_at<std::uint16_t>(at);
-      return normalized ? x / 65535 : x;
-    }
+    case Component::i8:
+      return scaled(value_at<std::int8_t>(at), 127);
+    case Component::u8:
+      return scaled(value_at<std::uint8_t>(at), 255);
+    case Component::i16:
+      return scaled(value_at<std::int16_t>(at), 32767);
+    case Component::u16:
+      return scaled(value_at<std::uint16_t>(at), 65535);
     case Component::u32:
       return static_cast<float>(value_at<std::uint32_t>(at));
     case Component::f32:
@@ -67,14 +52,9 @@ float as_float(const std::byte* at, Component component, bool normalized) {
 }
 
 std::uint32_t as_integer(const std::byte* at, Component component) {
-  switch (component) {
-    case Component::u8:
-      return value_at<std::uint8_t>(at);
-    case Component::u16:
-      return value_at<std::uint16_t>(at);
-    default:
-      return value_at<std::uint32_t>(at);
-  }
+  return component == Component::u8    ? value_at<std::uint8_t>(at)
+         : component == Component::u16 ? value_at<std::uint16_t>(at)
+                                       : value_at<std::uint32_t>(at);
 }
 
 // Linear light as an 8-bit sRGB value.
@@ -89,27 +69,23 @@ std::uint32_t srgb_byte(float linear) {
 Container split(std::span<const std::byte> file, const std::string& source) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with("glTF")) return {text, {}};
-  const auto fail = [&](const std::string& reason) {
-    throw Error(Exit::scene, source + ": " + reason);
+  const auto fail = [&](const auto&... reason) {
+    throw Error(Exit::scene, concat(source, ": ", reason...));
   };
   if (file.size() < 20) fail("the file ends in its header");
-  if (const std::uint32_t version = word_at(&file[4]); version != 2)
-    fail("byte 4: glTF version " + std::to_string(version) + " is not supported; expected 2");
-  const std::size_t claimed = word_at(&file[8]);
-  if (claimed > file.size()) {
-    fail("byte 8: it claims " + std::to_string(claimed) + " bytes, but has " +
-         std::to_string(file.size()));
-  }
+  if (const std::uint32_t version = value_at<std::uint32_t>(&file[4]); version != 2)
+    fail("byte 4: glTF version ", version, " is not supported; expected 2");
+  const std::size_t claimed = value_at<std::uint32_t>(&file[8]);
+  if (claimed > file.size()) fail("byte 8: it claims ", claimed, " bytes, but has ", file.size());
   file = file.first(std::max<std::size_t>(claimed, 12));  // what follows is not of the model
   Container container;
   std::size_t at = 12;
   for (bool first = true; file.size() - at >= 8; first = false) {
-    const std::size_t length = word_at(&file[at]);
-    const std::uint32_t type = word_at(&file[at + 4]);
-    if (length > file.size() - at - 8) {
-      fail("byte " + std::to_string(at) + ": a chunk claims " + std::to_string(length) +
-           " bytes, but " + std::to_string(file.size() - at - 8) + " follow");
-    }
+    const std::size_t length = value_at<std::uint32_t>(&file[at]);
+    const std::uint32_t type = value_at<std::uint32_t>(&file[at + 4]);
+    if (length > file.size() - at - 8)
+      fail("byte ", at, ": a chunk claims ", length, " bytes, but ", file.size() - at - 8,
+           " follow");
     if (first && type != 0x4e4f534a) fail("byte 16: the first chunk is not JSON");
     if (first) container.json = text.substr(at + 8, length);
     if (type == 0x004e4942 && container.binary.empty())
@@ -125,26 +101,16 @@ bool decode_data_uri(std::string_view uri, std::vector<std::byte>& bytes) {
   if (comma == uri.npos || !uri.substr(0, comma).ends_with(";base64")) return false;
   uri.remove_prefix(comma + 1);
   bytes.reserve(uri.size() / 4 * 3);
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::uint32_t word = 0;
   unsigned bits = 0;
   for (const char c : uri) {
-    std::uint32_t digit = 0;
-    if (c >= 'A' && c <= 'Z') {
-      digit = static_cast<std::uint32_t>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      digit = static_cast<std::uint32_t>(c - 'a') + 26;
-    } else if (c >= '0' && c <= '9') {
-      digit = static_cast<std::uint32_t>(c - '0') + 52;
-    } else if (c == '+' || c == '-') {
-      digit = 62;
-    } else if (c == '/' || c == '_') {
-      digit = 63;
-    } else if (c == '=') {
-      break;
-    } else {
-      return false;
-    }
-    word = word << 6 | digit;
+    if (c == '=') break;
+    // '-' and '_' are those of RFC 4648, section 5.
+    const std::size_t digit = digits.find(c == '-' ? '+' : c == '_' ? '/' : c);
+    if (digit == digits.npos) return false;
+    word = word << 6 | static_cast<std::uint32_t>(digit);
     bits += 6;
     if (bits < 8) continue;
     bits -= 8;
@@ -154,16 +120,11 @@ bool decode_data_uri(std::string_view uri, std::vector<std::byte>& bytes) {
 }
 
 std::string decode_percent(std::string_view uri) {
-  const auto digit = [](char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-  };
   std::string result;
   for (std::size_t i = 0; i < uri.size(); ++i) {
-    if (uri[i] == '%' && i + 2 < uri.size() && digit(uri[i + 1]) >= 0 && digit(uri[i + 2]) >= 0) {
-      result += static_cast<char>(digit(uri[i + 1]) * 16 + digit(uri[i + 2]));
+    unsigned char byte = 0;
+    if (uri[i] == '%' && i + 2 < uri.size() && parse_number(uri.substr(i + 1, 2), byte, 16)) {
+      result += static_cast<char>(byte);
       i += 2;
     } else {
       result += uri[i];
@@ -179,13 +140,13 @@ Accessors::Accessors(const Document& document, const Container& container, const
   std::size_t bytes_read = container.json.size() + container.binary.size();
   for (std::size_t i = 0; i < document.buffers.size(); ++i) {
     const BufferInfo& buffer = document.buffers[i];
-    const std::string place = "buffers[" + std::to_string(i) + "]: ";
+    const std::string place = concat("buffers[", i, "]: ");
     std::span<const std::byte> bytes;
     if (buffer.uri.empty()) {
       bytes = container.binary;
     } else if (buffer.uri.starts_with("data:")) {
       if (!decode_data_uri(buffer.uri, decoded_.emplace_back()))
-        fail(place + "its data URI is not valid base64");
+        fail(place, "its data URI is not valid base64");
       bytes = decoded_.back();
     } else {
       const std::string name = decode_percent(buffer.uri);
@@ -201,27 +162,20 @@ Accessors::Accessors(const Document& document, const Container& container, const
       } catch (const simt::Stopped&) {
         throw;
       } catch (const Error& error) {
-        fail(place + error.what());
+        fail(place, error.what());
       }
     }
-    if (bytes.size() < buffer.bytes) {
-      fail(place + "it claims " + std::to_string(buffer.bytes) + " bytes, but has " +
-           std::to_string(bytes.size()));
-    }
+    if (bytes.size() < buffer.bytes)
+      fail(place, "it claims ", buffer.bytes, " bytes, but has ", bytes.size());
     buffers_.push_back(bytes.first(buffer.bytes));
   }
   memory_limit_ = always_decoded + decoded_per_byte * bytes_read;
 }
 
-void Accessors::fail(const std::string& reason) const {
-  throw Error(Exit::scene, source_ + ": " + reason);
-}
-
 void Accessors::use_memory(std::size_t bytes) {
-  if (bytes > memory_limit_ - memory_) {
-    fail("its meshes together claim more than " + std::to_string(memory_limit_) +
+  if (bytes > memory_limit_ - memory_)
+    fail("its meshes together claim more than ", memory_limit_,
          " bytes, too many for a file of its size");
-  }
   memory_ += bytes;
 }
 
@@ -229,9 +183,8 @@ std::span<const std::byte> Accessors::view_bytes(std::uint32_t index) const {
   const View& view = document_.views[index];
   const std::span<const std::byte> buffer = buffers_[view.buffer];
   if (view.offset > buffer.size() || view.bytes > buffer.size() - view.offset) {
-    fail("bufferViews[" + std::to_string(index) + "]: bytes " + std::to_string(view.offset) +
-         " to " + std::to_string(view.offset + view.bytes) + " are outside of the buffer's " +
-         std::to_string(buffer.size()));
+    fail("bufferViews[", index, "]: bytes ", view.offset, " to ", view.offset + view.bytes,
+         " are outside of the buffer's ", buffer.size());
   }
   return buffer.subspan(view.offset, view.bytes);
 }
@@ -239,24 +192,20 @@ std::span<const std::byte> Accessors::view_bytes(std::uint32_t index) const {
 template <class T, class Convert>
 std::vector<T> Accessors::decode(std::uint32_t index, unsigned components, Convert convert) {
   const Accessor& accessor = document_.accessors[index];
-  const std::string place = "accessors[" + std::to_string(index) + "]: ";
-  if (accessor.components != components) {
-    fail(place + "its elements have " + std::to_string(accessor.components) +
-         " components, expected " + std::to_string(components));
-  }
+  const std::string place = concat("accessors[", index, "]: ");
+  if (accessor.components != components)
+    fail(place, "its elements have ", accessor.components, " components, expected ", components);
   // The first element, after a check that `count` elements lie in the view.
   const auto elements = [&](const Location& at, std::size_t count, std::size_t size,
                             std::size_t& stride) {
     const std::span<const std::byte> bytes = view_bytes(at.view);
     const std::size_t given = document_.views[at.view].stride;
     stride = given == 0 ? size : given;
-    if (stride < size) fail(place + "its elements overlap");
+    if (stride < size) fail(place, "its elements overlap");
     const bool fits = at.offset <= bytes.size() && bytes.size() - at.offset >= size &&
                       (bytes.size() - at.offset - size) / stride >= count - 1;
-    if (count > 0 && !fits) {
-      fail(place + std::to_string(count) + " elements do not fit in bufferViews[" +
-           std::to_string(at.view) + "]");
-    }
+    if (count > 0 && !fits)
+      fail(place, count, " elements do not fit in bufferViews[", at.view, "]");
     return bytes.data() + at.offset;
   };
   const std::size_t size = size_of(accessor.at.component) * components;
@@ -277,20 +226,15 @@ std::vector<T> Accessors::decode(std::uint32_t index, unsigned components, Conve
   if (accessor.sparse_count == 0) return result;
   std::size_t index_stride = 0, value_stride = 0;
   const Location& indices = accessor.sparse_indices;
-  if (indices.component != Component::u8 && indices.component != Component::u16 &&
-      indices.component != Component::u32) {
-    fail(place + "its sparse indices must be unsigned integers");
-  }
+  if (!is_unsigned(indices.component)) fail(place, "its sparse indices must be unsigned integers");
   const std::byte* const index_at =
       elements(indices, accessor.sparse_count, size_of(indices.component), index_stride);
   const std::byte* const value_at =
       elements(accessor.sparse_values, accessor.sparse_count, size, value_stride);
   for (std::size_t i = 0; i < accessor.sparse_count; ++i) {
     const std::uint32_t to = as_integer(index_at + i * index_stride, indices.component);
-    if (to >= accessor.count) {
-      fail(place + "a sparse index is " + std::to_string(to) + ", but there are " +
-           std::to_string(accessor.count) + " elements");
-    }
+    if (to >= accessor.count)
+      fail(place, "a sparse index is ", to, ", but there are ", accessor.count, " elements");
     copy(to, value_at + i * value_stride);
   }
   return result;
@@ -301,9 +245,8 @@ std::vector<float> Accessors::floats(std::uint32_t accessor, unsigned components
 }
 
 std::vector<std::uint32_t> Accessors::integers(std::uint32_t accessor, unsigned components) {
-  const Component component = document_.accessors[accessor].at.component;
-  if (component != Component::u8 && component != Component::u16 && component != Component::u32)
-    fail("accessors[" + std::to_string(accessor) + "]: unsigned integers are expected");
+  if (!is_unsigned(document_.accessors[accessor].at.component))
+    fail("accessors[", accessor, "]: unsigned integers are expected");
   return decode<std::uint32_t>(accessor, components, [](const std::byte* at, Component type, bool) {
     return as_integer(at, type);
   });

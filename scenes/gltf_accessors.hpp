@@ -6,13 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "scenes/file.hpp"
 #include "scenes/gltf_document.hpp"
+#include "simt/error.hpp"
 
 namespace heapwood::scenes::gltf {
 
@@ -47,7 +47,10 @@ class Accessors {
 
   // Counts decoded data and throws Error{Exit::scene} beyond the limit.
   void use_memory(std::size_t bytes);
-  [[noreturn]] void fail(const std::string& reason) const;
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... reason) const {
+    throw Error(Exit::scene, concat(source_, ": ", reason...));
+  }
 
  private:
   template <class T, class Convert>

@@ -83,13 +83,13 @@ class Object {
   std::string text(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end()) return {};
-    if (!found->is_string()) fail(std::string("`") + key + "` is not a string");
+    if (!found->is_string()) fail(concat("`", key, "` is not a string"));
     return found->get<std::string>();
   }
   std::vector<std::string> texts(const char* key) const {
     std::vector<std::string> result;
     for (const Json& item : array(key)) {
-      if (!item.is_string()) fail(std::string("`") + key + "` is not a list of strings");
+      if (!item.is_string()) fail(concat("`", key, "` is not a list of strings"));
       result.push_back(item.get<std::string>());
     }
     return result;
@@ -109,7 +109,7 @@ class Object {
     values.clear();
     for (const Json& item : array(key)) values.push_back(finite(item, key));
     if (count != 0 && values.size() != count)
-      fail(std::string("`") + key + "` must have " + std::to_string(count) + " numbers");
+      fail(concat("`", key, "` must have ", count, " numbers"));
     return true;
   }
   std::vector<float> floats(const char* key) const {
@@ -130,7 +130,7 @@ class Object {
     return found == json_.end() ? absent : whole(*found, key);
   }
   std::size_t required_integer(const char* key) const {
-    if (!has(key)) fail(std::string("`") + key + "` is missing");
+    if (!has(key)) fail(concat("`", key, "` is missing"));
     return integer(key, 0);
   }
   // An index below `limit`; `none` if absent.
@@ -140,7 +140,7 @@ class Object {
   }
   std::uint32_t required_index(const char* key, std::size_t limit) const {
     const std::uint32_t result = index(key, limit);
-    if (result == none) fail(std::string("`") + key + "` is missing");
+    if (result == none) fail(concat("`", key, "` is missing"));
     return result;
   }
   std::vector<std::uint32_t> indices(const char* key, std::size_t limit) const {
@@ -155,25 +155,24 @@ class Object {
   const Json& array(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end()) return empty_array();
-    if (!found->is_array()) fail(std::string("`") + key + "` is not a list");
+    if (!found->is_array()) fail(concat("`", key, "` is not a list"));
     return *found;
   }
   double finite(const Json& value, const char* key) const {
     const double x = value.is_number() ? value.get<double>() : std::nan("");
-    if (!std::isfinite(x)) fail(std::string("`") + key + "` is not a finite number");
-    if (std::abs(x) > 1e30) fail(std::string("`") + key + "` is larger than 1e30");
+    if (!std::isfinite(x)) fail(concat("`", key, "` is not a finite number"));
+    if (std::abs(x) > 1e30) fail(concat("`", key, "` is larger than 1e30"));
     return x;
   }
   std::size_t whole(const Json& value, const char* key) const {
     const double x = value.is_number() ? value.get<double>() : -1;
     if (!(x >= 0 && x <= max_integer && x == std::floor(x)))
-      fail(std::string("`") + key + "` is not an integer of at least 0");
+      fail(concat("`", key, "` is not an integer of at least 0"));
     return static_cast<std::size_t>(x);
   }
   std::uint32_t in_range(std::size_t value, const char* key, std::size_t limit) const {
     if (value >= limit || value >= none) {
-      fail(std::string("`") + key + "` is " + std::to_string(value) + ", but there are " +
-           std::to_string(limit));
+      fail(concat("`", key, "` is ", value, ", but there are ", limit));
     }
     return static_cast<std::uint32_t>(value);
   }
@@ -186,7 +185,7 @@ class Object {
 Component component_of(const Object& object) {
   const std::size_t type = object.required_integer("componentType");
   if (type < 5120 || type > 5126 || type == 5124)
-    object.fail("component type " + std::to_string(type) + " is unknown");
+    object.fail(concat("component type ", type, " is unknown"));
   return static_cast<Component>(type);
 }
 
@@ -313,22 +312,18 @@ class Parser {
       const Object pbr = o.object("pbrMetallicRoughness");
       std::vector<double> factor{1, 1, 1, 1};
       pbr.numbers("baseColorFactor", 4, factor);
-      for (double& x : factor) x = std::clamp(x, 0.0, 1.0);
-      m.colour = to_float({factor[0], factor[1], factor[2]});
-      m.alpha = static_cast<float>(factor[3]);
       info.base = texture_use(pbr.object("baseColorTexture"));
       double strength = 1;
       if (o.has("extensions")) {
         strength = o.extension("KHR_materials_emissive_strength").number("emissiveStrength", 1);
         // The older workflow has its own base colour.
         const Object old = o.extension("KHR_materials_pbrSpecularGlossiness");
-        if (old.numbers("diffuseFactor", 4, factor)) {
-          for (double& x : factor) x = std::clamp(x, 0.0, 1.0);
-          m.colour = to_float({factor[0], factor[1], factor[2]});
-          m.alpha = static_cast<float>(factor[3]);
-        }
+        old.numbers("diffuseFactor", 4, factor);
         if (old.has("diffuseTexture")) info.base = texture_use(old.object("diffuseTexture"));
       }
+      for (double& x : factor) x = std::clamp(x, 0.0, 1.0);
+      m.colour = to_float({factor[0], factor[1], factor[2]});
+      m.alpha = static_cast<float>(factor[3]);
       m.emission =
           o.colour("emissiveFactor", {}, 1) * static_cast<float>(std::clamp(strength, 0.0, 1e6));
       info.emission = texture_use(o.object("emissiveTexture"));
@@ -432,7 +427,7 @@ class Parser {
   }
 
   [[noreturn]] void fail_node(std::uint32_t node, const std::string& reason) const {
-    root_.fail("nodes[" + std::to_string(node) + "]: " + reason);
+    root_.fail(concat("nodes[", node, "]: ", reason));
   }
 
   void order_nodes() {
@@ -489,8 +484,7 @@ Document parse_document(std::string_view json, const std::string& source) {
   try {
     root = Json::parse(json);
   } catch (const Json::parse_error& error) {
-    throw Error(Exit::scene,
-                source + ": byte " + std::to_string(error.byte) + ": it is not valid JSON");
+    throw Error(Exit::scene, concat(source, ": byte ", error.byte, ": it is not valid JSON"));
   } catch (const Json::exception&) {  // a number that is out of range
     throw Error(Exit::scene, source + ": it is not valid JSON");
   }

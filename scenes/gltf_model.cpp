@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "scenes/exact_math.hpp"
+#include "scenes/gltf.hpp"
 #include "scenes/texture_files.hpp"
 #include "simt/error.hpp"
 
@@ -118,21 +120,15 @@ void Model::read_parts(Content content, Accessors& accessors) {
       vertices += parts_[i].positions.size();
       triangles += parts_[i].triangles.size();
       if (std::max(vertices, triangles) > max_flattened) {
-        accessors.fail("with all its instances it has more than " + std::to_string(max_flattened) +
+        accessors.fail("with all its instances it has more than ", max_flattened,
                        " vertices or triangles");
       }
       instances_.push_back({node, i});
     }
   }
-  if (skipped > 0) {
-    rest_.notes.push_back(source_ + ": " + std::to_string(skipped) +
-                          (skipped == 1 ? " primitive" : " primitives") +
-                          " of points or lines skipped");
-  }
-  if (has_instances) {
-    rest_.notes.push_back(source_ +
-                          ": EXT_mesh_gpu_instancing is ignored: each node shows one instance");
-  }
+  if (skipped > 0)
+    note(skipped, skipped == 1 ? " primitive" : " primitives", " of points or lines skipped");
+  if (has_instances) note("EXT_mesh_gpu_instancing is ignored: each node shows one instance");
 }
 
 void Model::read_part(const Primitive& primitive, Content content, Accessors& accessors,
@@ -141,16 +137,12 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
   part.positions = points_of(accessors.floats(primitive.positions, 3));
   const std::size_t vertices = part.positions.size();
   for (std::size_t i = 0; i < vertices; ++i) {
-    if (!is_finite(part.positions[i])) {
-      accessors.fail("accessors[" + std::to_string(primitive.positions) + "]: element " +
-                     std::to_string(i) + " is not finite");
-    }
+    if (!is_finite(part.positions[i]))
+      accessors.fail("accessors[", primitive.positions, "]: element ", i, " is not finite");
   }
   const auto require_count = [&](std::size_t count, const char* what) {
-    if (count != vertices) {
-      accessors.fail(std::string("a primitive has ") + std::to_string(count) + " " + what +
-                     " for " + std::to_string(vertices) + " vertices");
-    }
+    if (count != vertices)
+      accessors.fail("a primitive has ", count, " ", what, " for ", vertices, " vertices");
   };
   for (const std::uint32_t target : primitive.targets) {
     std::vector<Vec3>& moved = part.targets.emplace_back();
@@ -163,15 +155,14 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
     corners = accessors.integers(primitive.indices, 1);
     for (const std::uint32_t corner : corners) {
       if (corner >= vertices) {
-        accessors.fail("accessors[" + std::to_string(primitive.indices) + "]: an index is " +
-                       std::to_string(corner) + ", but there are " + std::to_string(vertices) +
-                       " vertices");
+        accessors.fail("accessors[", primitive.indices, "]: an index is ", corner,
+                       ", but there are ", vertices, " vertices");
       }
     }
   } else {
     accessors.use_memory(vertices * sizeof(std::uint32_t));
     corners.resize(vertices);
-    for (std::size_t i = 0; i < vertices; ++i) corners[i] = static_cast<std::uint32_t>(i);
+    std::iota(corners.begin(), corners.end(), 0u);
   }
   accessors.use_memory(corners.size() * sizeof(Triangle));
   add_triangles_of(primitive.mode, corners, part.triangles);
@@ -208,9 +199,8 @@ void Model::read_skins(Accessors& accessors) {
     if (skin.inverse_bind == none) continue;
     const std::vector<float> values = accessors.floats(skin.inverse_bind, 16);
     if (values.size() < 16 * skin.joints.size()) {
-      accessors.fail("a skin has " + std::to_string(values.size() / 16) +
-                     " inverse bind matrices for " + std::to_string(skin.joints.size()) +
-                     " joints");
+      accessors.fail("a skin has ", values.size() / 16, " inverse bind matrices for ",
+                     skin.joints.size(), " joints");
     }
     for (std::size_t i = 0; i < inverse.size(); ++i) inverse[i] = affine_of(&values[16 * i]);
   }
@@ -219,9 +209,8 @@ void Model::read_skins(Accessors& accessors) {
     if (skin == none) continue;
     for (const std::uint32_t joint : parts_[instance.part].joints) {
       if (joint < inverse_bind_[skin].size()) continue;
-      accessors.fail("skins[" + std::to_string(skin) + "]: a vertex refers to joint " +
-                     std::to_string(joint) + ", but there are " +
-                     std::to_string(inverse_bind_[skin].size()));
+      accessors.fail("skins[", skin, "]: a vertex refers to joint ", joint, ", but there are ",
+                     inverse_bind_[skin].size());
     }
   }
 }
@@ -356,61 +345,94 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
   }
   files.report(rest_, source_);
   if (has_other_coordinates) {
-    rest_.notes.push_back(source_ +
-                          ": an emissive texture has other texture coordinates than the base "
-                          "colour's: it is shown with those of the base colour");
+    note(
+        "an emissive texture has other texture coordinates than the base colour's: it is shown "
+        "with those of the base colour");
   }
-  if (document_.has_ignored_maps) {
-    rest_.notes.push_back(source_ + ": metallic-roughness, normal and occlusion maps are ignored");
-  }
+  if (document_.has_ignored_maps) note("metallic-roughness, normal and occlusion maps are ignored");
 }
 
 // The first perspective camera of the scene that can be used.
 void Model::add_camera(const Pose& pose) {
   std::size_t skipped = 0;
   std::string first_skipped;
-  const auto skip = [&](std::uint32_t node, const char* reason) {
-    if (skipped++ == 0) first_skipped = "of nodes[" + std::to_string(node) + "]: " + reason;
-  };
   for (const std::uint32_t node : document_.shown) {
     const std::uint32_t camera = document_.nodes[node].camera;
     if (camera == none || !document_.cameras[camera].perspective) continue;
-    const double fov = document_.cameras[camera].vertical_fov * 180 / 3.14159265358979;
-    const Affine& at = pose.globals[node];
-    const double length = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
-    const Vec3 eye = to_float(at.origin - rest_.origin);
-    // It looks along its -z; straight up or down it has no horizon to keep.
-    const Vec3d forward{-at.z.x / length, -at.z.y / length, -at.z.z / length};
-    if (!(fov > 1 && fov < 170)) {
-      skip(node, "its vertical field of view is not between 1 and 170 degrees");
-      continue;
-    }
-    if (!(length > 0) || !is_finite(eye)) {
-      skip(node, "its transform is singular or out of range");
-      continue;
-    }
-    if (!(std::abs(forward.y) < 0.99)) {
-      skip(node, "it looks almost straight up or down");
-      continue;
-    }
-    const Box box = bounds(rest_);
-    const Vec3 extent = box.extent();
-    const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
-    const Vec3 target =
-        to_float(at.origin - rest_.origin +
-                 Vec3d{forward.x * distance, forward.y * distance, forward.z * distance});
-    if (!is_finite(target) || target == eye) {
-      skip(node, "it is too far away");
-      continue;
-    }
-    rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
-    break;
+    const char* const problem = use_camera(document_.cameras[camera], pose.globals[node]);
+    if (problem == nullptr) break;
+    if (skipped++ == 0) first_skipped = concat("of nodes[", node, "]: ", problem);
   }
   if (skipped > 0) {
-    rest_.notes.push_back(source_ + ": " + std::to_string(skipped) +
-                          (skipped == 1 ? " camera is ignored, " : " cameras are ignored, first ") +
-                          first_skipped);
+    note(skipped, skipped == 1 ? " camera is ignored, " : " cameras are ignored, first ",
+         first_skipped);
   }
 }
 
+// Returns why the camera cannot be used, else nullptr.
+const char* Model::use_camera(const CameraInfo& camera, const Affine& at) {
+  const double fov = camera.vertical_fov * 180 / 3.14159265358979;
+  const double length = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
+  const Vec3 eye = to_float(at.origin - rest_.origin);
+  // It looks along its -z; straight up or down it has no horizon to keep.
+  const Vec3d forward{-at.z.x / length, -at.z.y / length, -at.z.z / length};
+  if (!(fov > 1 && fov < 170)) return "its vertical field of view is not between 1 and 170 degrees";
+  if (!(length > 0) || !is_finite(eye)) return "its transform is singular or out of range";
+  if (!(std::abs(forward.y) < 0.99)) return "it looks almost straight up or down";
+  const Vec3 extent = bounds(rest_).extent();
+  const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
+  const Vec3 target =
+      to_float(at.origin - rest_.origin +
+               Vec3d{forward.x * distance, forward.y * distance, forward.z * distance});
+  if (!is_finite(target) || target == eye) return "it is too far away";
+  rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
+  return nullptr;
+}
+
 }  // namespace heapwood::scenes::gltf
+
+namespace heapwood::scenes {
+
+Mesh parse_gltf(std::span<const std::byte> file, const std::string& source, Content content) {
+  return gltf::Model(file, source, content).take_rest();
+}
+
+std::vector<std::string> gltf_file_names(std::span<const std::byte> file, const std::string& source,
+                                         bool with_images) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& uri) {
+    if (!uri.empty() && !uri.starts_with("data:")) names.push_back(gltf::decode_percent(uri));
+  };
+  try {
+    const gltf::Document document = gltf::parse_document(gltf::split(file, source).json, source);
+    for (const gltf::BufferInfo& buffer : document.buffers) add(buffer.uri);
+    for (const gltf::ImageInfo& image : document.images) add(with_images ? image.uri : "");
+  } catch (const Error&) {
+    return {};
+  }
+  return names;
+}
+
+GltfAnimation::GltfAnimation(std::span<const std::byte> file, const std::string& source,
+                             Content content)
+    : model_(std::make_shared<gltf::Model>(file, source, content)), rest_(model_->take_rest()) {}
+
+std::size_t GltfAnimation::count() const { return model_->clips().size(); }
+const std::string& GltfAnimation::name(std::size_t animation) const {
+  return model_->clip_name(animation);
+}
+double GltfAnimation::duration(std::size_t animation) const {
+  return model_->clips()[animation].duration();
+}
+
+Mesh GltfAnimation::mesh_at(std::size_t animation, double seconds) const {
+  const std::vector<double> xyz = model_->coordinates(&model_->clips()[animation], seconds);
+  Mesh mesh = rest_;
+  mesh.vertices.resize(xyz.size() / 3);
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
+    mesh.vertices[i] = to_float(Vec3d{xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]} - rest_.origin);
+  }
+  return mesh;
+}
+
+}  // namespace heapwood::scenes

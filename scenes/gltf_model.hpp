@@ -49,6 +49,11 @@ class Model {
   void add_triangles();
   void add_materials(const std::string& path, const Accessors& accessors);
   void add_camera(const Pose& pose);
+  const char* use_camera(const CameraInfo& camera, const Affine& at);
+  template <class... Parts>
+  void note(const Parts&... parts) {
+    rest_.notes.push_back(concat(source_, ": ", parts...));
+  }
   // `joints`: transforms of the joints of the instance's skin, if it has one.
   void append(const Instance& instance, const Pose& pose, const std::vector<Affine>& joints,
               std::vector<double>& xyz) const;

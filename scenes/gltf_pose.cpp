@@ -72,8 +72,8 @@ Clip::Clip(const AnimationInfo& info, Accessors& accessors) {
     for (std::size_t i = 0; i < track.times.size(); ++i) {
       const float previous = i == 0 ? 0 : track.times[i - 1];
       if (!(track.times[i] >= previous && track.times[i] < 1e9f))
-        accessors.fail("accessors[" + std::to_string(channel.input) + "]: time " +
-                       std::to_string(i) + " is out of range or before the previous one");
+        accessors.fail("accessors[", channel.input, "]: time ", i,
+                       " is out of range or before the previous one");
     }
     if (track.times.empty()) continue;
     const unsigned components = channel.path == Path::rotation  ? 4
@@ -87,9 +87,8 @@ Clip::Clip(const AnimationInfo& info, Accessors& accessors) {
         track.width * keys == track.values.size() &&
         (channel.path == Path::weights ? track.width > 0 : track.width == components);
     if (!complete) {
-      accessors.fail("accessors[" + std::to_string(channel.output) +
-                     "]: " + std::to_string(track.values.size()) + " values for " +
-                     std::to_string(track.times.size()) + " times");
+      accessors.fail("accessors[", channel.output, "]: ", track.values.size(), " values for ",
+                     track.times.size(), " times");
     }
     for (float& value : track.values) value = std::isfinite(value) ? value : 0;
     duration_ = std::max(duration_, static_cast<double>(track.times.back()));

@@ -66,10 +66,12 @@ std::string digest(const std::string& name_or_path) {
   if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored))
     return "";
   std::vector<std::string> files{name_or_path};
-  if (const std::string type = extension_of(name_or_path); type == ".gltf" || type == ".glb") {
+  if (is_gltf(extension_of(name_or_path))) {
     try {
-      for (std::string& buffer : gltf_buffer_files(read_file(name_or_path).bytes(), name_or_path)) {
-        files.push_back(std::move(buffer));
+      const CompanionFiles companions(name_or_path);
+      for (const std::string& buffer :
+           gltf_file_names(read_file(name_or_path).bytes(), name_or_path, false)) {
+        files.push_back(companions.find(buffer));
       }
     } catch (const Error&) {  // Ctrl-C, too
       return "";

@@ -5,7 +5,6 @@
 
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
-#include "scenes/gltf_animation.hpp"
 #include "scenes/moving/sources.hpp"
 #include "simt/error.hpp"
 
@@ -47,7 +46,8 @@ std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
 
 class Animated : public MovingScene {
  public:
-  explicit Animated(const GltfClip& clip) : file_(clip.path), index_(choose(file_, clip)) {
+  explicit Animated(const GltfClip& clip)
+      : file_(read_file(clip.path).bytes(), clip.path), index_(choose(file_, clip)) {
     const double duration = file_.duration(index_);
     if (!(duration > 0)) {
       throw Error(Exit::scene, printable(clip.path, clip.path.size()) +

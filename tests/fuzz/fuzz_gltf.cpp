@@ -3,7 +3,7 @@
 // in the file itself: the fuzzer runs in an empty folder.
 #include <span>
 
-#include "scenes/gltf_animation.hpp"
+#include "scenes/gltf.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

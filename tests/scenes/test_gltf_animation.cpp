@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/gltf_animation.hpp"
+#include "scenes/gltf.hpp"
 
 #include "tests/scenes/gltf_files.hpp"
 
@@ -16,9 +16,7 @@ GltfAnimation animation_of(const std::string& file, Content content = Content::g
 }
 
 Vec3 corner_at(const GltfAnimation& animation, double seconds, std::size_t corner = 1) {
-  std::vector<Vec3> vertices;
-  animation.vertices_at(0, seconds, vertices);
-  return vertices[corner];
+  return animation.mesh_at(0, seconds).vertices[corner];
 }
 
 // One node with one animated property.

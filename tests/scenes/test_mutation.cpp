@@ -6,7 +6,7 @@
 
 #include "scenes/cache.hpp"
 #include "scenes/file.hpp"
-#include "scenes/gltf_animation.hpp"
+#include "scenes/gltf.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "scenes/random.hpp"
