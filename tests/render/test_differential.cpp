@@ -27,13 +27,6 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-Vec3 unit_direction(Random& random) {
-  for (;;) {
-    const Vec3 v = random.point(-1, 1);
-    if (length(v) > 0.1f && length(v) < 1) return normalize(v);
-  }
-}
-
 // A height field over a grid; flat in about a third of the cases.
 Soup height_field(Random& random) {
   Soup soup;

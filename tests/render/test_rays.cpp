@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 
 #include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
 #include "scenes/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"
 #include "tests/kdtree/shuffled.hpp"
+#include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -21,39 +21,6 @@ namespace {
 
 using kdtree::Hit;
 using kdtree::Ray;
-
-struct Exact {
-  double t, u, v;
-  double inside;  // smallest barycentric coordinate; negative outside
-  double cosine;  // between ray and normal
-};
-
-std::optional<Exact> meet(const Ray& ray, const Corners& t) {
-  const double o[3] = {ray.origin.x, ray.origin.y, ray.origin.z},
-               d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
-  double e1[3], e2[3], s[3];
-  for (unsigned i = 0; i < 3; ++i) {
-    e1[i] = static_cast<double>(t.b[i]) - t.a[i];
-    e2[i] = static_cast<double>(t.c[i]) - t.a[i];
-    s[i] = o[i] - t.a[i];
-  }
-  const auto cross = [](const double* a, const double* b) {
-    return std::array<double, 3>{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
-                                 a[0] * b[1] - a[1] * b[0]};
-  };
-  const auto dot = [](const double* a, const double* b) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-  };
-  const auto normal = cross(e1, e2);
-  const double determinant = -dot(normal.data(), d);
-  const double size = std::sqrt(dot(normal.data(), normal.data()) * dot(d, d));
-  if (!(std::fabs(determinant) > 1e-12 * size)) return std::nullopt;
-  // Moeller and Trumbore 1997.
-  const double u = dot(s, cross(d, e2).data()) / determinant;
-  const double v = dot(d, cross(s, e1).data()) / determinant;
-  return Exact{dot(normal.data(), s) / determinant, u, v, std::min({u, v, 1 - u - v}),
-               std::fabs(determinant) / size};
-}
 
 class Rays : public testing::TestWithParam<bool> {  // watertight
  protected:
@@ -110,7 +77,7 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
     const double border = 1e-4 * scale;
     for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) {
       const auto hit = meet(ray, kdtree::corners(soup.view(), i));
-      if (hit && hit->inside > 1e-3 && hit->cosine > 1e-2 && hit->t > ray.tmin + border &&
+      if (hit && hit->min_weight() > 1e-3 && hit->cosine > 1e-2 && hit->t > ray.tmin + border &&
           hit->t < ray.tmax - border) {
         best = std::min(best, hit->t);
       }
@@ -119,19 +86,12 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
   }
 };
 
-Vec3 direction(Random& random) {
-  for (;;) {
-    const Vec3 v = random.point(-1, 1);
-    if (length(v) > 0.1f && length(v) < 1) return normalize(v);
-  }
-}
-
 // Rays from points in and around the unit cube, in all directions.
 std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
   Random random(seed);
   std::vector<Ray> rays;
   for (std::size_t i = 0; i < n; ++i)
-    rays.push_back({random.point(-0.7f, 1.7f), 0, direction(random), 1e30f});
+    rays.push_back({random.point(-0.7f, 1.7f), 0, unit_direction(random), 1e30f});
   return rays;
 }
 
@@ -234,7 +194,7 @@ TEST_P(Rays, StartOnSurfaces) {
     const Corners c = kdtree::corners(
         soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
     const float u = random.uniform(), v = random.uniform() * (1 - u);
-    rays.push_back({c.a * (1 - u - v) + c.b * u + c.c * v, 0, direction(random), 1e30f});
+    rays.push_back({c.a * (1 - u - v) + c.b * u + c.c * v, 0, unit_direction(random), 1e30f});
     // Some rays lie in the triangle's own plane.
     if (i % 4 == 0) rays.back().direction = normalize(c.b - c.a);
   }

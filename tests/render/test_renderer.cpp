@@ -115,6 +115,20 @@ INSTANTIATE_TEST_SUITE_P(Mode, RendererGolden,
                                          Mode::depth, Mode::heatmap, Mode::leaves),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+// All tiles of a job's picture.
+Frame frame_of(const RenderJob& job, unsigned samples, unsigned occlusion_rays) {
+  Frame frame{};
+  frame.camera = make_frame(job.camera, job.width, job.height);
+  frame.lighting = *job.lighting;
+  frame.width = job.width;
+  frame.height = job.height;
+  frame.samples = frame.total_samples = samples;
+  frame.occlusion_rays = occlusion_rays;
+  frame.end_tile =
+      (job.width + tile_width - 1) / tile_width * ((job.height + tile_height - 1) / tile_height);
+  return frame;
+}
+
 // Compares the kernel on simulated warps, whose lanes are concurrent threads, with warps of one
 // lane.
 TEST(RendererKernel, WarpWidthDoesNotMatter) {
@@ -122,14 +136,7 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   job.width = 19;
   job.height = 10;
   const Scene scene({}, still_life_tree(), still_life().view());
-  Frame frame{};
-  frame.camera = make_frame(job.camera, job.width, job.height);
-  frame.lighting = *job.lighting;
-  frame.width = job.width;
-  frame.height = job.height;
-  frame.samples = frame.total_samples = 2;
-  frame.occlusion_rays = 2;
-  frame.end_tile = 3 * 3;
+  const Frame frame = frame_of(job, 2, 2);
   using Kernel = RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>;
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
@@ -161,13 +168,7 @@ TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
   const ColouredView<kdtree::FastIntersection> coloured{clay, scene.data().materials};
   const auto compare_films = [&]<class View>(const View& shown, unsigned samples, unsigned rays) {
     SCOPED_TRACE(testing::Message() << View::coloured << ' ' << samples << ' ' << rays);
-    Frame frame{};
-    frame.camera = make_frame(job.camera, job.width, job.height);
-    frame.lighting = *job.lighting;
-    frame.width = job.width;
-    frame.height = job.height;
-    frame.samples = frame.total_samples = samples;
-    frame.occlusion_rays = rays;
+    Frame frame = frame_of(job, samples, rays);
     frame.end_tile = 8 * 8 - 5;  // not all tiles
     const auto film_of = [&](auto kernel) {
       std::vector<Pixel> film(std::size_t{job.width} * job.height);
@@ -203,16 +204,9 @@ TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
   job.height = 24;
   const Scene scene({}, still_life_tree(), still_life().view());
   const auto film = [&](unsigned rays) {
-    Frame frame{};
-    frame.camera = make_frame(job.camera, job.width, job.height);
-    frame.lighting = *job.lighting;
-    frame.width = job.width;
-    frame.height = job.height;
-    frame.samples = frame.total_samples = 1;
-    frame.occlusion_rays = rays;
+    const Frame frame = frame_of(job, 1, rays);
     std::vector<Pixel> pixels(std::size_t{job.width} * job.height);
     std::uint32_t ticket = 0;
-    frame.end_tile = 5 * 6;
     simt::Cpu().launch(RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>{
         view<kdtree::FastIntersection>(scene.data()), frame, pixels.data(), &ticket});
     return pixels;

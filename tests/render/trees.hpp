@@ -34,6 +34,13 @@ inline void expect_near(Vec3 a, Vec3 b, float tolerance) {
   for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], tolerance) << axis;
 }
 
+inline Vec3 unit_direction(Random& random) {
+  for (;;) {
+    const Vec3 v = random.point(-1, 1);
+    if (length(v) > 0.1f && length(v) < 1) return normalize(v);
+  }
+}
+
 // Splits at the median of the triangles' bounds on the longest axis, using bounding boxes only;
 // triangles that touch the plane go to both sides. With many equal bounds most planes contain flat
 // triangles and corners, which are the hard cases for rays.
