@@ -16,8 +16,8 @@
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
 #include "render/surface.hpp"
-#include "scenes/companions.hpp"
 #include "scenes/file.hpp"
+#include "scenes/scene.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {

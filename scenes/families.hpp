@@ -31,6 +31,8 @@ Mesh make_points(const Request& request);
 Mesh make_tiny(const Request& request);
 Mesh make_huge(const Request& request);
 
+// "atrium, statue, stadium".
+std::string names_of(std::span<const Procedural> table);
 // parse_scene_name() for another table; the result points into it.
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table);
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenes/ear_clipping.hpp"
-
 namespace heapwood::scenes {
 namespace {
 
@@ -73,11 +71,8 @@ float squared_distance(Vec3 a, Vec3 b) { return dot(b - a, b - a); }
 
 }  // namespace
 
-Triangulator::Triangulator() : clipper_(std::make_unique<EarClipper>()) {}
-Triangulator::~Triangulator() = default;
-
 Triangulator::Outcome Triangulator::split_quad(std::span<const Vec3> corners) {
-  const std::vector<Point2>& p = clipper_->points;
+  const std::vector<Point2>& p = clipper_.points;
   const int at_0 = rank(p[0], p[1], p[2], p[3]), at_1 = rank(p[1], p[2], p[3], p[0]);
   const bool shorter_at_1 =
       squared_distance(corners[1], corners[3]) < squared_distance(corners[0], corners[2]);
@@ -98,7 +93,7 @@ Triangulator::Outcome Triangulator::triangulate(std::span<const Vec3> corners) {
     return Outcome::exact;
   }
   const Plane plane = plane_of(corners);
-  std::vector<Point2>& points = clipper_->points;
+  std::vector<Point2>& points = clipper_.points;
   points.clear();
   for (const Vec3 corner : corners) points.push_back(project(corner, plane));
   if (corners.size() == 4) return split_quad(corners);
@@ -107,9 +102,9 @@ Triangulator::Outcome Triangulator::triangulate(std::span<const Vec3> corners) {
     for (std::uint32_t i = 2; i < n; ++i) triangles_.push_back({{0, i - 1, i}});
     return Outcome::exact;
   }
-  clipper_->clip(triangles_);
-  if (clipper_->met_no_ear() || has_crossing(points)) return Outcome::intersects;
-  return clipper_->gave_up() ? Outcome::gave_up : Outcome::exact;
+  clipper_.clip(triangles_);
+  if (clipper_.met_no_ear() || has_crossing(points)) return Outcome::intersects;
+  return clipper_.gave_up() ? Outcome::gave_up : Outcome::exact;
 }
 
 }  // namespace heapwood::scenes

@@ -15,15 +15,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "geometry/triangle.hpp"
+#include "scenes/ear_clipping.hpp"
 
 namespace heapwood::scenes {
-
-class EarClipper;
 
 class Triangulator {
  public:
@@ -32,9 +29,6 @@ class Triangulator {
     intersects,  // the polygon intersects itself
     gave_up,     // the step limit was reached: part of the polygon is a fan
   };
-
-  Triangulator();
-  ~Triangulator();
 
   // Corners as the mesh stores them (single precision; computations are exact). At least three
   // corners.
@@ -48,7 +42,7 @@ class Triangulator {
   Outcome split_quad(std::span<const Vec3> corners);
 
   std::vector<Triangle> triangles_;
-  std::unique_ptr<EarClipper> clipper_;
+  EarClipper clipper_;
 };
 
 }  // namespace heapwood::scenes

@@ -52,6 +52,12 @@ bool parse_count(std::string_view text, std::uint64_t& count) {
 
 }  // namespace
 
+std::string names_of(std::span<const Procedural> table) {
+  std::string names;
+  for (const Procedural& scene : table) names += concat(names.empty() ? "" : ", ", scene.name);
+  return names;
+}
+
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table) {
   if (is_readable(extension_of(text))) return std::nullopt;  // a file may be named `statue:2k.obj`
   const std::string lowered = lower(text);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "scenes/mesh.hpp"
 
@@ -44,5 +45,14 @@ Mesh load(const std::string& name_or_path, Content content = Content::geometry);
 // FNV-1a of a file's content, with that of a .gltf file's buffers, 16 hexadecimal digits; "" for a
 // procedural scene or an unreadable file, and after Ctrl-C.
 std::string digest(const std::string& name_or_path);
+
+// The existing files that a scene file names: the material libraries of an OBJ file with their
+// pictures, the buffers and pictures of a glTF file, whatever a command reads of them. Reads the
+// scene file and its libraries, but decodes nothing. None for a procedural scene and for a file
+// that cannot be read.
+std::vector<std::string> companion_files(const std::string& name_or_path);
+
+// The file beside a scene file that may hold its camera: `model.camera` beside `model.ply`.
+std::string camera_path(const std::string& source);
 
 }  // namespace heapwood::scenes

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "bench/program/file_identity.hpp"
-#include "scenes/companions.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 #include "simt/error.hpp"

@@ -82,16 +82,11 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
   }
-  std::string names;
-  for (const Procedural& scene : moving_families)
-    names += std::string(names.empty() ? "" : ", ") + scene.name;
-  throw Error(Exit::usage, "`" + shown +
-                               "` is not a moving scene: use NAME[:COUNT][:SEED] with a "
-                               "name of " +
-                               names +
-                               ", numbered files as in frame_###.obj, two "
-                               "meshes as in a.ply..b.ply:60, or an animated glTF file as in "
-                               "fox.glb:Run");
+  throw Error(Exit::usage,
+              "`" + shown + "` is not a moving scene: use NAME[:COUNT][:SEED] with a name of " +
+                  names_of(moving_families) +
+                  ", numbered files as in frame_###.obj, two meshes as in a.ply..b.ply:60, or an "
+                  "animated glTF file as in fox.glb:Run");
 }
 
 std::vector<std::string> moving_files(const std::string& text) {

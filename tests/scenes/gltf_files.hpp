@@ -24,9 +24,15 @@ std::string bytes_of_values(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
+inline const std::vector<float> one_triangle{0, 0, 0, 1, 0, 0, 0, 1, 0}, no_positions;
+
 // A glTF file in the making: each piece of data gets a view and an accessor.
 class GltfBuilder {
  public:
+  // Accessor 0 is the positions of a mesh, by default of one triangle: (0,0,0), (1,0,0), (0,1,0).
+  explicit GltfBuilder(const std::vector<float>& positions = one_triangle) {
+    if (!positions.empty()) floats(positions, "VEC3", 3);
+  }
   // Returns the accessor's index. Types: 5121 u8, 5123 u16, 5125 u32, 5126 f32.
   template <class T>
   int add(const std::vector<T>& values, int component, const std::string& type, unsigned components,
@@ -64,9 +70,6 @@ class GltfBuilder {
   std::string binary_, views_, accessors_;
   int accessor_count_ = 0, view_count_ = 0;
 };
-
-// One triangle: (0,0,0), (1,0,0), (0,1,0).
-inline const std::vector<float> one_triangle{0, 0, 0, 1, 0, 0, 0, 1, 0};
 
 // An uncompressed TGA picture; texels as in Texture.
 inline std::string tga(unsigned width, unsigned height, const std::vector<std::uint32_t>& texels) {

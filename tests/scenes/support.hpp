@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "scenes/file.hpp"
 #include "scenes/mesh.hpp"
 #include "simt/error.hpp"
 
@@ -68,6 +69,15 @@ void expect_error(Exit exit, std::initializer_list<std::string_view> parts, F f)
     for (const std::string_view part : parts)
       EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
   }
+}
+
+// FNV-1a of the bytes of the vertices, then of the indices.
+inline std::uint64_t digest_of(const Mesh& mesh) {
+  const auto text_of = [](const auto& items) {
+    return std::string_view(reinterpret_cast<const char*>(items.data()),
+                            items.size() * sizeof(items[0]));
+  };
+  return fnv1a(text_of(mesh.triangles), fnv1a(text_of(mesh.vertices)));
 }
 
 inline void expect_same(const Mesh& a, const Mesh& b) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "scenes/companions.hpp"
+#include "scenes/scene.hpp"
 #include "tests/scenes/support.hpp"
 
 namespace heapwood::scenes {

@@ -20,6 +20,7 @@ using testing::bytes_of;
 using testing::expect_error;
 using testing::Folder;
 using testing::GltfBuilder;
+using testing::no_positions;
 using testing::one_triangle;
 
 Mesh parse_file(const std::string& file, Content content = Content::geometry) {
@@ -34,7 +35,6 @@ std::string primitive(const GltfBuilder& builder, const std::string& members) {
 TEST(Gltf, IndicesOfEveryType) {
   const auto with = [](auto zero, int component) {
     GltfBuilder b;
-    b.floats(one_triangle, "VEC3", 3);
     using T = decltype(zero);
     b.add(std::vector<T>{2, 1, 0}, component, "SCALAR", 1);
     return parse_file(primitive(b, "\"attributes\":{\"POSITION\":0},\"indices\":1")).triangles;
@@ -48,8 +48,7 @@ TEST(Gltf, IndicesOfEveryType) {
 
 TEST(Gltf, ModesOfTriangles) {
   const auto with = [](int mode) {
-    GltfBuilder b;
-    b.floats({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0}, "VEC3", 3);
+    GltfBuilder b({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0});
     return parse_file(
                primitive(b, "\"attributes\":{\"POSITION\":0},\"mode\":" + std::to_string(mode)))
         .triangles;
@@ -62,7 +61,6 @@ TEST(Gltf, ModesOfTriangles) {
 
 TEST(Gltf, InstancesAndTransforms) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   const Mesh mesh = parse_file(b.file(
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"scene":0,
       "scenes":[{"nodes":[0]}],
@@ -80,7 +78,6 @@ TEST(Gltf, InstancesAndTransforms) {
 // A triangle keeps its front where a node, or one above it, mirrors it (glTF 2.0, section 3.7.4).
 TEST(Gltf, MirroringNodesKeepTheFront) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   const Mesh mesh = parse_file(b.file(
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
       "nodes":[{"mesh":0,"scale":[-1,1,1],"children":[1,2]},{"mesh":0},{"mesh":0,"scale":[1,-1,1]},
@@ -94,7 +91,6 @@ TEST(Gltf, MirroringNodesKeepTheFront) {
 
 TEST(Gltf, HiddenNodesAreLeftOut) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   const std::string hidden = R"("extensions":{"KHR_node_visibility":{"visible":false}})",
                     visible = R"("extensions":{"KHR_node_visibility":{"visible":true}})";
   const Mesh mesh = parse_file(b.file(
@@ -109,7 +105,7 @@ TEST(Gltf, HiddenNodesAreLeftOut) {
 
 TEST(Gltf, SparseAccessors) {
   for (const bool has_view : {true, false}) {
-    GltfBuilder b;
+    GltfBuilder b(no_positions);
     const int base = b.add_view(testing::bytes_of_values(one_triangle));
     const int indices = b.add_view(testing::bytes_of_values(std::vector<std::uint16_t>{1, 2}));
     const int values = b.add_view(testing::bytes_of_values(std::vector<float>{7, 8, 9, 0, 5, 0}));
@@ -125,7 +121,7 @@ TEST(Gltf, SparseAccessors) {
 }
 
 TEST(Gltf, NormalizedPositionsAndStride) {
-  GltfBuilder b;
+  GltfBuilder b(no_positions);
   // Three components of 16 bits each, padded to 8 bytes.
   const int view = b.add_view(testing::bytes_of_values(
       std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99}));
@@ -144,7 +140,6 @@ TEST(Gltf, NormalizedPositionsAndStride) {
 
 TEST(Gltf, MaterialsAndTextures) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   b.add(std::vector<std::uint8_t>{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 128}, 5121, "VEC4", 4,
         ",\"normalized\":true");
@@ -190,7 +185,6 @@ TEST(Gltf, MaterialsAndTextures) {
 
 TEST(Gltf, OnePictureWithTwoSamplers) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   const int picture = b.add_view(testing::tga(1, 1, {0xff0000ff}));
   const Mesh mesh = parse_file(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
@@ -213,7 +207,6 @@ TEST(Gltf, OnePictureWithTwoSamplers) {
 // Every node has every primitive of its mesh, which is more than a file's size for each list.
 TEST(Gltf, OtherTextureCoordinatesOfEmissionAreANote) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   const std::string picture = std::to_string(b.add_view(testing::tga(1, 1, {0xff0000ff})));
   const auto notes = [&](const std::string& factor, const std::string& emission) {
@@ -242,7 +235,6 @@ TEST(Gltf, OtherTextureCoordinatesOfEmissionAreANote) {
 
 TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   const auto read = [&](const std::string& nodes) {
     return parse_file(b.file(R"("cameras":[{"type":"perspective","perspective":{"yfov":1}},
         {"type":"perspective","perspective":{"yfov":3.1}},{"type":"orthographic"}],
@@ -272,7 +264,7 @@ TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
 
 TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
   constexpr int count = 6000;
-  GltfBuilder b;
+  GltfBuilder b(no_positions);
   b.add_accessor(R"({"componentType":5126,"count":0,"type":"VEC3"})");
   std::string primitives, nodes;
   for (int i = 0; i < count; ++i) {
@@ -363,7 +355,6 @@ TEST(Gltf, DataUris) {
 
 TEST(Gltf, DamagedFiles) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.add(std::vector<std::uint8_t>{0, 1, 9}, 5121, "SCALAR", 1);
   const auto fails = [&](std::initializer_list<std::string_view> parts, const std::string& rest) {
     expect_error(Exit::scene, parts, [&] { parse_file(b.file(rest)); });
@@ -405,7 +396,6 @@ TEST(Gltf, DamagedFiles) {
 
 TEST(Gltf, BytesAfterTheClaimedLengthAreIgnored) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   const std::string file = primitive(b, "\"attributes\":{\"POSITION\":0}");
   EXPECT_EQ(parse_file(file + std::string(20, 'x')).triangles.size(), 1u);
   std::string shorter = file;
@@ -433,7 +423,7 @@ TEST(Gltf, ManyNodesAreReadInLinearTime) {
 // Counts that no file of this size can hold are rejected before memory is allocated for them.
 TEST(Gltf, GiantCounts) {
   const auto with = [](const std::string& accessor, const std::string& nodes) {
-    GltfBuilder b;
+    GltfBuilder b(no_positions);
     const int view = b.add_view(testing::bytes_of_values(one_triangle));
     std::string json = accessor;
     if (const std::size_t at = json.find("VIEW"); at != json.npos)

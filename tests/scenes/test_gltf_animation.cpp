@@ -23,7 +23,6 @@ Vec3 corner_at(const GltfAnimation& animation, double seconds, std::size_t corne
 GltfAnimation animated(const std::vector<float>& times, const std::vector<float>& values,
                        const std::string& path, const std::string& interpolation) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.floats(times, "SCALAR", 1);
   if (path == "rotation") {
     b.floats(values, "VEC4", 4);
@@ -84,7 +83,6 @@ TEST(GltfAnimation, RotationFollowsTheArc) {
 
 TEST(GltfAnimation, MorphTargets) {
   GltfBuilder b;
-  b.floats(one_triangle, "VEC3", 3);
   b.floats({0, 0, 0, 0, 0, 4, 0, 0, 0}, "VEC3", 3);
   b.floats({0, 0, 0, 2, 0, 0, 0, 0, 0}, "VEC3", 3);
   b.floats({0, 1}, "SCALAR", 1);
@@ -104,7 +102,6 @@ TEST(GltfAnimation, MorphTargets) {
 TEST(GltfAnimation, Skins) {
   const auto file = [](const std::vector<std::uint8_t>& joints) {
     GltfBuilder b;
-    b.floats(one_triangle, "VEC3", 3);
     b.add(joints, 5121, "VEC4", 4);
     b.floats({1, 0, 0, 0, 0, 1, 0, 0, 2, 2, 0, 0}, "VEC4", 4);  // not normalized
     // Inverse bind: none, and back from x = 1.

@@ -14,6 +14,7 @@
 namespace heapwood::scenes {
 namespace {
 
+using testing::digest_of;
 using testing::expect_error;
 
 const std::string families[] = {"atrium", "statue", "stadium", "pipes"};
@@ -151,6 +152,47 @@ TEST(Families, FloorOfAnAtriumMeetsItsWalls) {
     }
     EXPECT_LT(wall, -3) << name;
     EXPECT_NEAR(wall - floor, 0.1f, 1e-5f) << name;
+  }
+}
+
+// Procedural scenes are identical to the bit on every machine and with every compiler and C
+// library. If a digest differs, something in scenes/ depends on one of them, or a scene was changed
+// on purpose; update the constant only in the latter case.
+TEST(ProceduralDigest, IsTheSameEverywhere) {
+  const struct {
+    const char* name;
+    std::uint64_t digest;
+  } scenes[] = {
+      {"atrium:5k", 0x72aa1f8b3fd5a43b},  {"atrium:70k:3", 0xdb69d22c4a3dc6cb},
+      {"statue:5k", 0xce901ea6c29c4c7f},  {"statue:70k:3", 0x1a1a5ce09b2a04f2},
+      {"stadium:5k", 0x8265d8a4fa03adb0}, {"stadium:70k:3", 0x9a702b881f72cd2f},
+      {"pipes:5k", 0x10df14449edbe137},   {"pipes:70k:3", 0x39b3f7860bb97525},
+      {"single", 0x0a3bf1ae7a1d29f6},     {"identical:100", 0xe171826dc77771a5},
+      {"flat:100", 0xd442e1f139c4fa6f},   {"flat:3k:2", 0x0eb7512f059dd8ed},
+      {"points:100", 0xb3c03679ae2c9250}, {"points:3k:2", 0x7c5da92693673afa},
+      {"tiny:100", 0x3b34c10e5b98ee93},   {"tiny:3k:2", 0xd34d3aa0e93764e0},
+      {"huge:100", 0x094f3ba2bf495f1f},   {"huge:3k:2", 0x1736859b3f4d261e},
+  };
+  for (const auto& scene : scenes) {
+    const Mesh mesh = make(scene.name);
+    EXPECT_EQ(digest_of(mesh), scene.digest) << scene.name << std::hex << ": 0x" << digest_of(mesh);
+  }
+}
+
+// The procedural scenes' geometry does not depend on their colours.
+TEST(ProceduralColours, LeaveTheGeometryAsItIs) {
+  for (const char* name : {"atrium:70k", "statue:5k", "stadium:60k", "pipes:40k"}) {
+    const Mesh coloured = load(name, Content::materials), plain = load(name);
+    testing::expect_same(coloured, plain);
+    EXPECT_TRUE(plain.appearance.empty());
+    EXPECT_GE(coloured.appearance.materials.size(), 2u) << name;
+    EXPECT_EQ(coloured.appearance.triangle_materials.size(), coloured.triangles.size());
+    for (std::uint32_t m = 0; m < coloured.appearance.materials.size(); ++m) {
+      EXPECT_NE(std::count(coloured.appearance.triangle_materials.begin(),
+                           coloured.appearance.triangle_materials.end(), m),
+                0)
+          << name << " " << coloured.appearance.materials[m].name;
+    }
   }
 }
 
