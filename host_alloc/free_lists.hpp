@@ -10,11 +10,11 @@
 // large as the request.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "host_alloc/policy.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::host_alloc {
 
@@ -84,10 +84,10 @@ class FreeLists {
     if (candidates == 0) {
       const std::uint64_t words = word == 63 ? 0 : filled_words_ & ~std::uint64_t{0} << (word + 1);
       if (words == 0) return none;
-      word = static_cast<std::size_t>(std::countr_zero(words));
+      word = simt::lowest_bit(words);
       candidates = filled_[word];
     }
-    return lists_[word * 64 + static_cast<std::size_t>(std::countr_zero(candidates))].first();
+    return lists_[word * 64 + simt::lowest_bit(candidates)].first();
   }
   // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it
   // returns true.
@@ -105,7 +105,7 @@ class FreeLists {
   // First class whose blocks all hold a request of that size.
   std::size_t class_for(std::size_t bytes) const {
     const std::uint64_t units = (bytes + unit - 1) / unit;
-    const auto log2 = static_cast<unsigned>(std::bit_width(units) - 1);
+    const unsigned log2 = simt::highest_bit(units);
     return class_of_units(log2 < bits_ ? units : units + (std::uint64_t{1} << (log2 - bits_)) - 1,
                           bits_);
   }
@@ -115,7 +115,7 @@ class FreeLists {
 
   // 2^s classes per power of two; sizes of less than 2^s units have one each.
   static std::size_t class_of_units(std::uint64_t units, unsigned s) {
-    const auto log2 = static_cast<unsigned>(std::bit_width(units) - 1);
+    const unsigned log2 = simt::highest_bit(units);
     if (log2 < s) return units;
     return (std::size_t{log2 - s + 1} << s) + ((units >> (log2 - s)) - (std::uint64_t{1} << s));
   }
