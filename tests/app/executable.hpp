@@ -149,6 +149,11 @@ class Executable : public testing::Test {
     EXPECT_EQ(errors, 1) << outcome.err;
   }
 
+  static void expect_words(const std::string& text, const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+      EXPECT_NE(text.find(word), std::string::npos) << "lacks " << word << '\n' << text;
+  }
+
   std::string binary_;
   Folder folder_;
 };

@@ -3,7 +3,6 @@
 // topology, and errors.
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
@@ -11,7 +10,7 @@
 #include "bench/results/json_fields.hpp"
 #include "render/image.hpp"
 #include "simt/error.hpp"
-#include "tests/app/executable.hpp"
+#include "tests/app/executable_json.hpp"
 
 namespace heapwood::tests {
 namespace {
@@ -19,7 +18,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-class AnimateCommand : public Executable {
+class AnimateCommand : public JsonExecutable {
  protected:
   // With defaults for options that are not given.
   std::vector<std::string> animate(const std::string& scene,
@@ -70,10 +69,8 @@ TEST_F(AnimateCommand, WrongUsage) {
 
 TEST_F(AnimateCommand, EveryAllocatorBuildsTheSameTrees) {
   const std::string pattern = sequence();
-  const Outcome outcome = run(animate(pattern, {"--frames", "4", "--trace", "primary,shaded",
-                                                "--size", "64x36", "--format", "json"}));
-  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  const json report = json::parse(outcome.out);
+  const json report = run_json(animate(pattern, {"--frames", "4", "--trace", "primary,shaded",
+                                                 "--size", "64x36", "--format", "json"}));
   EXPECT_EQ(report["schema"], "heapwood.animate/1");
   const json& first = report["results"][0];
   unsigned measured = 0;
@@ -104,10 +101,9 @@ TEST_F(AnimateCommand, EveryAllocatorBuildsTheSameTrees) {
 // The same trees as of the frames alone, by another command.
 TEST_F(AnimateCommand, TreesAreThoseOfBuild) {
   const std::string pattern = sequence();
-  const Outcome outcome = run(animate(pattern, {"--frames", "4", "--allocators", "heapwood",
-                                                "--trace", "none", "--format", "json"}));
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const json hashes = json::parse(outcome.out)["results"][0]["tree_hashes"];
+  const json hashes =
+      run_json(animate(pattern, {"--frames", "4", "--allocators", "heapwood", "--trace", "none",
+                                 "--format", "json"}))["results"][0]["tree_hashes"];
   for (unsigned i = 0; i < 4; ++i) {
     const std::string file = folder_ / "build.json";
     const Outcome built = run({"build", folder_ / ("f" + std::to_string(i) + ".obj"), "--device",
@@ -121,9 +117,8 @@ TEST_F(AnimateCommand, PrintsTables) {
   const Outcome outcome =
       run(animate("statue~:2k", {"--allocators", "atomic,heapwood,cfmmalloc", "--keep-pool"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"statue~:2k: 3 frames", "pool kept", "Heapwood", "shaded", "p99",
-                           "frames/s", "never frees", "largest hole", "by hash", "camera:"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  expect_words(outcome.out, {"statue~:2k: 3 frames", "pool kept", "Heapwood", "shaded", "p99",
+                             "frames/s", "never frees", "largest hole", "by hash", "camera:"});
   const Outcome csv = run(animate(
       "statue~:2k", {"--allocators", "heapwood,cfmmalloc", "--trace", "none", "--format", "csv"}));
   EXPECT_EQ(csv.exit, 0) << csv.err;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heapwood graph: phases, layouts, tables, JSON and --resume, exhaustion, and errors.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/output/graph_tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_updates.hpp"
-#include "tests/app/executable.hpp"
+#include "tests/app/executable_json.hpp"
 #include "tests/simt/turned_clock.hpp"
 #include "workloads/graph/source.hpp"
 
@@ -15,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-class GraphCommand : public Executable {
+class GraphCommand : public JsonExecutable {
  protected:
   // A small graph with few updates.
   std::vector<std::string> graph(const std::vector<std::string>& more) const {
@@ -47,10 +46,8 @@ TEST_F(GraphCommand, WrongUsage) {
 // All layouts have the same edges after every phase, which the command checks.
 TEST_F(GraphCommand, EveryLayoutAndPhase) {
   for (const char* updates : {"random", "pressure"}) {
-    const Outcome outcome = run(graph({"--allocators", "atomic,cfmmalloc,heapwood", "--layout",
-                                       "all", "--updates", updates, "--format", "json"}));
-    ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-    const json report = json::parse(outcome.out);
+    const json report = run_json(graph({"--allocators", "atomic,cfmmalloc,heapwood", "--layout",
+                                        "all", "--updates", updates, "--format", "json"}));
     EXPECT_EQ(report["schema"], "heapwood.graph/1");
     ASSERT_EQ(report["results"].size(), 5u);
     for (const json& result : report["results"]) {
@@ -70,9 +67,8 @@ TEST_F(GraphCommand, EveryLayoutAndPhase) {
 TEST_F(GraphCommand, PrintsTables) {
   const Outcome outcome = run(graph({"--allocators", "heapwood", "--layout", "all"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
-                           "Update rate", "after init", "after mixed updates"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  expect_words(outcome.out, {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
+                             "Update rate", "after init", "after mixed updates"});
   const Outcome csv =
       run(graph({"--allocators", "heapwood", "--phase", "insert,delete", "--format", "csv"}));
   EXPECT_EQ(csv.exit, 0) << csv.err;
@@ -118,12 +114,11 @@ TEST_F(GraphCommand, ResumeKeepsResultsThatAreNotAskedFor) {
 }
 
 TEST_F(GraphCommand, NumbersAreDecimal) {
-  const Outcome outcome = run({"graph",  "uniform:300:6", "--device", "cpu",      "--threads",
-                               "2",      "--allocators",  "heapwood", "--phase",  "init",
-                               "--runs", "010",           "--rounds", "010",      "--iterations",
-                               "010",    "--seed",        "010",      "--format", "json"});
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const json settings = json::parse(outcome.out)["results"][0]["settings"];
+  const json settings = run_json(
+      {"graph",  "uniform:300:6", "--device", "cpu",      "--threads",
+       "2",      "--allocators",  "heapwood", "--phase",  "init",
+       "--runs", "010",           "--rounds", "010",      "--iterations",
+       "010",    "--seed",        "010",      "--format", "json"})["results"][0]["settings"];
   for (const char* key : {"runs", "rounds", "iterations", "seed"})
     EXPECT_EQ(settings[key], 10) << key;
 }
@@ -150,10 +145,8 @@ TEST_F(GraphCommand, NotesExplainOnlyWhatWasMeasured) {
 }
 
 TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
-  const Outcome outcome = run(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
-                                     "0.000001", "--format", "json"}));
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const json result = json::parse(outcome.out)["results"][0];
+  const json result = run_json(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
+                                      "0.000001", "--format", "json"}))["results"][0];
   EXPECT_EQ(result["status"], "ok");
   EXPECT_EQ(result["reason"], "slow: only the warm-up, 1 of 2 rounds of insert");
   EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 1u);
@@ -329,10 +322,8 @@ TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
 TEST_F(GraphCommand, CountedInitialization) {
   json hashes;
   for (const char* init : {"each", "counted"}) {
-    const Outcome outcome = run(graph({"--allocators", "cfmmalloc,heapwood", "--layout", "all",
-                                       "--phase", "insert", "--init", init, "--format", "json"}));
-    ASSERT_EQ(outcome.exit, 0) << outcome.err;
-    const json report = json::parse(outcome.out);
+    const json report = run_json(graph({"--allocators", "cfmmalloc,heapwood", "--layout", "all",
+                                        "--phase", "insert", "--init", init, "--format", "json"}));
     for (const json& result : report["results"]) {
       EXPECT_EQ(result["status"], "ok") << result.dump(1);
       EXPECT_EQ(result["settings"].value("init", "each"), init);

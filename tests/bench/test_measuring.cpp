@@ -35,9 +35,9 @@ class Measuring : public Executable {};
 TEST_F(Measuring, HelpFitsTheTerminal) {
   const std::vector<std::vector<std::string>> words_of{
       {"stress", "--payload", "--touch", "--wait", "sweep", "--lanes", "--probability"},
-      {"graph", "--layout", "--phase", "--batch", "--updates", "--strict", "[100K]"},
+      {"graph", "--layout", "--phase", "--batch", "--updates", "--strict", "LIST=100K"},
       {"replay", "--window", "--pool", "--dry-run", "--strict", "--resume"},
-      {"animate", "--frames", "--trace", "--keep-pool", "--json", "[1280x720]"},
+      {"animate", "--frames", "--trace", "--keep-pool", "--json", "WxH=1280x720"},
       {"host-bench", "--passes", "--smallest"},
       {"trace", "--rays", "--size"},
       {"reproduce", "--minutes", "--full"}};
@@ -75,8 +75,7 @@ TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
     EXPECT_NE(outcome.err.find("interrupted; the results so far are "), std::string::npos)
         << outcome.err;
     EXPECT_EQ(outcome.err.find("--resume") == std::string::npos, command[0] == "stress");
-    for (const char* word : {"AtomicMalloc", "Heapwood", "interrupted"})
-      EXPECT_NE(outcome.out.find(word), std::string::npos) << outcome.out;
+    expect_words(outcome.out, {"AtomicMalloc", "Heapwood", "interrupted"});
     EXPECT_EQ(outcome.out.find("nan"), std::string::npos) << outcome.out;
     const nlohmann::json results = nlohmann::json::parse(read_file(file)).at("results");
     ASSERT_EQ(results.size(), 2u);  // stress: of the first point

@@ -2,12 +2,11 @@
 // heapwood replay and build --record-trace: tables, JSON and --resume, exhaustion, errors; the
 // choice of two allocators.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/replay_choice.hpp"
-#include "tests/app/executable.hpp"
+#include "tests/app/executable_json.hpp"
 #include "tests/workloads/program_traces.hpp"
 
 namespace heapwood::tests {
@@ -15,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-class ReplayCommand : public Executable {
+class ReplayCommand : public JsonExecutable {
  protected:
   void SetUp() override {
     Executable::SetUp();
@@ -60,9 +59,8 @@ TEST_F(ReplayCommand, UnreadableTraces) {
 TEST_F(ReplayCommand, PrintsTables) {
   const Outcome outcome = run(replay({"--over-time", "--pool", "auto,2x"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
-                           "(2x)", "100%", "peak (", "speed"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  expect_words(outcome.out, {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
+                             "(2x)", "100%", "peak (", "speed"});
   const Outcome markdown = run(replay({"--format", "markdown"}, "1"));
   EXPECT_EQ(markdown.exit, 0) << markdown.err;
   EXPECT_NE(markdown.out.find("| Heapwood"), std::string::npos) << markdown.out;
@@ -72,9 +70,8 @@ TEST_F(ReplayCommand, PrintsTables) {
 TEST_F(ReplayCommand, SaysWhatATraceContains) {
   const Outcome outcome = run({"replay", trace_, "--dry-run"});
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"requests", "in use at the peak", "size of a request", "up to 256 B",
-                           "events from a request to its free"})
-    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  expect_words(outcome.out, {"requests", "in use at the peak", "size of a request", "up to 256 B",
+                             "events from a request to its free"});
   // What is missing is said, once per kind.
   alloc::ProgramTrace cut = random_trace({});
   cut.dropped = 5;

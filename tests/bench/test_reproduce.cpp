@@ -231,8 +231,7 @@ TEST_F(Reproduce, WrongUsage) {
   expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
   const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
   EXPECT_EQ(list.exit, 0) << list.err;
-  for (const char* word : {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"})
-    EXPECT_NE(list.out.find(word), std::string::npos) << word;
+  expect_words(list.out, {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"});
 }
 
 TEST_F(Reproduce, WritesResultsAndContinues) {

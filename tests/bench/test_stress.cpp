@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: sweeps, tables, the JSON format, and errors.
-#include <nlohmann/json.hpp>
 
 #include "app/output/stress_tables.hpp"
 #include "bench/stress.hpp"
 #include "bench/stress_json.hpp"
-#include "tests/app/executable.hpp"
+#include "tests/app/executable_json.hpp"
 
 namespace heapwood::tests {
 namespace {
 
 using nlohmann::json;
 
-class StressCommand : public Executable {
+class StressCommand : public JsonExecutable {
  protected:
   std::vector<std::string> stress(std::vector<std::string> more,
                                   const std::string& threads = "2") const {
@@ -73,12 +72,10 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
   const Outcome outcome = run(stress({"ad", "--allocators", "atomic,cfmmalloc,cuda", "--touch"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word :
-       {"AD:", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
-        "only frees", "internal fragmentation", "external fragmentation at the end", "metadata",
-        "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"}) {
-    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
-  }
+  expect_words(outcome.out, {"AD:", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc",
+                             "only allocates", "only frees", "internal fragmentation",
+                             "external fragmentation at the end", "metadata",
+                             "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"});
   EXPECT_FALSE(has(outcome.out, "nan"));
 }
 
@@ -127,9 +124,8 @@ TEST_F(StressCommand, JsonHasTheContract) {
 }
 
 TEST_F(StressCommand, OtherTests) {
-  const json each = json::parse(
-      run(stress({"alloc", "--requests", "1000", "--allocators", "cmalloc", "--format", "json"}))
-          .out);
+  const json each = run_json(
+      stress({"alloc", "--requests", "1000", "--allocators", "cmalloc", "--format", "json"}));
   EXPECT_EQ(each.at("results").at(0).at("allocations").at("count"), 1000);
   EXPECT_EQ(each.at("results").at(0).at("allocations").at("deallocations"), 1000);
   EXPECT_EQ(each.at("results").at(0).at("allocate_ms").size(), 2u);
@@ -155,10 +151,9 @@ TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
 
 // The allocator's tables take a part of the pool, so some requests are refused.
 TEST_F(StressCommand, ExhaustFillsThePool) {
-  const Outcome outcome = run(
-      stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
-  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  const json results = json::parse(outcome.out).at("results");
+  const json results = run_json(stress({"exhaust", "--allocators", "atomic,toy", "--payload",
+                                        "256,16", "--format", "json"}))
+                           .at("results");
   ASSERT_EQ(results.size(), 4u);
   for (const json& result : results) {
     const json &counts = result.at("allocations"), &settings = result.at("settings");
@@ -181,7 +176,7 @@ TEST_F(StressCommand, RoundsShareOnePool) {
       "--pool", "96K",          "--touch",         "--format",  "json"};
   const auto refused = [&](std::vector<std::string> arguments) {
     std::vector<int> counts;
-    const json report = json::parse(run(stress(arguments)).out);
+    const json report = run_json(stress(arguments));
     for (const json& result : report.at("results"))
       counts.push_back(result.at("allocations").at("refused"));
     return counts;
@@ -200,12 +195,11 @@ TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
                                          "--pool", "1M"};
   const Outcome outcome = run(stress(command));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word :
-       {"of the pool", "99.98%", "65,520", "skipped [", "never refuses", "blocks", "method:"})
-    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  expect_words(outcome.out, {"of the pool", "99.98%", "65,520", "skipped [", "never refuses",
+                             "blocks", "method:"});
   std::vector<std::string> as_json = command;
   as_json.insert(as_json.end(), {"--format", "json", "--touch"});
-  const json results = json::parse(run(stress(as_json)).out).at("results");
+  const json results = run_json(stress(as_json)).at("results");
   const json& space = results.at(0).at("space");
   EXPECT_EQ(results.at(0).at("status"), "ok");
   EXPECT_EQ(results.at(0).at("overlaps").at("by_content"), 0);
@@ -226,15 +220,15 @@ TEST_F(StressCommand, RangeAndChurn) {
                                        "5",         "--requests",   "1K"};
   const Outcome outcome = run(stress(range));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word : {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB",
-                           "4.88 MiB", "cannot free single blocks", "addresses of all iterations"})
-    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  expect_words(outcome.out,
+               {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
+                "cannot free single blocks", "addresses of all iterations"});
 
   // 1 MiB and the head hold 65 times 1,000 blocks of 16 bytes and 536 more.
   const std::vector<std::string> churn{"churn",    "--allocators", "atomic,cmalloc", "--pool",
                                        "1048832",  "--touch",      "--requests",     "1K",
                                        "--format", "json"};
-  const json results = json::parse(run(stress(churn)).out).at("results");
+  const json results = run_json(stress(churn)).at("results");
   const json& space = results.at(0).at("space");
   EXPECT_EQ(space.at("iterations"), 65);
   EXPECT_EQ(space.at("steps").at(0).size(), 66u);
@@ -250,11 +244,10 @@ TEST_F(StressCommand, RangeAndChurn) {
 }
 
 TEST_F(StressCommand, LifetimesAndSoak) {
-  const json results = json::parse(run(stress({"lifetimes", "--allocators", "atomic,heapwood",
-                                               "--order", "lifo", "--pool", "8M", "--requests",
-                                               "64", "--iterations", "2", "--format", "json"}))
-                                       .out)
-                           .at("results");
+  const json results =
+      run_json(stress({"lifetimes", "--allocators", "atomic,heapwood", "--order", "lifo", "--pool",
+                       "8M", "--requests", "64", "--iterations", "2", "--format", "json"}))
+          .at("results");
   EXPECT_EQ(results.at(0).at("status"), "skipped");  // cannot free
   const json& result = results.at(1);
   EXPECT_EQ(result.at("status"), "ok");
@@ -268,18 +261,15 @@ TEST_F(StressCommand, LifetimesAndSoak) {
   const Outcome soak = run(stress({"soak", "--allocators", "heapwood", "--pool", "8M", "--requests",
                                    "64", "--seconds", "0.1"}));
   EXPECT_EQ(soak.exit, 0) << soak.err;
-  for (const char* word :
-       {"soak:", "held / live", "Heapwood", "0 by addresses", "0 blocks damaged"})
-    EXPECT_TRUE(has(soak.out, word)) << word;
+  expect_words(soak.out,
+               {"soak:", "held / live", "Heapwood", "0 by addresses", "0 blocks damaged"});
 }
 
 TEST_F(StressCommand, MixedSizes) {
-  const json result =
-      json::parse(run(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc", "--touch",
-                              "--format", "json", "--seed", "4"}))
-                      .out)
-          .at("results")
-          .at(1);
+  const json result = run_json(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc",
+                                       "--touch", "--format", "json", "--seed", "4"}))
+                          .at("results")
+                          .at(1);
   EXPECT_EQ(result.at("status"), "ok");
   EXPECT_EQ(result.at("settings").at("payload_bytes"), 8192);
   EXPECT_EQ(result.at("settings").at("seed"), 4);
@@ -306,9 +296,8 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
   // Below the min pool size: also not a failure.
-  const json skipped = json::parse(run(stress({"ad", "--pool", "1K", "--allocators", "atomic",
-                                               "--payload", "4", "--format", "json"}))
-                                       .out);
+  const json skipped = run_json(stress(
+      {"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"}));
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
 }
