@@ -18,19 +18,8 @@
 
 namespace heapwood::bench {
 
-// The pool of a replay. `automatic`: 4 times the memory in use at the peak of the trace and 16 MiB;
-// at least 1.25 times all requests if an allocator does not free single blocks; at most half of the
-// memory that the device has available.
-struct ReplayPool {
-  enum class Kind { automatic, bytes, peak_multiple };
-  Kind kind = Kind::automatic;
-  std::size_t bytes = 0;
-  double multiple = 0;
-  std::string text = "auto";  // as given
-};
-
 struct ReplaySettings {
-  std::vector<ReplayPool> pools{{}};
+  std::vector<PoolSize> pools{parse_pool("auto")};
   int runs = 5;
   std::size_t window = 0;  // as ReplayPlanOptions
   unsigned samples = 32;   // of the pool over time, in an inspected replay
@@ -38,8 +27,8 @@ struct ReplaySettings {
   double budget_seconds = 0;
 };
 
-// "auto,256M,1.5x"
-std::vector<ReplayPool> parse_replay_pools(const std::string& text);
+// "auto,256M,1.5x": multiples are of the bytes in use at the peak of the trace.
+std::vector<PoolSize> parse_replay_pools(const std::string& text);
 
 struct ReplayRow : MeasuredRow {
   std::string trace;   // the file, as given
@@ -79,7 +68,10 @@ struct ReplayBench {
   std::vector<ReplayRow> kept;  // of an earlier report: measured already
 };
 
-std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool);
+// Automatic: 4 times the memory in use at the peak of the trace and 16 MiB; at least 1.25 times all
+// requests if an allocator does not free single blocks; at most half of the memory that the device
+// has available.
+std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool);
 // One row per pool and allocator, in order. A failure of one allocator is reported in its row.
 std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step);
 

@@ -176,13 +176,26 @@ std::optional<double> ReplayRow::held_over_live() const {
   return *held / static_cast<double>(peak()->pool.live_bytes);
 }
 
-std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool) {
+std::vector<PoolSize> parse_replay_pools(const std::string& text) {
+  std::vector<PoolSize> pools;
+  for (const std::string& part : split(text, ',')) {
+    const PoolSize pool = parse_pool(part, "the peak, as in 1.5x");
+    if (pool.for_speed)
+      throw_unexpected("--pool", part, "auto, a size (512M, 2G) or a multiple of the peak (1.5x)");
+    if (std::none_of(pools.begin(), pools.end(),
+                     [&](const PoolSize& other) { return other.text == pool.text; }))
+      pools.push_back(pool);
+  }
+  return pools;
+}
+
+std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
   constexpr std::uint64_t unit = 256, min_pool = 1 << 16, base = std::uint64_t{16} << 20;
   const workloads::TraceSummary& summary = bench.summary;
   double bytes = static_cast<double>(pool.bytes);
-  if (pool.kind == ReplayPool::Kind::peak_multiple) {
+  if (pool.multiple > 0) {
     bytes = pool.multiple * static_cast<double>(summary.peak_padded);
-  } else if (pool.kind == ReplayPool::Kind::automatic) {
+  } else if (pool.kind == PoolSize::Kind::automatic) {
     bytes = 4 * static_cast<double>(summary.peak_padded) + static_cast<double>(base);
     for (const registry::RegisteredAllocator* entry :
          bench.sized_for.empty() ? bench.allocators : bench.sized_for) {
@@ -194,9 +207,8 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool) {
   }
   if (bytes > 1e15) throw Error(Exit::usage, fmt::format("--pool {}: too large", pool.text));
   const auto whole = static_cast<std::uint64_t>(bytes);
-  return pool.kind == ReplayPool::Kind::bytes
-             ? whole / unit * unit
-             : std::max((whole + unit - 1) / unit * unit, min_pool);
+  return pool.kind == PoolSize::Kind::bytes ? whole / unit * unit
+                                            : std::max((whole + unit - 1) / unit * unit, min_pool);
 }
 
 std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step) {
@@ -205,14 +217,14 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
   const workloads::ReplayPlan cut_plan = workloads::plan_replay(
       *bench.trace, {.window = bench.settings.window, .cuts = cuts_of(bench)});
   struct InPool {
-    const ReplayPool& pool;
+    const PoolSize& pool;
     std::uint64_t bytes;
     std::vector<ReplayRow> rows;
     std::vector<RowBench::Candidate> candidates;
   };
   std::vector<InPool> pools;
   std::size_t candidates = 0;
-  for (const ReplayPool& pool : bench.settings.pools) {
+  for (const PoolSize& pool : bench.settings.pools) {
     // Throws before anything is measured.
     InPool& in_pool = pools.emplace_back(InPool{pool, pool_bytes(bench, pool), {}, {}});
     for (const registry::RegisteredAllocator* entry : bench.allocators) {
@@ -232,7 +244,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
                        });
     // An automatic pool depends on the memory that was available.
     for (const ReplayRow& row : in_pool.rows) {
-      if (pool.kind == ReplayPool::Kind::automatic && row.pool_bytes != 0)
+      if (pool.kind == PoolSize::Kind::automatic && row.pool_bytes != 0)
         in_pool.bytes = row.pool_bytes;
     }
     for (ReplayRow& row : in_pool.rows) {

@@ -38,16 +38,6 @@ std::string warning_of(const alloc::ProgramTrace& trace) {
   return text;
 }
 
-// A size that `heapwood replay` takes: multiples are of the bytes in use at the peak.
-bench::ReplayPool replay_pool(const bench::PoolSize& pool) {
-  using From = bench::PoolSize::Kind;
-  using To = bench::ReplayPool::Kind;
-  return {pool.kind == From::automatic ? To::automatic
-          : pool.kind == From::bytes   ? To::bytes
-                                       : To::peak_multiple,
-          pool.bytes, pool.multiple, pool.text};
-}
-
 alloc::ProgramTrace read_trace(const std::string& path) {
   const std::optional<std::string> file = bench::read_text(path, Exit::scene);
   if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
@@ -116,7 +106,7 @@ TraceRecorder::TraceRecorder(std::string name, alloc::ProgramTrace trace,
   bench.summary = workloads::summarize(trace_);
   bench.allocators = allocators;
   bench.device = device;
-  pool_bytes_ = bench::pool_bytes(bench, replay_pool(pool));
+  pool_bytes_ = bench::pool_bytes(bench, pool);
 }
 
 std::shared_ptr<const Recording> TraceRecorder::record(

@@ -106,7 +106,7 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
       pool = row.pool;
       table.add_heading(fmt::format(
           "pool {}{}", bench::size_text(row.pool_bytes),
-          pool.find_first_of("ax") == std::string::npos ? "" : fmt::format(" ({})", pool)));
+          pool.find_first_of("axv") == std::string::npos ? "" : fmt::format(" ({})", pool)));
     }
     const ReplayRow* const best = fastest_replay(rows, row.pool);
     has_fastest |= best != nullptr;

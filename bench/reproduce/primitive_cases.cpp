@@ -2,10 +2,9 @@
 // Measures the semaphores and RCU (workloads/stress_primitives.hpp) at numbers of threads.
 #include <fmt/format.h>
 
-#include "bench/interleaved_runner.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
+#include "bench/row_bench.hpp"
 #include "workloads/stress_primitives.hpp"
 
 namespace heapwood::bench {
@@ -27,39 +26,38 @@ double run_once(const workloads::PrimitiveJob& job) {
   return measured.ms;
 }
 
-// A warm-up and the runs of one variant; its wall time is limited. Puts status and times into the
-// result.
-void measure_runs(Json& result, const workloads::PrimitiveJob& job, int runs) {
-  set_status(result, Status::ok, "");
-  std::vector<double> runs_ms;
-  double warm_up_ms = 0;
-  bool failed = false;
-  RunCandidate candidate;
-  candidate.warm_up = [&] {
-    warm_up_ms = run_once(job);
-    return std::nullopt;
-  };
-  candidate.run = [&] {
-    runs_ms.push_back(run_once(job));
-    return std::nullopt;
-  };
-  candidate.running = [&] { return !failed; };
-  candidate.fail = [&](const std::exception& error) {
-    failed = true;
-    set_status(result, Status::failed, error_text(error));
-  };
-  candidate.keep_warm_up = [&] { runs_ms.push_back(warm_up_ms); };
-  InterleavedRunner runner({candidate}, runs, 1e3 * job.seconds, [](std::size_t, const auto&) {});
-  runner.warm_up();
-  runner.measure();
-  if (runner.only_warm_up(0)) {
-    set_status(result, Status::ok, "slow: only the warm-up");
-  } else if (!failed && runs_ms.size() < static_cast<std::size_t>(runs)) {
-    set_status(result, Status::ok, fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
+// A warm-up and the runs of one variant, whose wall time is limited.
+class PrimitiveRuns : public RowBench {
+ public:
+  PrimitiveRuns(MeasuredRow& row, const workloads::PrimitiveJob& job, int runs)
+      : RowBench({{nullptr, &row}}, runs, job.seconds, [](const std::string&) {}),
+        row_(row),
+        job_(job) {}
+
+  // Status and times.
+  void measure(Json& result) {
+    runner_.warm_up();
+    runner_.measure();
+    finish();
+    set_status(result, row_.status, row_.reason);
+    result["runs_ms"] = runs_ms_;
+    put(result, "median_ms", median(runs_ms_));
   }
-  result["runs_ms"] = runs_ms;
-  put(result, "median_ms", median(runs_ms));
-}
+
+ private:
+  void warm_up(std::size_t) override { warm_up_ms_ = run_once(job_); }
+  void run(std::size_t) override { runs_ms_.push_back(run_once(job_)); }
+  void keep_warm_up(std::size_t) override { runs_ms_.push_back(warm_up_ms_); }
+  void judge(std::size_t i) override {
+    row_.status = Status::ok;
+    row_.reason = reason_of_few_runs(i, runs_ms_.size());
+  }
+
+  MeasuredRow& row_;
+  workloads::PrimitiveJob job_;
+  double warm_up_ms_ = 0;
+  std::vector<double> runs_ms_;
+};
 
 ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs,
                              std::vector<Variant> variants) {
@@ -73,7 +71,8 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
       announce(fmt::format("{}, {} threads", variant.label, count_text(job.threads)));
       job.test = variant.test;
       Json result{{"allocator", variant.id}, {"label", variant.label}};
-      measure_runs(result, job, runs);
+      MeasuredRow row;
+      PrimitiveRuns(row, job, runs).measure(result);
       results.push_back(std::move(result));
     }
     return results;
