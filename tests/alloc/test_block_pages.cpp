@@ -5,15 +5,11 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "simt/cpu.hpp"
-#include "tests/alloc/conformance.hpp"
-#include "tests/alloc/exercise_erased.hpp"
+#include "tests/alloc/scripts.hpp"
 
 namespace heapwood::alloc::test {
 
 namespace {
-
-const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
 
 // The offset of the part of the pool that serves large requests.
 template <class A>
@@ -59,33 +55,18 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
   constexpr std::size_t pool = 128 << 10;
   constexpr std::uint32_t warps = 4, slots = 400;
   for (const std::uint64_t bytes : {16u, 48u, 64u, 400u}) {
-    workloads::ExerciseJob j;
-    j.device = threads;
-    j.pool_bytes = pool;
-    j.warps = warps;
     const auto count = static_cast<std::uint32_t>(pool / bytes);
-    j.slots = std::max(slots, count);
-    j.phases.resize(4);
-    for (std::uint32_t s = 0; s < warps; ++s) {
-      Random random(bytes * 10 + s);
-      std::vector<workloads::Op> mix, drain;
-      for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(500)});
-      for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
-      j.phases[0].scripts.push_back(mix);
-      j.phases[1].scripts.push_back(drain);
-    }
-    std::vector<workloads::Op> fill, empty;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      fill.push_back({Kind::exchange, i, bytes});
-      empty.push_back({Kind::free, i});
-    }
-    j.phases[2].scripts = {fill};
-    j.phases[3].scripts = {empty};
-    const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+    const ExerciseJob j =
+        job_of(pool, warps, std::max(slots, count),
+               {exchange_at_random(warps, slots, 4000, bytes * 10,
+                                   [](Random& random) { return random(500); }),
+                free_all(warps, slots), of_shares(1, count, Kind::exchange, bytes),
+                of_shares(1, count, Kind::free)});
+    const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);
-    EXPECT_EQ(result.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+    EXPECT_EQ(result.phases[2].ops[0].back().offset, OpResult::failed)
         << "the pool is too large for this test";
     EXPECT_EQ(free_in_pages<TypeParam>(result.phases[2].regions, pool), 0u) << bytes;
     EXPECT_EQ(bytes_in(result.phases[3].regions, Region::State::used), 0u);
@@ -95,37 +76,27 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
 // A freed block serves its own size class; it does not make its page available to larger requests.
 TYPED_TEST(BlockPagesAllocators, AFreeBlockServesItsOwnClassAlone) {
   constexpr std::size_t pool = 64 << 10;
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = pool;
-  j.slots = 4096;
-  std::vector<workloads::Op> ops;
-  for (std::uint32_t i = 0; i < 4000; ++i) ops.push_back({Kind::allocate, i, 16});
+  Script ops = of_slots(Kind::allocate, 0, 4000, 16);
   ops.push_back({Kind::free, 100});
   ops.push_back({Kind::allocate, 4001, 100});
   ops.push_back({Kind::allocate, 4002, 16});
   ops.push_back({Kind::allocate, 4003, 16});
-  j.phases = {{{ops}}};
+  const ExerciseJob j = job_of(pool, 1, 4096, {{{ops}}});
   const auto result = test::exercise<TypeParam, simt::Cpu>(j);
   const auto& r = result.phases[0].ops[0];
-  ASSERT_EQ(r[3999].offset, workloads::OpResult::failed);
+  ASSERT_EQ(r[3999].offset, OpResult::failed);
   ASSERT_EQ(r[4000].value, 1u);
-  EXPECT_EQ(r[4001].offset, workloads::OpResult::failed);
+  EXPECT_EQ(r[4001].offset, OpResult::failed);
   EXPECT_EQ(r[4002].offset, r[100].offset);
-  EXPECT_EQ(r[4003].offset, workloads::OpResult::failed);
+  EXPECT_EQ(r[4003].offset, OpResult::failed);
 }
 
 TEST(Scatter, PagesOfAllSizes) {
   for (std::size_t page = 256; page <= 1 << 20; page *= 4) {
-    workloads::ExerciseJob j;
-    j.device = threads;
-    j.pool_bytes = 8 << 20;
-    j.options.page_bytes = page;
-    j.warps = 4;
-    j.slots = 64;
+    ExerciseJob j = job_of(8 << 20, 4, 64, {}, {.page_bytes = page});
     j.phases.resize(2);
     for (std::uint32_t s = 0; s < 4; ++s) {
-      std::vector<workloads::Op> fill, drain;
+      Script fill, drain;
       for (std::uint32_t i = 0; i < 8; ++i) {
         for (const std::uint32_t slot : {s * 8 + i, 32 + s * 8 + i}) {
           fill.push_back({Kind::exchange, slot, slot < 32 ? 10 + 100 * i : page - i});
@@ -147,8 +118,8 @@ TEST(Scatter, PagesOfAllSizes) {
 }
 
 TEST(Scatter, PageSizesThatCannotBeAreRefused) {
-  const simt::Cpu device(threads);
-  simt::Memory memory(threads, 1 << 20);
+  const simt::Cpu device(four_threads);
+  simt::Memory memory(four_threads, 1 << 20);
   for (const std::size_t page :
        {std::size_t{128}, std::size_t{5000}, std::size_t{1} << 19, std::size_t{1} << 27}) {
     EXPECT_THROW(Scatter::create({memory.data(), memory.bytes()}, {.page_bytes = page}, device),

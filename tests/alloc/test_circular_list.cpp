@@ -9,14 +9,19 @@
 #include <vector>
 
 #include "alloc/allocators/circular_lists.hpp"
-#include "simt/cpu.hpp"
-#include "tests/alloc/conformance.hpp"
-#include "tests/alloc/exercise_erased.hpp"
+#include "tests/alloc/scripts.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-using K = workloads::Op::Kind;
+using namespace test;
+
+// One thread.
+ExerciseJob job_alone(std::size_t pool_bytes, std::uint32_t slots) {
+  ExerciseJob job = job_of(pool_bytes, 1, slots);
+  job.device.threads = 1;
+  return job;
+}
 
 template <class A>
 class CircularListPieces : public testing::Test {};
@@ -35,124 +40,88 @@ std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
 // becomes whole only if the search that needs it merges the parts.
 TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   constexpr std::uint32_t slots = 4096;
-  workloads::ExerciseJob j;
-  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
-  j.pool_bytes = 64 << 10;
-  j.slots = slots + 1;
-  j.phases.resize(2);
-  std::vector<workloads::Op> fill, drain;
-  for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
-  for (std::uint32_t s = 0; s < slots; ++s) drain.push_back({K::free, s, 0});
-  j.phases[0].scripts.push_back(fill);
-  j.phases[1].scripts.push_back(drain);
-  const std::size_t largest = test::largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
-  j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
-  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
-  ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
+  ExerciseJob j = job_alone(64 << 10, slots + 1);
+  j.phases = {{{of_slots(Kind::allocate, 0, slots, 16)}}, {{of_slots(Kind::free, 0, slots)}}};
+  const std::size_t largest = largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
+  j.phases[1].scripts[0].push_back({Kind::allocate, slots, largest});
+  const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+  ASSERT_EQ(bytes_in(result.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
-  EXPECT_NE(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
+  EXPECT_NE(result.phases[1].ops[0].back().offset, OpResult::failed);
 }
 
 // Threads allocate blocks of several pieces and small ones. At the end the largest chunk can be
 // allocated as one block.
 TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   constexpr std::uint32_t slots = 24, warps = 4;
-  workloads::ExerciseJob j;
-  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
-  j.pool_bytes = 2 << 20;
-  j.warps = warps;
-  j.slots = slots + 1;
-  j.phases.resize(2);
-  const std::size_t largest = test::largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
+  ExerciseJob j = job_of(2 << 20, warps, slots + 1);
+  const std::size_t largest = largest_free(test::exercise<TypeParam, simt::Cpu>(j).initial);
   ASSERT_GT(largest, j.pool_bytes / 4);
+  ExercisePhase mix;
   for (std::uint32_t w = 0; w < warps; ++w) {
-    test::Random random(w + 1);
-    std::vector<workloads::Op> mix, drain;
+    Random random(w + 1);
+    mix.scripts.emplace_back();
     for (int i = 0; i < 600; ++i) {
       const std::uint32_t slot = random(slots);
-      mix.push_back({K::exchange, slot, random(slot % 4 == 0 ? 150'000 : 3000)});
+      mix.scripts[w].push_back({Kind::exchange, slot, random(slot % 4 == 0 ? 150'000 : 3000)});
     }
-    for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
-    j.phases[0].scripts.push_back(mix);
-    j.phases[1].scripts.push_back(drain);
   }
-  j.phases.push_back(
-      {{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
-  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+  j.phases = {mix, free_all(warps, slots)};
+  j.phases.push_back({{{{Kind::allocate, slots, largest + 1},
+                        {Kind::allocate, slots, largest},
+                        {Kind::fill, slots}}}});
+  const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
-  EXPECT_EQ(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
-  EXPECT_NE(result.phases[2].ops[0][1].offset, workloads::OpResult::failed);
+  EXPECT_EQ(result.phases[2].ops[0][0].offset, OpResult::failed);
+  EXPECT_NE(result.phases[2].ops[0][1].offset, OpResult::failed);
 }
 
 // A pool of 100,000 blocks: requests that visited all of them twice would exceed the time limit.
 TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   constexpr std::uint32_t slots = 160'000;
-  workloads::ExerciseJob j;
-  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
-  j.pool_bytes = 3 << 20;
-  j.slots = slots + 1;
-  j.phases.resize(2);
-  std::vector<workloads::Op> fill, more(20'000, {K::allocate, slots, 16});
-  for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
-  j.phases[0].scripts.push_back(fill);
-  j.phases[1].scripts.push_back(more);
+  ExerciseJob j = job_alone(3 << 20, slots + 1);
+  j.phases = {{{of_slots(Kind::allocate, 0, slots, 16)}},
+              {{Script(20'000, {Kind::allocate, slots, 16})}}};
   j.seconds = 20;
-  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
-  EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
+  const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(bytes_in(result.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
-  EXPECT_EQ(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
+  EXPECT_EQ(result.phases[1].ops[0].back().offset, OpResult::failed);
 }
 
 // Every second block at the end of an exhausted pool is freed and requested again: the counts of
 // full pieces hide none of them.
 TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   constexpr std::uint32_t slots = 100'000, holes = 60;
-  workloads::ExerciseJob j;
-  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
-  j.pool_bytes = 3 << 19;
-  j.slots = slots;
-  j.phases.resize(1);
-  j.phases[0].scripts.resize(1);
-  for (std::uint32_t s = 0; s < slots; ++s) j.phases[0].scripts[0].push_back({K::allocate, s, 16});
-  const workloads::ExerciseResult full = test::exercise<TypeParam, simt::Cpu>(j);
-  ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u)
+  ExerciseJob j = job_alone(3 << 19, slots);
+  j.phases = {{{of_slots(Kind::allocate, 0, slots, 16)}}};
+  const ExerciseResult full = test::exercise<TypeParam, simt::Cpu>(j);
+  ASSERT_EQ(bytes_in(full.phases[0].regions, Region::State::free), 0u)
       << "the pool is too large for this test";
   std::map<std::uint64_t, std::uint32_t> slot_at;
   for (std::uint32_t s = 0; s < slots; ++s) {
     const std::uint64_t offset = full.phases[0].ops[0][s].offset;
-    if (offset != workloads::OpResult::failed) slot_at[offset] = s;
+    if (offset != OpResult::failed) slot_at[offset] = s;
   }
   ASSERT_GT(slot_at.size(), 2 * holes);
-  std::vector<workloads::Op> drain, again;
+  Script drain, again;
   for (auto block = slot_at.rbegin(); drain.size() < holes; ++block, ++block) {
-    drain.push_back({K::free, block->second, 0});
-    again.push_back({K::allocate, block->second, 16});
+    drain.push_back({Kind::free, block->second, 0});
+    again.push_back({Kind::allocate, block->second, 16});
   }
   j.phases.push_back({{drain}});
   j.phases.push_back({{again}});
-  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
-  for (const workloads::OpResult& op : result.phases[2].ops[0])
-    EXPECT_NE(op.offset, workloads::OpResult::failed);
+  const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+  for (const OpResult& op : result.phases[2].ops[0]) EXPECT_NE(op.offset, OpResult::failed);
 }
 
 TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   constexpr std::uint32_t slots = 64, warps = 4;
-  workloads::ExerciseJob j;
-  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
-  j.pool_bytes = 512 << 10;
-  j.warps = warps;
-  j.slots = slots;
-  j.phases.resize(2);
-  for (std::uint32_t w = 0; w < warps; ++w) {
-    test::Random random(w);
-    std::vector<workloads::Op> mix, drain;
-    for (int i = 0; i < 3000; ++i)
-      mix.push_back({K::exchange, random(slots), random(i % 8 == 0 ? 6000 : 600)});
-    for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
-    j.phases[0].scripts.push_back(mix);
-    j.phases[1].scripts.push_back(drain);
-  }
-  const workloads::ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
+  ExerciseJob j = job_of(512 << 10, warps, slots);
+  unsigned i = 0;
+  const auto size = [&](Random& random) { return random(i++ % 8 == 0 ? 6000 : 600); };
+  j.phases = {exchange_at_random(warps, slots, 3000, 0, size), free_all(warps, slots)};
+  const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   const std::set<std::size_t> before = free_starts(result.initial),
                               after = free_starts(result.phases[1].regions);

@@ -10,40 +10,19 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood_pages.hpp"
-#include "tests/alloc/conformance.hpp"
-#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
+#include "tests/alloc/scripts.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-using workloads::ExerciseJob;
-using workloads::ExerciseResult;
-using workloads::Op;
-using workloads::OpResult;
-using Script = std::vector<Op>;
-using Kind = Op::Kind;
+using namespace test;
 
-Script of_slots(Kind kind, std::uint32_t slots, std::uint64_t bytes = 0, std::uint32_t step = 1) {
-  Script script;
-  for (std::uint32_t slot = 0; slot < slots; slot += step) script.push_back({kind, slot, bytes});
-  return script;
-}
 // Runs scripts one after the other, each as a launch of one thread.
 ExerciseResult run_alone(std::size_t pool_bytes, std::uint32_t slots, std::vector<Script> scripts) {
-  ExerciseJob job;
-  job.pool_bytes = pool_bytes;
-  job.slots = slots;
+  ExerciseJob job = job_of(pool_bytes, 1, slots);
   for (Script& script : scripts) job.phases.push_back({{std::move(script)}});
   return test::exercise<HeapwoodPages, simt::Cpu>(job);
-}
-std::uint32_t served(const ExerciseResult& result, std::size_t phase) {
-  const auto& ops = result.phases[phase].ops[0];
-  return static_cast<std::uint32_t>(std::count_if(
-      ops.begin(), ops.end(), [](const OpResult& r) { return r.offset != OpResult::failed; }));
-}
-std::size_t used_after(const ExerciseResult& result, std::size_t phase) {
-  return test::bytes_in(result.phases[phase].regions, Region::State::used);
 }
 
 struct Draw {
@@ -59,14 +38,14 @@ TEST(Pages, OneThreadIsRefusedOnlyIfNothingFits) {
     constexpr std::uint32_t step = 3;
     const std::uint32_t all = pool_bytes / bytes;
     const ExerciseResult result = run_alone(pool_bytes, all + 1,
-                                            {of_slots(Kind::allocate, all, bytes),
-                                             of_slots(Kind::free, all, 0, step),
-                                             of_slots(Kind::allocate, all, bytes, step),
+                                            {of_slots(Kind::allocate, 0, all, bytes),
+                                             of_slots(Kind::free, 0, all, 0, step),
+                                             of_slots(Kind::allocate, 0, all, bytes, step),
                                              {{Kind::allocate, all, bytes}}});
-    const std::uint32_t n = served(result, 0);
+    const std::uint32_t n = served(result.phases[0]);
     EXPECT_GT(std::size_t{n} * bytes, pool_bytes / 100 * 85) << bytes;
-    EXPECT_EQ(served(result, 2), (n + step - 1) / step) << bytes;
-    EXPECT_EQ(served(result, 3), 0u) << bytes;
+    EXPECT_EQ(served(result.phases[2]), (n + step - 1) / step) << bytes;
+    EXPECT_EQ(served(result.phases[3]), 0u) << bytes;
   }
 }
 
@@ -74,16 +53,16 @@ TEST(Pages, FreedPagesServeALargeBlock) {
   constexpr std::size_t pool_bytes = 2 << 20;
   constexpr std::uint32_t all = pool_bytes / 64;
   const ExerciseResult result = run_alone(pool_bytes, all + 1,
-                                          {of_slots(Kind::allocate, all, 64),
-                                           of_slots(Kind::free, all),
+                                          {of_slots(Kind::allocate, 0, all, 64),
+                                           of_slots(Kind::free, 0, all),
                                            {{Kind::allocate, all, pool_bytes / 8 * 7}},
                                            {{Kind::free, all, 0}},
                                            {{Kind::allocate, 0, 2048}}});
-  EXPECT_GT(served(result, 0), all / 10 * 9);
-  EXPECT_EQ(used_after(result, 1), 0u);
-  EXPECT_EQ(served(result, 2), 1u);
-  EXPECT_EQ(used_after(result, 3), 0u);
-  EXPECT_EQ(served(result, 4), 1u);
+  EXPECT_GT(served(result.phases[0]), all / 10 * 9);
+  EXPECT_EQ(used_bytes(result.phases[1]), 0u);
+  EXPECT_EQ(served(result.phases[2]), 1u);
+  EXPECT_EQ(used_bytes(result.phases[3]), 0u);
+  EXPECT_EQ(served(result.phases[4]), 1u);
 }
 
 // A pool in which a slot refuses requests after a failed search.
@@ -92,17 +71,17 @@ TEST(Pages, FreedPagesEndARefusal) {
   constexpr std::uint32_t all = pool_bytes / 1024, more = 40;
   const ExerciseResult result =
       run_alone(pool_bytes, all + more,
-                {of_slots(Kind::allocate, all, 1024), of_slots(Kind::allocate, more, 2048),
-                 of_slots(Kind::free, all), of_slots(Kind::allocate, more, 2048)});
-  EXPECT_EQ(served(result, 1), 0u);
-  EXPECT_EQ(served(result, 3), more);
+                {of_slots(Kind::allocate, 0, all, 1024), of_slots(Kind::allocate, 0, more, 2048),
+                 of_slots(Kind::free, 0, all), of_slots(Kind::allocate, 0, more, 2048)});
+  EXPECT_EQ(served(result.phases[1]), 0u);
+  EXPECT_EQ(served(result.phases[3]), more);
 }
 
 TEST(Pages, FreeBlocksOfLargerClassesServe) {
   constexpr std::size_t pool_bytes = 256 << 10;
   constexpr std::uint32_t all = pool_bytes / 128;
   const ExerciseResult result = run_alone(pool_bytes, all + 1,
-                                          {of_slots(Kind::allocate, all, 128),
+                                          {of_slots(Kind::allocate, 0, all, 128),
                                            {{Kind::free, 7, 0}},
                                            {{Kind::allocate, all, 16}},
                                            {{Kind::free, all, 0}},
@@ -118,12 +97,12 @@ TEST(Pages, PagesOfSeveralArenas) {
   constexpr std::uint32_t all = 240;
   const ExerciseResult result =
       run_alone(pool_bytes, all,
-                {of_slots(Kind::allocate, all, bytes), of_slots(Kind::fill, all),
-                 of_slots(Kind::check, all), of_slots(Kind::free, all)});
-  EXPECT_EQ(served(result, 0), all);
+                {of_slots(Kind::allocate, 0, all, bytes), of_slots(Kind::fill, 0, all),
+                 of_slots(Kind::check, 0, all), of_slots(Kind::free, 0, all)});
+  EXPECT_EQ(served(result.phases[0]), all);
   EXPECT_EQ(result.mismatches, 0u);
-  EXPECT_LT(used_after(result, 0), all * bytes / 100 * 108);
-  EXPECT_EQ(used_after(result, 3), 0u);
+  EXPECT_LT(used_bytes(result.phases[0]), all * bytes / 100 * 108);
+  EXPECT_EQ(used_bytes(result.phases[3]), 0u);
 }
 
 // What is held is at most 1.3 times what is in use, however blocks are freed.
@@ -143,8 +122,8 @@ TEST(Pages, LittleIsHeldAfterFrees) {
     }
     std::shuffle(free.begin(), free.end(), random.engine);
     const ExerciseResult result = run_alone(pool_bytes, all, {allocate, free});
-    EXPECT_EQ(served(result, 0), all);
-    EXPECT_LT(static_cast<double>(used_after(result, 1)), 1.3 * static_cast<double>(live));
+    EXPECT_EQ(served(result.phases[0]), all);
+    EXPECT_LT(static_cast<double>(used_bytes(result.phases[1])), 1.3 * static_cast<double>(live));
   }
 }
 
@@ -152,10 +131,7 @@ TEST(Pages, LittleIsHeldAfterFrees) {
 TEST(Pages, LanesExchangeBlocks) {
   constexpr std::uint32_t slots = 96, rounds = 60;
   for (const std::size_t pool_bytes : {std::size_t{8} << 10, std::size_t{128} << 10}) {
-    ExerciseJob job;
-    job.pool_bytes = pool_bytes;
-    job.slots = slots;
-    job.warps = 3;
+    ExerciseJob job = job_of(pool_bytes, 3, slots);
     job.lanes = 8;
     job.guarded = true;
     Draw random{std::mt19937(7)};
@@ -169,11 +145,11 @@ TEST(Pages, LanesExchangeBlocks) {
       }
       phase.scripts.push_back(script);
     }
-    job.phases = {phase, {{of_slots(Kind::free, slots)}}};
+    job.phases = {phase, {{of_slots(Kind::free, 0, slots)}}};
     const ExerciseResult result = test::exercise<HeapwoodPages, simt::Lockstep<8>>(job);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(result.guard.total(), 0u);
-    EXPECT_EQ(used_after(result, 1), 0u);
+    EXPECT_EQ(used_bytes(result.phases[1]), 0u);
   }
 }
 

@@ -6,16 +6,12 @@
 #include <algorithm>
 
 #include "alloc/allocators/ouroboros.hpp"
-#include "simt/cpu.hpp"
 #include "simt/memory.hpp"
-#include "tests/alloc/conformance.hpp"
-#include "tests/alloc/exercise_erased.hpp"
+#include "tests/alloc/scripts.hpp"
 
 namespace heapwood::alloc::test {
 
 namespace {
-
-const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
 
 std::size_t free_bytes(const std::vector<Region>& regions) {
   return bytes_in(regions, Region::State::free);
@@ -32,57 +28,25 @@ std::size_t span_of_used(const std::vector<Region>& regions) {
   return end == 0 ? 0 : end - first;
 }
 
-// A worker's scripts that allocate a block of `bytes` in each of its slots, and free them.
-struct FillAndEmpty {
-  std::vector<workloads::Op> fill, empty;
-  FillAndEmpty(std::uint32_t worker, std::uint32_t blocks, std::uint64_t bytes) {
-    for (std::uint32_t i = worker * blocks; i < (worker + 1) * blocks; ++i) {
-      fill.push_back({Kind::exchange, i, bytes});
-      empty.push_back({Kind::free, i});
-    }
-  }
-};
-
 // The regions of an unused pool.
 template <class A>
 std::vector<Region> fresh(std::size_t pool) {
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = pool;
-  j.phases = {{{{}}}};
+  const ExerciseJob j = job_of(pool, 1, 0, {{{{}}}});
   return test::exercise<A, simt::Cpu>(j).initial;
 }
 
 // Threads allocate blocks of up to `largest` bytes concurrently; everything is freed; one thread
 // allocates blocks of `bytes` until a request is refused; everything is freed.
 template <class A>
-workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
-                                        std::uint64_t bytes) {
+ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint64_t bytes) {
   constexpr std::uint32_t warps = 4, slots = 300;
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = pool;
-  j.warps = warps;
   const auto count = static_cast<std::uint32_t>(pool / bytes);
-  j.slots = std::max(slots, count);
-  j.phases.resize(4);
-  for (std::uint32_t s = 0; s < warps; ++s) {
-    Random random(bytes * 10 + s);
-    std::vector<workloads::Op> mix, drain;
-    for (int i = 0; i < 4000; ++i)
-      mix.push_back({Kind::exchange, random(slots), random(largest + 1)});
-    for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
-    j.phases[0].scripts.push_back(mix);
-    j.phases[1].scripts.push_back(drain);
-  }
-  std::vector<workloads::Op> fill, empty;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    fill.push_back({Kind::exchange, i, bytes});
-    empty.push_back({Kind::free, i});
-  }
-  j.phases[2].scripts = {fill};
-  j.phases[3].scripts = {empty};
-  return test::exercise<A, simt::Cpu>(j);
+  return test::exercise<A, simt::Cpu>(
+      job_of(pool, warps, std::max(slots, count),
+             {exchange_at_random(warps, slots, 4000, bytes * 10,
+                                 [&](Random& random) { return random(largest + 1); }),
+              free_all(warps, slots), of_shares(1, count, Kind::exchange, bytes),
+              of_shares(1, count, Kind::free)}));
 }
 
 }  // namespace
@@ -96,14 +60,14 @@ TYPED_TEST_SUITE(OuroborosVariants, All);
 // All requests are of one class, whose pages pass through the queue several times its length.
 TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
   constexpr std::size_t pool = 64 << 10, chunk = 256;
-  const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
+  const ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
   EXPECT_EQ(r.mismatches, 0u);
-  EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-  EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+  EXPECT_EQ(used_bytes(r.phases[1]), 0u);
+  EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed)
       << "the pool is too large for this test";
   // The last chunk may get no memory for its entry in the queue.
   EXPECT_LE(free_bytes(r.phases[2].regions), chunk);
-  EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
+  EXPECT_EQ(used_bytes(r.phases[3]), 0u);
 }
 
 template <class A>
@@ -114,13 +78,13 @@ TYPED_TEST_SUITE(OuroborosChunks, ChunkVariants);
 TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
   constexpr std::size_t pool = 64 << 10, chunk = 256;
   for (const std::uint64_t bytes : {16u, 64u, 256u}) {
-    const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
+    const ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
     EXPECT_EQ(r.mismatches, 0u);
-    EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-    EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+    EXPECT_EQ(used_bytes(r.phases[1]), 0u);
+    EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed)
         << "the pool is too large for this test";
     EXPECT_LE(free_bytes(r.phases[2].regions), chunk) << bytes;
-    EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
+    EXPECT_EQ(used_bytes(r.phases[3]), 0u);
   }
 }
 
@@ -138,24 +102,12 @@ TYPED_TEST(OuroborosVariants, ServeMostOfThePool) {
 // get them back.
 TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   constexpr std::size_t pool = 4 << 20, half_chunk = 4096, large = 64 << 10;
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = pool;
-  j.slots = pool / half_chunk;
-  const auto ops = [](std::size_t n, Kind kind, std::uint64_t bytes) {
-    std::vector<workloads::Op> list;
-    for (std::uint32_t i = 0; i < n; ++i) list.push_back({kind, i, bytes});
-    return list;
-  };
-  const auto served = [](const auto& phase) {
-    return std::count_if(
-        phase.ops[0].begin(), phase.ops[0].end(),
-        [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
-  };
-  j.phases = {{{ops(pool / half_chunk, Kind::exchange, half_chunk)}},
-              {{ops(pool / half_chunk, Kind::free, 0)}},
-              {{ops(pool / large, Kind::exchange, large)}}};
-  workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
+  constexpr std::uint32_t small_blocks = pool / half_chunk, large_blocks = pool / large;
+  ExerciseJob j = job_of(pool, 1, small_blocks);
+  j.phases = {of_shares(1, small_blocks, Kind::exchange, half_chunk),
+              of_shares(1, small_blocks, Kind::free),
+              of_shares(1, large_blocks, Kind::exchange, large)};
+  ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GT(served(r.phases[0]) * half_chunk, pool * 85 / 100);
   // In the variants whose chunks leave their classes.
   if (TypeParam::traits.id[10] == 'c') {
@@ -183,20 +135,10 @@ TYPED_TEST(OuroborosVariants, ServeTheChunksOfAPoolThatHasMoreMemory) {
   using A = FewChunks<TypeParam>;
   constexpr std::size_t pool = 1 << 20, chunk = 256, large = 4096;
   constexpr std::uint32_t of_chunks = A::chunks, of_rest = (pool - of_chunks * chunk) / large;
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = pool;
-  j.options.chunk_bytes = chunk;
-  j.slots = of_chunks + of_rest + pool / large;
-  std::vector<workloads::Op> pages, blocks, empty;
-  for (std::uint32_t i = 0; i < of_chunks; ++i) pages.push_back({Kind::exchange, i, chunk});
-  for (std::uint32_t i = of_chunks; i < j.slots; ++i) blocks.push_back({Kind::exchange, i, large});
-  for (std::uint32_t i = 0; i < j.slots; ++i) empty.push_back({Kind::free, i});
-  const auto served = [](const auto& phase) {
-    return std::count_if(
-        phase.ops[0].begin(), phase.ops[0].end(),
-        [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
-  };
+  ExerciseJob j = job_of(pool, 1, of_chunks + of_rest + pool / large, {}, {.chunk_bytes = chunk});
+  const Script pages = of_slots(Kind::exchange, 0, of_chunks, chunk),
+               empty = of_slots(Kind::free, 0, j.slots);
+  Script blocks = of_slots(Kind::exchange, of_chunks, j.slots, large);
   // Pages before and after large blocks, which take the memory beyond the chunks first.
   for (const bool pages_first : {true, false}) {
     j.phases = {{{pages}}, {{blocks}}, {{empty}}};
@@ -204,11 +146,11 @@ TYPED_TEST(OuroborosVariants, ServeTheChunksOfAPoolThatHasMoreMemory) {
       blocks.resize(of_rest * 9 / 10);
       j.phases = {{{blocks}}, {{pages}}, {{empty}}};
     }
-    const workloads::ExerciseResult r = test::exercise<A, simt::Cpu>(j);
+    const ExerciseResult r = test::exercise<A, simt::Cpu>(j);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_GE(served(r.phases[pages_first ? 0 : 1]), of_chunks * 9 / 10);
     EXPECT_GE(served(r.phases[pages_first ? 1 : 0]), of_rest * 9 / 10);
-    EXPECT_EQ(bytes_in(r.phases[2].regions, Region::State::used), 0u);
+    EXPECT_EQ(used_bytes(r.phases[2]), 0u);
     std::size_t covered = 0;
     for (const Region& region : r.initial) covered += region.bytes;
     EXPECT_EQ(covered, pool);
@@ -270,9 +212,9 @@ struct LargeThenPages {
 
 TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
   constexpr std::size_t pool = 64 << 10;
-  const simt::Cpu device(threads);
-  const simt::Memory memory(threads, pool);
-  simt::Buffer<std::uint32_t> words(threads, pool / 256 + 2);
+  const simt::Cpu device(four_threads);
+  const simt::Memory memory(four_threads, pool);
+  simt::Buffer<std::uint32_t> words(four_threads, pool / 256 + 2);
   words.fill(0);
   const auto a = TypeParam::create({memory.data(), pool}, {}, device);
   device.launch(
@@ -283,17 +225,13 @@ TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
 
 // Each class by itself up to the largest page, and larger requests.
 TYPED_TEST(OuroborosVariants, ServeEverySize) {
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = 4 << 20;
-  j.slots = 32;
-  std::vector<workloads::Op> ops;
+  Script ops;
   for (std::uint32_t i = 0; i < 16; ++i) {
     ops.push_back({Kind::exchange, 2 * i, std::uint64_t{16} << i});
     ops.push_back({Kind::exchange, 2 * i + 1, (std::uint64_t{16} << i) - 1});
   }
-  j.phases = {{{ops}}};
-  const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
+  const ExerciseJob j = job_of(4 << 20, 1, 32, {{{ops}}});
+  const ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(r.failures, 0u);
   EXPECT_EQ(r.mismatches, 0u);
 }
@@ -304,26 +242,15 @@ TYPED_TEST(OuroborosVariants, ServesThePoolWithChosenSizes) {
   constexpr std::size_t pool = 1 << 20;
   std::size_t tables[2] = {};
   for (const std::size_t slots : {std::size_t{32}, std::size_t{4096}}) {
-    workloads::ExerciseJob j;
-    j.device = threads;
-    j.pool_bytes = pool;
-    j.options.chunk_bytes = 1024;
-    j.options.queue_slots = slots;
-    j.slots = 8000;
-    j.phases.resize(3);
-    std::vector<workloads::Op> fill, empty;
-    for (std::uint32_t i = 0; i < j.slots; ++i) {
-      fill.push_back({Kind::exchange, i, 64});
-      empty.push_back({Kind::free, i});
-    }
-    j.phases[0].scripts = {fill};
-    j.phases[1].scripts = {empty};
-    j.phases[2].scripts = {fill};
-    const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
+    constexpr std::uint32_t all = 8000;
+    const ExercisePhase fill = of_shares(1, all, Kind::exchange, 64);
+    const ExerciseJob j = job_of(pool, 1, all, {fill, of_shares(1, all, Kind::free), fill},
+                                 {.chunk_bytes = 1024, .queue_slots = slots});
+    const ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_EQ(r.failures, 0u);
-    EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-    EXPECT_EQ(bytes_in(r.phases[2].regions, Region::State::used), 64u * j.slots);
+    EXPECT_EQ(used_bytes(r.phases[1]), 0u);
+    EXPECT_EQ(used_bytes(r.phases[2]), 64u * j.slots);
     tables[slots > 32] = bytes_in(r.initial, Region::State::metadata);
   }
   if constexpr (std::is_same_v<TypeParam, OuroborosPS>) {
@@ -338,21 +265,11 @@ TYPED_TEST(OuroborosVariants, AddressesSpanWhatIsUsedWithTheLowestChunkFirst) {
   constexpr std::uint32_t workers = 4, blocks = 200;
   constexpr std::size_t bytes = 512, asked = workers * blocks * bytes;
   for (const Search search : {Search::spread, Search::lowest}) {
-    workloads::ExerciseJob j;
-    j.device = threads;
-    j.pool_bytes = 64 * asked;
-    j.options.chunk_bytes = 1024;
-    j.options.chunk_search = search;
-    j.warps = workers;
-    j.slots = workers * blocks;
-    j.phases.resize(3);
-    for (std::uint32_t w = 0; w < workers; ++w) {
-      const FillAndEmpty own(w, blocks, bytes);
-      j.phases[0].scripts.push_back(own.fill);
-      j.phases[1].scripts.push_back(own.empty);
-      j.phases[2].scripts.push_back(own.fill);
-    }
-    const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
+    const ExercisePhase fill = of_shares(workers, blocks, Kind::exchange, bytes);
+    const ExerciseJob j = job_of(64 * asked, workers, workers * blocks,
+                                 {fill, of_shares(workers, blocks, Kind::free), fill},
+                                 {.chunk_bytes = 1024, .chunk_search = search});
+    const ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(r.failures, 0u);
     EXPECT_EQ(r.mismatches, 0u);
     const std::size_t span = span_of_used(r.phases[2].regions);
@@ -374,26 +291,19 @@ TYPED_TEST_SUITE(OuroborosPieces, PieceVariants);
 TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
   constexpr std::uint32_t workers = 4, blocks = 4000;
   constexpr std::size_t chunk = 256;
-  workloads::ExerciseJob j;
-  j.device = threads;
-  j.pool_bytes = 4 << 20;
-  j.options.chunk_bytes = chunk;
-  j.warps = workers;
-  j.slots = workers * blocks;
-  j.phases.resize(4);
+  ExercisePhase other;
   for (std::uint32_t w = 0; w < workers; ++w) {
-    const FillAndEmpty own(w, blocks, 32);
-    std::vector<workloads::Op> other;
+    other.scripts.emplace_back();
     for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
-      other.push_back({Kind::exchange, i, 64});
-      if (i % 3 == 0) other.push_back({Kind::free, i});
+      other.scripts[w].push_back({Kind::exchange, i, 64});
+      if (i % 3 == 0) other.scripts[w].push_back({Kind::free, i});
     }
-    j.phases[0].scripts.push_back(own.fill);
-    j.phases[1].scripts.push_back(own.empty);
-    j.phases[2].scripts.push_back(own.fill);
-    j.phases[3].scripts.push_back(other);
   }
-  const workloads::ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
+  const ExercisePhase fill = of_shares(workers, blocks, Kind::exchange, 32);
+  const ExerciseJob j =
+      job_of(4 << 20, workers, workers * blocks,
+             {fill, of_shares(workers, blocks, Kind::free), fill, other}, {.chunk_bytes = chunk});
+  const ExerciseResult r = test::exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(r.mismatches, 0u);
   EXPECT_EQ(r.failures, 0u);
   const std::size_t fresh = bytes_in(r.initial, Region::State::metadata);
