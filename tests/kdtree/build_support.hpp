@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Builds for tests, through the registry: on the device in HEAPWOOD_TEST_DEVICE (default cpu;
-// "cuda:0" runs the same tests on a GPU), compared with a build on one CPU thread.
+// Builds for tests, through the registry: on the device of tests/test_device.hpp, compared with a
+// build on one CPU thread.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "kdtree/split/clip_exact.hpp"
 #include "registry/registry.hpp"
 #include "tests/kdtree/soup.hpp"
+#include "tests/test_device.hpp"
 
 namespace heapwood::kdtree::test {
 
@@ -37,8 +37,6 @@ inline std::ostream& operator<<(std::ostream& out, const Subject& subject) {
 
 // Every registered allocator.
 inline std::vector<Subject> subjects() {
-  const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-  const std::string key = wanted != nullptr ? wanted : "cpu";
   std::vector<Subject> list;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     // Toy may refuse a request while other threads free memory, so its trees may be incomplete.
@@ -50,11 +48,11 @@ inline std::vector<Subject> subjects() {
       if (c == '-' || c == '+') c = '_';
     }
     try {
-      const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
+      const simt::DeviceInfo device = tests::test_device();
       subject.device = device.id;
       subject.compiled = entry.on(device.id.kind);
       if (!device.usable) subject.unusable = device.reason;
-      if (subject.compiled == nullptr) subject.unusable = key + ": not built";
+      if (subject.compiled == nullptr) subject.unusable = device.key + ": not built";
       if (subject.traits->frees == alloc::Frees::all_at_once)
         subject.unusable = "no trees are built with it";
     } catch (const Error& error) {
@@ -62,6 +60,22 @@ inline std::vector<Subject> subjects() {
     }
     list.push_back(subject);
   }
+  return list;
+}
+
+// For tests of the builder more than of the allocator: one that never frees, one list, and private
+// arenas. All of them on a GPU and in the long tests.
+inline bool is_one_of_few([[maybe_unused]] const Subject& subject) {
+#if defined(HEAPWOOD_LONG_TESTS)
+  return true;
+#else
+  return subject.on_gpu() || subject.name == "atomic" || subject.name == "cfmmalloc" ||
+         subject.name == "heapwood";
+#endif
+}
+inline std::vector<Subject> few_subjects() {
+  std::vector<Subject> list = subjects();
+  std::erase_if(list, [](const Subject& subject) { return !is_one_of_few(subject); });
   return list;
 }
 
@@ -80,6 +94,22 @@ inline BuildOptions with_warps(unsigned warps) {
   BuildOptions options;
   options.warps = warps;
   return options;
+}
+
+struct NamedSoup {
+  const char* name;
+  Soup soup;
+};
+
+// The first soup has several levels of shared nodes. Soups are smaller with ids, which clips at
+// every visit, and under sanitizers with boxes, of which there are most.
+inline std::vector<NamedSoup> soups(RefKind kind) {
+  const bool small = kind == RefKind::ids || (sanitized && kind == RefKind::boxes);
+  const std::size_t divisor = (sanitized ? 3 : 1) * (small ? 3 : 1);
+  return {{"random", random_soup(24000 / divisor, 11, 0.01f)},
+          {"grid", grid_soup(4000 / divisor, 12)},
+          {"slivers", slivers(900 / divisor, 13)},
+          {"cluster", cluster(4500 / divisor, 14)}};
 }
 
 struct Built {

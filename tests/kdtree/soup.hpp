@@ -26,6 +26,10 @@ struct Soup {
     vertices.insert(vertices.end(), {a, b, c});
     triangles.push_back({{first, first + 1, first + 2}});
   }
+  void add(const Soup& other) {
+    for (const Triangle& t : other.triangles)
+      add(other.vertices[t.v[0]], other.vertices[t.v[1]], other.vertices[t.v[2]]);
+  }
 };
 
 // SplitMix64. Floats have 24 random bits.
@@ -104,12 +108,9 @@ inline Soup slivers(std::size_t n, std::uint64_t seed, float width = 1e-3f) {
 // a cube of side `spread` inside it.
 inline Soup cluster(std::size_t n, std::uint64_t seed, float spread = 1e-3f) {
   Soup soup = random_soup(n / 2, seed, 0.2f);
-  const Soup tiny = random_soup(n - n / 2, seed + 1, 0.05f);
-  const Vec3 at{0.6f, 0.3f, 0.7f};
-  for (const Triangle& t : tiny.triangles) {
-    soup.add(at + spread * tiny.vertices[t.v[0]], at + spread * tiny.vertices[t.v[1]],
-             at + spread * tiny.vertices[t.v[2]]);
-  }
+  Soup tiny = random_soup(n - n / 2, seed + 1, 0.05f);
+  for (Vec3& v : tiny.vertices) v = Vec3{0.6f, 0.3f, 0.7f} + spread * v;
+  soup.add(tiny);
   return soup;
 }
 

@@ -176,18 +176,7 @@ TEST_P(BuildDegenerate, NegativeZero) {
   EXPECT_EQ(check(soup).hash, check(negative).hash);
 }
 
-// These tests depend on the builder more than on the allocator: with a sanitizer three allocators
-// are enough.
-std::vector<Subject> geometry_subjects() {
-  std::vector<Subject> list = subjects();
-  if (sanitized) {
-    std::erase_if(list, [](const Subject& subject) {
-      return subject.name != "atomic" && subject.name != "cfmmalloc" && subject.name != "heapwood";
-    });
-  }
-  return list;
-}
-INSTANTIATE_TEST_SUITE_P(Build, BuildDegenerate, ::testing::ValuesIn(geometry_subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Build, BuildDegenerate, ::testing::ValuesIn(few_subjects()), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

@@ -63,7 +63,8 @@ TEST_P(BuildEveryRequest, RefusedInTurn) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Allocators, BuildEveryRequest, ::testing::ValuesIn(subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Allocators, BuildEveryRequest, ::testing::ValuesIn(few_subjects()),
+                         name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

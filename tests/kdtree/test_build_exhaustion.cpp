@@ -64,7 +64,11 @@ TEST_P(BuildExhaustion, SmallPools) {
   }
 }
 
-TEST_P(BuildExhaustion, FaultsInjected) {
+INSTANTIATE_TEST_SUITE_P(Build, BuildExhaustion, ::testing::ValuesIn(subjects()), name_of);
+
+class BuildSlowPaths : public BuildExhaustion {};
+
+TEST_P(BuildSlowPaths, FaultsInjected) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
@@ -101,7 +105,7 @@ TEST_P(BuildExhaustion, FaultsInjected) {
   }
 }
 
-TEST_P(BuildExhaustion, OutputArraysGrow) {
+TEST_P(BuildSlowPaths, OutputArraysGrow) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
@@ -128,7 +132,7 @@ TEST_P(BuildExhaustion, OutputArraysGrow) {
 }
 
 // The slow paths for a full queue and for a lack of shared nodes.
-TEST_P(BuildExhaustion, TinyQueue) {
+TEST_P(BuildSlowPaths, TinyQueue) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
   const DeviceMesh mesh(subject.device, large.view());
@@ -151,12 +155,12 @@ TEST_P(BuildExhaustion, TinyQueue) {
 }
 
 // Ctrl-C and the time limit end a build with a message, and the workspace can be used again.
-TEST_P(BuildExhaustion, StoppedAndStartedAgain) {
+TEST_P(BuildSlowPaths, StoppedAndStartedAgain) {
   const Subject& subject = GetParam();
-  const Soup large = random_soup(20000, 33, 0.02f);
+  const Soup large = random_soup(5000, 33, 0.02f);
   const DeviceMesh mesh(subject.device, large.view());
   Workspace workspace(mesh, RefKind::ids,
-                      subject.bounded() ? Workspace::suggested_pool(20000, RefKind::ids, false)
+                      subject.bounded() ? Workspace::suggested_pool(5000, RefKind::ids, false)
                                         : std::size_t{1} << 30);
   BuildOptions options;
   options.seconds = 0;
@@ -172,7 +176,7 @@ TEST_P(BuildExhaustion, StoppedAndStartedAgain) {
   EXPECT_EQ(build(subject, again).stats.hash, want.built.stats.hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Build, BuildExhaustion, ::testing::ValuesIn(subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Build, BuildSlowPaths, ::testing::ValuesIn(few_subjects()), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

@@ -181,32 +181,28 @@ void expect_same(const Split& a, const Split& b) {
   EXPECT_EQ(a.nr(), b.nr());  // hence also the side of the flat refs, if any
 }
 
-// Runs choose(warp, scratch) on every model of a warp. All lanes of all models must return the same
-// split.
-template <class Choose>
 struct ChooseKernel {
   using Scratch = ChooseScratch;
-  const Choose* choose;
-  std::mutex* mutex;
-  std::vector<Split>* answers;
+  const NodeTask& task;
+  const SplitCost& cost;
+  SharedNode* shared;
+  std::mutex& mutex;
+  std::vector<Split>& answers;
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    const Split split = (*choose)(warp, scratch);
-    const std::lock_guard lock(*mutex);
-    answers->push_back(split);
+    const Split split = choose<NodeData::Refs>(warp, scratch, task, nullptr, cost, shared);
+    const std::lock_guard lock(mutex);
+    answers.push_back(split);
   }
 };
-template <class Device, class Choose>
-void answers_of(const Device& device, const Choose& choose, std::vector<Split>& answers) {
+// The choice of every model of a warp: all lanes of all models must return the same split.
+Split chosen(const NodeTask& task, const SplitCost& cost, SharedNode* shared = nullptr) {
   std::mutex mutex;
-  device.launch(ChooseKernel<Choose>{&choose, &mutex, &answers}, 1);
-}
-template <class Choose>
-Split chosen(const Choose& choose) {
   std::vector<Split> answers;
-  answers_of(simt::Cpu(), choose, answers);
-  answers_of(simt::Lockstep<4>(1), choose, answers);
-  answers_of(simt::Lockstep<8>(1), choose, answers);
+  const ChooseKernel kernel{task, cost, shared, mutex, answers};
+  simt::Cpu().launch(kernel, 1);
+  simt::Lockstep<4>(1).launch(kernel, 1);
+  simt::Lockstep<8>(1).launch(kernel, 1);
   EXPECT_EQ(answers.size(), 1u + 4u + 8u);
   for (const Split& split : answers) expect_same(split, answers.front());
   return answers.front();
@@ -235,10 +231,7 @@ TEST(ChooseExact, IsTheCheapestOfAllBounds) {
       for (unsigned axis = 0; axis < 3; ++axis) {
         for (const Box& box : s.refs) consider_bounds(s, cost, axis, box, want);
       }
-      expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
-                    return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, nullptr);
-                  }),
-                  want);
+      expect_same(chosen(node.task, cost), want);
     }
   }
 }
@@ -291,10 +284,7 @@ TEST(ChooseBinned, IsTheCheapestBoundaryCutOrBoundNearby) {
           }
         }
       }
-      expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
-                    return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, nullptr);
-                  }),
-                  want);
+      expect_same(chosen(node.task, cost), want);
     }
   }
 }
@@ -323,10 +313,7 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
     }
     Split boundary;
     const Split want = best_of_bins(s, cost, boundary);
-    expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
-                  return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, &node);
-                }),
-                want);
+    expect_same(chosen(node.task, cost, &node), want);
   }
 }
 

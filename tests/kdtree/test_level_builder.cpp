@@ -16,10 +16,8 @@ using namespace test;
 class LevelBuilderBuilds : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-    const std::string key = wanted != nullptr ? wanted : "cpu";
     try {
-      const simt::DeviceInfo found = simt::find_device(key, key == "cpu" ? 4 : 0);
+      const simt::DeviceInfo found = tests::test_device();
       if (!found.usable) GTEST_SKIP() << found.reason;
       device = found.id;
     } catch (const Error& error) {
@@ -33,21 +31,13 @@ class LevelBuilderBuilds : public ::testing::Test {
 
 Soup small_soup() {
   Soup soup = random_soup(sanitized ? 1200 : 3000, 51, 0.02f);
-  const Soup grid = grid_soup(200, 52, 8);
-  for (const Triangle& t : grid.triangles)
-    soup.add(grid.vertices[t.v[0]], grid.vertices[t.v[1]], grid.vertices[t.v[2]]);
+  soup.add(grid_soup(200, 52, 8));
   return soup;
 }
 
 TEST_F(LevelBuilderBuilds, SameTreeAsTheSingleKernel) {
   for (const RefKind kind : all_ref_kinds) {
-    const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
-    const std::pair<const char*, Soup> soups[] = {
-        {"random", random_soup(24000 / divisor, 11, 0.01f)},
-        {"grid", grid_soup(4000 / divisor, 12)},
-        {"slivers", slivers(900 / divisor, 13)},
-        {"cluster", cluster(4500 / divisor, 14)}};
-    for (const auto& [title, soup] : soups) {
+    for (const auto& [title, soup] : soups(kind)) {
       SCOPED_TRACE(std::string(name(kind)) + ", " + title);
       const Expected want = expected(soup.view(), kind);
       const DeviceMesh mesh(device, soup.view());

@@ -9,26 +9,20 @@
 namespace heapwood::kdtree::test {
 namespace {
 
-class Profile : public ::testing::TestWithParam<const char*> {
- protected:
-  static simt::DeviceId device() {
-    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-    const std::string key = wanted != nullptr ? wanted : "cpu";
-    return simt::find_device(key, key == "cpu" ? 4 : 0).id;
-  }
-};
+class Profile : public ::testing::TestWithParam<const char*> {};
 
 std::uint64_t sum(const std::uint64_t* words, std::size_t count) {
   return std::accumulate(words, words + count, std::uint64_t{0});
 }
 
 TEST_P(Profile, SumsAgreeWithTheWhole) {
+  const simt::DeviceId device = tests::test_device().id;
   const Soup soup = random_soup(3000, 7);
-  const DeviceMesh mesh(device(), soup.view());
+  const DeviceMesh mesh(device, soup.view());
   Workspace workspace(mesh, RefKind::clipped, std::size_t{64} << 20);
   const registry::RegisteredAllocator* entry = registry::find(GetParam());
   ASSERT_NE(entry, nullptr);
-  const BuildProfile profile = entry->on(device().kind)->build_profiled(workspace, {});
+  const BuildProfile profile = entry->on(device.kind)->build_profiled(workspace, {});
   ASSERT_FALSE(profile.run.incomplete);
   ASSERT_EQ(profile.warps.size(), profile.run.warps);
 
@@ -55,7 +49,7 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
   const std::uint64_t visits = profile.phase_visits(Phase::choose) +
                                profile.phase_visits(Phase::binned) +
                                profile.phase_visits(Phase::exact);
-  if (device().kind == simt::DeviceKind::cpu) {
+  if (device.kind == simt::DeviceKind::cpu) {
     const std::uint64_t nodes = tree.inner + tree.leaves - tree.empty_leaves;
     EXPECT_GE(visits, nodes);
     // A node that makes its warp change the arena is visited once more.
@@ -66,7 +60,7 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
                             Phase::exact, Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
     EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
   }
-  entry->on(device().kind)->build(workspace, {});
+  entry->on(device.kind)->build(workspace, {});
   EXPECT_EQ(measure(workspace.download(), {}).hash, tree.hash);
 }
 INSTANTIATE_TEST_SUITE_P(Allocators, Profile, ::testing::Values("atomic", "heapwood"));
