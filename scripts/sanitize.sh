@@ -26,7 +26,8 @@ scripts/setup.sh build faults viewer
 status=0
 for preset in "${presets[@]}"; do
   folder=build/$preset-all
-  cmake --preset "$preset" -B "$folder" -DHEAPWOOD_ALLOCATORS= -DHEAPWOOD_TEST_EXCEPT= > /dev/null
+  cmake --preset "$preset" -B "$folder" -DHEAPWOOD_ALLOCATORS= -DHEAPWOOD_TEST_EXCEPT= \
+    -DHEAPWOOD_LONG_TESTS=ON > /dev/null
   cmake --build "$folder" --parallel "$(jobs)"
   echo "=== $preset"
   with_fixed_addresses ctest --test-dir "$folder" --parallel "$(jobs)" --output-on-failure \

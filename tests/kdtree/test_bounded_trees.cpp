@@ -3,7 +3,8 @@
 // families of meshes made to break one of these bounds. Also, large nodes without a good first
 // split are split.
 //
-// HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 250 to 5,000).
+// HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 1,000; in the
+// long tests 250 to 5,000).
 #include <cstdlib>
 
 #include "kdtree/levels/builder.hpp"
@@ -21,8 +22,10 @@ std::vector<std::uint32_t> sizes() {
   if (const char* given = std::getenv("HEAPWOOD_FAMILY_TRIANGLES")) {
     return {static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))};
   }
-  return sanitized ? std::vector<std::uint32_t>{1000}
-                   : std::vector<std::uint32_t>{250, 1000, 2000, 5000};
+#if defined(HEAPWOOD_LONG_TESTS)
+  if (!sanitized) return {250, 1000, 2000, 5000};
+#endif
+  return {1000};
 }
 
 class BoundedTrees : public ::testing::TestWithParam<Family> {};
