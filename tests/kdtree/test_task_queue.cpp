@@ -7,31 +7,23 @@
 
 #include "kdtree/build/task_queue.hpp"
 #include "simt/cpu.hpp"
+#include "tests/simt/function_kernel.hpp"
 
 namespace heapwood::kdtree {
 namespace {
 
 constexpr std::uint32_t warps = 2;
 
-// The first warp starts a round of trimming.
-struct Trim {
-  struct Scratch {};
-  TaskQueue queue;
-  bool* trims;
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    if (warp.worker() == 0) *trims = TaskQueue::trim(queue, warp);
-  }
-};
-
 class TaskQueueTrim : public ::testing::Test {
  protected:
+  // The first warp starts a round of trimming.
   bool trim() {
     bool trims = false;
     const TaskQueue queue(&counters_, ring_.data(), static_cast<std::uint32_t>(ring_.size()), {});
-    simt::Cpu({.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps})
-        .launch(Trim{queue, &trims}, warps);
+    simt::Cpu().launch(tests::FunctionKernel{[&](auto& warp) {
+                         if (warp.worker() == 0) trims = TaskQueue::trim(queue, warp);
+                       }},
+                       warps);
     return trims;
   }
 
