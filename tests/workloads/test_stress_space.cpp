@@ -114,10 +114,11 @@ TEST_F(StressSpace, EveryAllocatorKeepsContents) {
 
     j.test = StressTest::churn;
     j.iterations = 1000;
+    j.pool.bytes = std::max(std::size_t{1} << 18, traits.smallest_pool);
     const StressResult churn = compiled.stress(j);
     EXPECT_EQ(churn.damaged + churn.overlaps, 0u);
     ASSERT_FALSE(churn.steps.empty());
-    // 1 MiB is less than 32 blocks in each of 1000 iterations.
+    // The pool has less than 32 blocks for each of 1000 iterations.
     EXPECT_GT(churn.steps.back().refused, 0u);
     const auto served = static_cast<unsigned>(churn.steps.size() - 1);
     EXPECT_EQ(churn.counts.allocations - churn.counts.deallocations, churn.steps.back().blocks);
