@@ -179,10 +179,13 @@ class Page(unittest.TestCase):
         self.assertGreater(min(speeds), 0)
 
     def test_profile_shares_sum_to_100_percent(self):
-        shares = [float(text) for text in self.column("own-profile-3", 2)]
+        # How many allocators can be profiled depends on the build.
+        tables = self.page.locator("#own-profile figure.table")
+        phases, costs = (tables.nth(i).get_attribute("id") for i in range(2))
+        shares = [float(text) for text in self.column(phases, 2)]
         self.assertEqual(len(shares), 12)
         self.assertLess(abs(sum(shares) - 100), 1)
-        self.assertEqual(self.column("own-profile-5", 1), ["AtomicMalloc *"])
+        self.assertIn("AtomicMalloc *", self.column(costs, 1))
 
     def test_verdicts_are_written_between_the_marks_of_a_document(self):
         document, results = self.folder / "document.md", self.folder / "now/results.json"

@@ -7,7 +7,7 @@ from report.panels import PANELS
 from report.panels_builds import pool_note, pools_of
 from report.pictures import pictures
 
-from .made import cases, joined, results, row, sweep
+from .made import joined, one_case, over, results, row, sweep
 
 MIB = 1 << 20
 
@@ -31,17 +31,13 @@ def built(allocator, ms, mib, status="ok", **settings):
 
 class Pools(unittest.TestCase):
     def test_slowdowns_are_over_one_time(self):
-        made = cases(
+        made = one_case(
             "own-pools",
-            (
-                {"scene": "a"},
-                [
-                    built("atomic", 0, 4, "incomplete", pool="live:2"),
-                    built("scatter", 6, 4, pool="live:2"),
-                    built("atomic", 3, 64, pool="fast"),
-                    built("scatter", 4.5, 64, pool="fast"),
-                ],
-            ),
+            built("atomic", 0, 4, "incomplete", pool="live:2"),
+            built("scatter", 6, 4, pool="live:2"),
+            built("atomic", 3, 64, pool="fast"),
+            built("scatter", 4.5, 64, pool="fast"),
+            scene="a",
         )
         plot, table = PANELS["own-pools"](results(made))
         self.assertEqual(table["columns"], ["", "live:2", "fast"])
@@ -58,27 +54,24 @@ class Pools(unittest.TestCase):
         self.assertEqual([c["x"] for c in plot["curves"]], [[32], [2, 32]])
 
     def test_a_median_needs_every_scene(self):
-        made = cases(
-            "own-pools",
+        made = joined(
             *(
-                (
-                    {"scene": scene},
-                    [
-                        built("atomic", 1, 4, pool="fast"),
-                        built("scatter", 2, 4, status, pool="fast"),
-                    ],
+                one_case(
+                    "own-pools",
+                    built("atomic", 1, 4, pool="fast"),
+                    built("scatter", 2, 4, status, pool="fast"),
+                    scene=scene,
                 )
                 for scene, status in (("a", "ok"), ("b", "incomplete"))
-            ),
+            )
         )
-        self.assertEqual(
-            texts(PANELS["own-pools"](results(made))[1])[-1], ["ScatterAlloc", "incomplete"]
-        )
+        table = PANELS["own-pools"](results(made))[1]
+        self.assertEqual(texts(table)[-1], ["ScatterAlloc", "incomplete"])
 
     def test_tables_of_builds_say_which_pool_each_allocator_had(self):
         def panel(*pools):
-            rows = [built(a, 1, p) for a, p in zip(("atomic", "scatter"), pools)]
-            made = results(cases("regeff-t3", ({"scene": "a"}, rows)))
+            rows = (built(a, 1, p) for a, p in zip(("atomic", "scatter"), pools))
+            made = results(one_case("regeff-t3", *rows, scene="a"))
             return PANELS["regeff-t3"](made)[0], pool_note(pools_of(made.rows("regeff-t3")))
 
         table, note = panel(8, 8)
@@ -99,11 +92,9 @@ class Ablation(unittest.TestCase):
             "cfmmalloc-ungrouped": 2,
             "cfmmalloc": 1,
         }
-        generic = sweep("own-ablation", "payload_bytes", {16: steps})
-        for one in generic["own-ablation"][0][2]:
-            one["test"] = "ad"
-        rows = [built(a, t, 8) for a, t in steps.items()]
-        made = joined(generic, cases("own-ablation", ({"scene": "a"}, rows)))
+        generic = over("own-ablation", "payload_bytes", [16], steps, test="ad")
+        rows = (built(a, t, 8) for a, t in steps.items())
+        made = joined(generic, one_case("own-ablation", *rows, scene="a"))
         times, gains = PANELS["own-ablation"](results(made))
         self.assertEqual(times["columns"], ["", "AD, 16 B", "build of a"])
         self.assertEqual(len(times["rows"]), 5)
@@ -114,13 +105,11 @@ class Ablation(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_page_sizes_of_scatter(self):
+        scene = {"scene": "a", "source": "s"}
         made = joined(
-            cases("regeff-t3", ({"scene": "a", "source": "s"}, [built("atomic", 2, 8)])),
+            one_case("regeff-t3", built("atomic", 2, 8), **scene),
             *(
-                cases(
-                    "regeff-t3-pages",
-                    ({"scene": "a", "source": "s"}, [built("scatter", t, 8, page_bytes=p)]),
-                )
+                one_case("regeff-t3-pages", built("scatter", t, 8, page_bytes=p), **scene)
                 for p, t in ((4096, 3), (16384, 5))
             ),
         )
@@ -131,7 +120,7 @@ class Pages(unittest.TestCase):
 class Recordings(unittest.TestCase):
     def test_internal_fragmentation_where_most_blocks_are_in_use(self):
         points = [[1, 1, 1, 1, 0, 0, 0.9], [2, 1, 5, 1, 0, 0, 0.25], [3, 0, 0, 1, 0, 0, None]]
-        made = cases("regeff-recorded", ({"scene": "a"}, [row("scatter", points=points)]))
+        made = one_case("regeff-recorded", row("scatter", points=points), scene="a")
         plot, table = PANELS["regeff-recorded"](results(made))
         self.assertEqual(texts(table), [["ScatterAlloc", "0.25"]])
         self.assertEqual(plot["curves"][0]["y"], [0.9, 0.25])
@@ -140,20 +129,11 @@ class Recordings(unittest.TestCase):
 class Pictures(unittest.TestCase):
     def test_what_was_measured_is_shown_and_nothing_else(self):
         self.assertEqual(pictures(results({})), [])
+        times = {"atomic": 2, "scatter": 3, "halloc": 8}
+        points = {4: {"atomic": 1, "fdg": 3}, 64: {"atomic": 2, "fdg": 3}}
         made = {
-            **cases(
-                "own-slowdown",
-                (
-                    {"scene": "a"},
-                    [built("atomic", 2, 8), built("scatter", 3, 8), built("halloc", 8, 8)],
-                ),
-            ),
-            **sweep(
-                "regeff-3a",
-                "payload_bytes",
-                {4: {"atomic": 1, "fdg": 3}, 64: {"atomic": 2, "fdg": 3}},
-                blocks=120,
-            ),
+            **one_case("own-slowdown", *(built(a, t, 8) for a, t in times.items()), scene="a"),
+            **sweep("regeff-3a", "payload_bytes", points, blocks=120),
         }
         bars, other = pictures(results(made))
         self.assertEqual(bars["item"], "own-slowdown")
