@@ -2,19 +2,16 @@
 """Measures the Python package on a GPU with arrays of PyTorch (docs/python.md, Speed).
 
     python python/bench/gpu.py [--scenes atrium:1m] [--size 4096] [--rounds 3] [--runs 5]
-                               [--json gpu.json] [--only trace,sort,frames]
+                               [--json gpu.json] [--only trace,frames]
 
 trace   `cast_rays` beside `heapwood trace` with the same rays and tree: primary rays of a camera,
         and one diffuse ray per hit (render/ray_sets.hpp).
-sort    rays without an order, with `sort=True` and without: from random points in random
-        directions, and the diffuse rays shuffled.
 frames  `update` and `cast_rays` per frame: 250,000 triangles, 1 million rays.
 
-Beside them NVIDIA Warp, `wp.Mesh` with the same rays, if it is installed. Everything that is
-compared takes turns, `rounds` times. Times are wall-clock times of calls, with all arrays on the
-GPU: a call of Heapwood returns when its results are complete, and one of Warp is followed by a
-synchronization. `heapwood trace` reports times of its kernel alone; lines with `kernels` are times
-of a call's kernels, from PyTorch's profiler. The JSON file has all samples.
+Everything that is compared takes turns, `rounds` times. Times are wall-clock times of calls, which
+return when their results are complete, with all arrays on the GPU. `heapwood trace` reports times
+of its kernel alone; lines with `kernels` are times of a call's kernels, from PyTorch's profiler.
+The JSON file has all samples.
 """
 
 from __future__ import annotations
@@ -30,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from ray_sets import camera_rays, diffuse_rays, random_rays
-from warp_mesh import WarpMesh
+from ray_sets import camera_rays, diffuse_rays
 
 import heapwood as hw
 from heapwood._cli import program
@@ -104,7 +100,7 @@ def run_trace(scene: str, size: int, runs: int, camera: str | None = None) -> di
 
 
 class Subject:
-    """A scene on the GPU in Heapwood and, if it is installed, in Warp."""
+    """A scene on the GPU."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,10 +108,6 @@ class Subject:
         self.vertices = torch.from_numpy(vertices).cuda()
         self.triangles = torch.from_numpy(triangles.astype("int32")).cuda()
         self.scene = hw.Scene(self.vertices, self.triangles)
-        self.warp = {
-            f"Warp, {constructor}": WarpMesh(self.vertices, self.triangles, constructor)
-            for constructor in WarpMesh.constructors()
-        }
 
 
 class Outputs:
@@ -134,46 +126,11 @@ class Outputs:
 
 def calls_of(subject: Subject, rays: torch.Tensor, out: Outputs) -> dict[str, Callable[[], Any]]:
     scene = subject.scene
-    calls: dict[str, Callable[[], Any]] = {
+    return {
         "out: t, ids, uvs": lambda: scene.cast_rays(rays, out=out.hits),
         "out: all": lambda: scene.cast_rays(rays, out=out.all),
         "new arrays": lambda: scene.cast_rays(rays),
     }
-    return calls | {name: mesh.caster(rays) for name, mesh in subject.warp.items()}
-
-
-def check_hits(report: Report, subject: Subject, rays: torch.Tensor) -> None:
-    """Compares distances with Warp's, and with those of all triangles for a few rays."""
-    mine = subject.scene.cast_rays(rays).t_hit
-
-    def differing(other: torch.Tensor, own: torch.Tensor) -> float:
-        near = torch.isclose(own, other, rtol=1e-3) | (torch.isinf(own) & torch.isinf(other))
-        return 1 - near.float().mean().item()
-
-    for name, mesh in subject.warp.items():
-        mesh.caster(rays)()
-        report.note(f"        {subject.name}: {differing(mesh.t, mine):.6%} of the distances differ"
-                    f" from those of {name}")
-    some = torch.randperm(len(rays), device="cuda")[:256]
-    expected = brute_force(subject.vertices.float(), subject.triangles.long(), rays[some])
-    report.note(f"        {subject.name}: {differing(expected, mine[some]):.2%} of 256 distances"
-                " differ from those of all triangles")
-
-
-def brute_force(vertices: torch.Tensor, triangles: torch.Tensor, rays: torch.Tensor):
-    """The distance of each ray's closest hit, from all triangles; Moeller and Trumbore's test."""
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    nearest = []
-    for ray in rays:
-        o, d = ray[:3], ray[3:].expand_as(a)
-        p = torch.linalg.cross(d, c - a)
-        scale = 1 / ((b - a) * p).sum(1)
-        u = ((o - a) * p).sum(1) * scale
-        q = torch.linalg.cross(o - a, b - a)
-        v, t = (d * q).sum(1) * scale, ((c - a) * q).sum(1) * scale
-        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0)
-        nearest.append(torch.where(hit, t, torch.inf).min())
-    return torch.stack(nearest)
 
 
 def measure_trace(report: Report, subject: Subject, size: int, rounds: int, runs: int) -> None:
@@ -207,25 +164,6 @@ def measure_trace(report: Report, subject: Subject, size: int, rounds: int, runs
     one = primary[:1].contiguous()
     report.add("trace", subject.name, "one ray", 1,
                take_turns(calls_of(subject, one, Outputs(1)), 1, 200))
-    check_hits(report, subject, diffuse)
-
-
-def measure_sort(report: Report, subject: Subject, size: int, rounds: int, runs: int) -> None:
-    count = size * size
-    lo, hi = (torch.tensor(corner) for corner in subject.scene.bounds)
-    first = run_trace(subject.name, size, 1)
-    primary = camera_rays(first["camera"], first["up"], size, size)
-    diffuse = diffuse_rays(primary, subject.scene.cast_rays(primary), size, subject.scene.bounds)
-    shuffled = diffuse[torch.randperm(len(diffuse), device="cuda")].contiguous()
-    del primary, diffuse
-    for kind, rays in (("random", random_rays(count, lo, hi)), ("shuffled diffuse", shuffled)):
-        out = Outputs(len(rays))
-        calls: dict[str, Callable[[], Any]] = {
-            f"sort={sort}": lambda sort=sort: subject.scene.cast_rays(rays, sort=sort, out=out.all)
-            for sort in (False, True)
-        }
-        calls |= {name: mesh.caster(rays) for name, mesh in subject.warp.items()}
-        report.add("sort", subject.name, kind, len(rays), take_turns(calls, rounds, runs))
 
 
 def measure_frames(report: Report, name: str, frames: int) -> None:
@@ -238,10 +176,6 @@ def measure_frames(report: Report, name: str, frames: int) -> None:
     for kind, rays in (("primary", primary), ("diffuse", diffuse)):
         out = Outputs(len(rays))
         samples: Samples = {"update + cast": [], "update": [], "cast": []}
-        warp = subject.warp.get("Warp, lbvh")
-        if warp is not None:
-            samples |= {"Warp: build + cast": [], "Warp: refit + cast": []}
-            warp_cast = warp.caster(rays)
         for frame in range(frames + 3):
             # A wave runs through the mesh.
             phase = (subject.vertices - centre) / extent + 0.1 * frame
@@ -249,8 +183,6 @@ def measure_frames(report: Report, name: str, frames: int) -> None:
             times = [milliseconds(lambda: subject.scene.update(moved)),
                      milliseconds(lambda: subject.scene.cast_rays(rays, out=out.all))]
             times.insert(0, sum(times))
-            for move in (warp.rebuild, warp.refit) if warp is not None else ():
-                times.append(milliseconds(lambda: move(moved)) + milliseconds(warp_cast))
             if frame >= 3:
                 for values, value in zip(samples.values(), times):
                     values.append(value)
@@ -268,22 +200,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--frames", type=int, default=60)
-    parser.add_argument("--only", default="trace,sort,frames")
+    parser.add_argument("--only", default="trace,frames")
     parser.add_argument("--json", default="gpu.json")
     arguments = parser.parse_args()
     report, parts = Report(), arguments.only.split(",")
-    report.note(f"{torch.cuda.get_device_name()}; PyTorch {torch.__version__};"
-                f" Warp {WarpMesh.version()}; columns: median, rate, speed beside the first line"
-                " of the group, range")
+    report.note(f"{torch.cuda.get_device_name()}; PyTorch {torch.__version__}; columns: median,"
+                " rate, speed over the first line of the group, range")
     try:
-        for name in arguments.scenes.split(","):
-            if "trace" not in parts and "sort" not in parts:
-                break
-            subject = Subject(name)
-            for part, measure in (("trace", measure_trace), ("sort", measure_sort)):
-                if part in parts:
-                    measure(report, subject, arguments.size, arguments.rounds, arguments.runs)
-            del subject
+        for name in arguments.scenes.split(",") if "trace" in parts else []:
+            measure_trace(report, Subject(name), arguments.size, arguments.rounds, arguments.runs)
             torch.cuda.empty_cache()
         for name in arguments.frame_scenes.split(",") if "frames" in parts else []:
             measure_frames(report, name, arguments.frames)

@@ -69,12 +69,3 @@ def diffuse_rays(primary: torch.Tensor, hits, width: int, bounds) -> torch.Tenso
     offset = 1e-4 * math.dist(*bounds)
     at = origin + direction * hits.t_hit[sources].double()[:, None] + normal * offset
     return torch.cat([at, along], 1).float()
-
-
-def random_rays(count: int, lo: torch.Tensor, hi: torch.Tensor) -> torch.Tensor:
-    """Rays from random points of a box in random directions."""
-    random = torch.Generator(device="cuda").manual_seed(1)
-    points = torch.rand((count, 3), generator=random, device="cuda")
-    directions = torch.randn((count, 3), generator=random, device="cuda")
-    lo, hi = lo.cuda().float(), hi.cuda().float()
-    return torch.cat([lo + points * (hi - lo), _normalized(directions)], 1)

@@ -2,6 +2,7 @@
 #include "python/core/caller_arrays.hpp"
 
 #include <limits>
+#include <map>
 
 namespace heapwood::python {
 
@@ -74,19 +75,17 @@ MeshArray vertices_of(const ArrayFacts& array) {
 }
 
 MeshArray triangles_of(const ArrayFacts& array) {
+  using Type = MeshArray::Type;
+  static const std::map<std::string, Type> types{{"int32", Type::int32},
+                                                 {"int64", Type::int64},
+                                                 {"uint32", Type::uint32},
+                                                 {"uint64", Type::uint64}};
   check_rows_of_three("triangles", array, "(T, 3)");
-  MeshArray triangles{array.data, array.shape[0], MeshArray::Type::int32, array.on_gpu};
-  if (array.type == "int64") {
-    triangles.type = MeshArray::Type::int64;
-  } else if (array.type == "uint32") {
-    triangles.type = MeshArray::Type::uint32;
-  } else if (array.type == "uint64") {
-    triangles.type = MeshArray::Type::uint64;
-  } else if (array.type != "int32") {
+  const auto type = types.find(array.type);
+  if (type == types.end())
     throw wrong_type("triangles: " + array.type + ": expected int32, int64, uint32 or uint64");
-  }
   check_contiguous("triangles", array);
-  return triangles;
+  return {array.data, array.shape[0], type->second, array.on_gpu};
 }
 
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,

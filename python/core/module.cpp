@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -27,18 +28,7 @@ using OptionalOutput = std::optional<WriteArray>;
 using Streams = std::vector<std::uintptr_t>;  // of the caller, to wait for
 using Triple = std::tuple<double, double, double>;
 
-// The exception of heapwood/_errors.py for an error of the C++ part.
-const char* class_of(const Error& error) {
-  switch (error.exit()) {
-    case Exit::scene:
-      return "SceneError";
-    case Exit::device:
-      return "DeviceError";
-    default:
-      return "Error";
-  }
-}
-
+// An exception of heapwood/_errors.py.
 void raise(const char* class_name, const std::string& message) {
   const nb::object type = nb::module_::import_("heapwood._errors").attr(class_name);
   PyErr_SetString(type.ptr(), message.c_str());
@@ -60,7 +50,10 @@ void translate(const std::exception_ptr& exception, void*) {
     } else if (error.exit() == Exit::usage) {
       PyErr_SetString(PyExc_ValueError, message.c_str());
     } else {
-      raise(class_of(error), message);
+      raise(error.exit() == Exit::scene    ? "SceneError"
+            : error.exit() == Exit::device ? "DeviceError"
+                                           : "Error",
+            message);
     }
   }
 }
@@ -101,15 +94,12 @@ class RayInput {
   RayInput(ReadArray origins, OptionalArray directions, OptionalArray t_min, OptionalArray t_max,
            float all_t_min, float all_t_max)
       : arrays_{std::move(origins), std::move(directions), std::move(t_min), std::move(t_max)} {
-    const auto facts = [](const OptionalArray& array) {
-      return array ? std::optional(ArrayFacts::of(*array)) : std::nullopt;
-    };
-    const auto origin_facts = facts(arrays_[0]), direction_facts = facts(arrays_[1]),
-               min_facts = facts(arrays_[2]), max_facts = facts(arrays_[3]);
-    const auto pointer = [](const std::optional<ArrayFacts>& optional) {
-      return optional ? &*optional : nullptr;
-    };
-    rays = rays_of(*origin_facts, pointer(direction_facts), pointer(min_facts), pointer(max_facts));
+    std::optional<ArrayFacts> facts[4];
+    const ArrayFacts* given[4] = {};
+    for (int i = 0; i < 4; ++i) {
+      if (arrays_[i]) given[i] = &facts[i].emplace(ArrayFacts::of(*arrays_[i]));
+    }
+    rays = rays_of(*given[0], given[1], given[2], given[3]);
     rays.arrays.t_min.all = all_t_min;
     rays.arrays.t_max.all = all_t_max;
   }
@@ -164,7 +154,7 @@ class Scene {
     mesh_->update(array);
   }
 
-  void cast(const RayInput& input, bool sort, const Streams& streams, const OptionalOutput& t,
+  void cast(const RayInput& input, const Streams& streams, const OptionalOutput& t,
             const OptionalOutput& triangle, const OptionalOutput& uv,
             const OptionalOutput& normal) const {
     const Rays& rays = input.rays;
@@ -174,30 +164,28 @@ class Scene {
     out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
     out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
     out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
-    run(rays, sort, streams, [&](const RayQuery& query) { mesh_->cast(query, out); });
+    run(rays, streams, [&](const RayQuery& query) { mesh_->cast(query, out); });
   }
 
-  void find_any(const RayInput& input, bool sort, const Streams& streams,
-                const OptionalOutput& any) const {
+  void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
     check(input.rays);
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    run(input.rays, sort, streams, [&](const RayQuery& query) { mesh_->find_any(query, out); });
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->find_any(query, out); });
   }
 
-  void count(const RayInput& input, bool sort, const Streams& streams,
-             const OptionalOutput& counts) const {
+  void count(const RayInput& input, const Streams& streams, const OptionalOutput& counts) const {
     check(input.rays);
     auto* const out = output<std::uint32_t>("out", counts, "uint32", input.rays, {});
-    run(input.rays, sort, streams, [&](const RayQuery& query) { mesh_->count(query, out); });
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->count(query, out); });
   }
 
   // allocate(entries) returns the arrays of the splits, rays, distances, triangles and weights.
-  nb::object list(const RayInput& input, bool sort, const Streams& streams,
+  nb::object list(const RayInput& input, const Streams& streams,
                   const nb::callable& allocate) const {
     check(input.rays);
     nb::object results;
-    run(input.rays, sort, streams, [&](const RayQuery& query) {
+    run(input.rays, streams, [&](const RayQuery& query) {
       mesh_->list(query, [&](const std::vector<std::int64_t>& splits) {
         const nb::gil_scoped_acquire lock;
         results = allocate(splits.back());
@@ -301,11 +289,11 @@ class Scene {
   }
 
   template <class F>
-  void run(const Rays& rays, bool sort, const Streams& streams, F query) const {
+  void run(const Rays& rays, const Streams& streams, F query) const {
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
-    query(RayQuery{rays.arrays, rays.count, rays.on_gpu, sort, raise_pending_signal});
+    query(RayQuery{rays.arrays, rays.count, rays.on_gpu, raise_pending_signal});
   }
 
   std::unique_ptr<TracedMesh> mesh_;
@@ -340,14 +328,17 @@ nb::tuple load_mesh(const std::string& source) {
 }
 
 nb::dlpack::dtype type_of(const std::string& name) {
-  if (name == "float32") return nb::dtype<float>();
-  if (name == "float64") return nb::dtype<double>();
-  if (name == "int32") return nb::dtype<std::int32_t>();
-  if (name == "int64") return nb::dtype<std::int64_t>();
-  if (name == "uint32") return nb::dtype<std::uint32_t>();
-  if (name == "uint64") return nb::dtype<std::uint64_t>();
-  if (name == "bool") return nb::dtype<bool>();
-  throw Error(Exit::usage, "dtype '" + name + "': not supported");
+  static const std::map<std::string, nb::dlpack::dtype> types{
+      {"float32", nb::dtype<float>()},
+      {"float64", nb::dtype<double>()},
+      {"int32", nb::dtype<std::int32_t>()},
+      {"int64", nb::dtype<std::int64_t>()},
+      {"uint32", nb::dtype<std::uint32_t>()},
+      {"uint64", nb::dtype<std::uint64_t>()},
+      {"bool", nb::dtype<bool>()}};
+  const auto found = types.find(name);
+  if (found == types.end()) throw Error(Exit::usage, "dtype '" + name + "': not supported");
+  return found->second;
 }
 
 // Another library's GPU array, which `owner` keeps alive.
@@ -394,15 +385,12 @@ NB_MODULE(_core, m) {
            nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
            nb::arg("streams"))
       .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"))
-      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
-           nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
-           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
-           nb::arg("out"))
-      .def("count", &Scene::count, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
-           nb::arg("out"))
-      .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("streams"),
-           nb::arg("allocate"))
+      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("t_hit").none(),
+           nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
+           nb::arg("primitive_normals").none())
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
+      .def("count", &Scene::count, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
+      .def("list", &Scene::list, nb::arg("rays"), nb::arg("streams"), nb::arg("allocate"))
       .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
            nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"))
       .def("stats", &Scene::stats)

@@ -11,25 +11,14 @@
 
 namespace heapwood::python {
 
-// A launch of a kernel. All pointers are to memory of the device; `order`, if any, holds the
-// indices of the rays in the order in which they are traced.
+// The rays of a launch. All pointers are to memory of the device.
 struct RayJob {
   RayArrays rays;
-  const std::uint32_t* order = nullptr;
   std::size_t count = 0;
 };
 
-struct MovedRays;
-struct SortMemory;
-
 struct Queries {
-  void (*sort)(const simt::DeviceId&, const RayArrays&, const Box& bounds, std::size_t count,
-               std::uint32_t* order, SortMemory&);
-  // These three are for GPUs: rays moved into such an order, results from the hits of moved rays,
-  // and the normals that results are read from.
-  void (*move_rays)(const simt::DeviceId&, const RayArrays&, const Box& bounds, std::size_t count,
-                    const MovedRays&, SortMemory&);
-  void (*put_hits)(const simt::DeviceId&, const MovedRays&, std::size_t count, const HitArrays&);
+  // For GPUs: the normals that results are read from.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
   void (*cast)(const simt::DeviceId&, const render::SceneData&, const RayJob&, const HitArrays&);
   void (*find_any)(const simt::DeviceId&, const render::SceneData&, const RayJob&,

@@ -4,7 +4,6 @@
 
 #include "python/core/queries.hpp"
 #include "python/core/query_kernels.hpp"
-#include "python/core/ray_sort.hpp"
 #include "render/backend_impl.hpp"
 
 namespace heapwood::python {
@@ -33,24 +32,10 @@ struct QueriesOf {
     }
   }
 
-  static RaysInOrder in_order(const RayJob& job) {
-    return {job.rays, job.order, job.count, pairs_of(job.rays)};
+  static QueryRays query_rays(const RayJob& job) {
+    return {job.rays, job.count, pairs_of(job.rays)};
   }
 
-  static void sort(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
-                   std::size_t count, std::uint32_t* order, SortMemory& memory) {
-    sort_rays(Launcher(device), rays, bounds, count, order, memory);
-  }
-
-  static void move_rays(const simt::DeviceId& device, const RayArrays& rays, const Box& bounds,
-                        std::size_t count, const MovedRays& to, SortMemory& memory) {
-    if constexpr (!serial) python::move_rays(Launcher(device), rays, bounds, count, to, memory);
-  }
-  static void put_hits(const simt::DeviceId& device, const MovedRays& moved, std::size_t count,
-                       const HitArrays& out) {
-    if constexpr (!serial)
-      Launcher(device).for_each(count, PutSortedHits{moved.hits, moved.positions, out});
-  }
   static void fill_normals(const simt::DeviceId& device, const render::SceneData& scene,
                            kdtree::Row* normals) {
     if constexpr (!serial) {
@@ -63,13 +48,13 @@ struct QueriesOf {
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     const HitArrays& out) {
     const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
-      launch(device, CastKernel<Intersection, Any>{view.tree, in_order(job), out}, job.count);
+      launch(device, CastKernel<Intersection, Any>{view.tree, query_rays(job), out}, job.count);
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
       // Packets find the closest hits of rays faster than single rays find any.
       const auto view = render::view<kdtree::FastIntersection>(scene);
-      launch(device, PacketKernel{view.tree, in_order(job), out}, job.count);
+      launch(device, PacketKernel{view.tree, query_rays(job), out}, job.count);
     } else {
       with(render::view<render::ScratchIntersection>(scene));
     }
@@ -87,13 +72,13 @@ struct QueriesOf {
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
     const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, CountKernel{view.tree, in_order(job), counts}, job.count);
+    launch(device, CountKernel{view.tree, query_rays(job), counts}, job.count);
   }
 
   static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
     const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, ListKernel{view.tree, in_order(job), splits, first_ray, out}, job.count);
+    launch(device, ListKernel{view.tree, query_rays(job), splits, first_ray, out}, job.count);
   }
 
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,
@@ -106,8 +91,7 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&sort,     &move_rays, &put_hits, &fill_normals, &cast,
-                                 &find_any, &count,     &list,     &load_vertices};
+  static constexpr Queries table{&fill_normals, &cast, &find_any, &count, &list, &load_vertices};
 };
 
 }  // namespace heapwood::python

@@ -17,32 +17,27 @@
 
 namespace heapwood::python {
 
-// Which rays a launch traces, and in which order.
-struct RaysInOrder {
+// The rays of a launch.
+struct QueryRays {
   // As render::TraceKernel::prefetch_distance.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   RayArrays rays;
-  const std::uint32_t* order = nullptr;  // nullptr: as they are
-  std::size_t count = 0;                 // fewer than 2^31
-  const FloatPair* pairs = nullptr;      // the same rays, if they have this layout
+  std::size_t count = 0;             // fewer than 2^31
+  const FloatPair* pairs = nullptr;  // the same rays, if they have this layout
 
-  // 32 bits, since a GPU's lane keeps the index in a register while it traces the ray.
-  SIMT_INLINE std::uint32_t index(std::size_t k) const {
-    return order != nullptr ? order[k] : static_cast<std::uint32_t>(k);
-  }
   SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
     if (pairs == nullptr) return rays.ray(i);
     const FloatPair* const at = pairs + 3 * i;
     const FloatPair a = simt::load_constant(at), b = simt::load_constant(at + 1),
                     c = simt::load_constant(at + 2);
-    if (order == nullptr && i + prefetch_distance < count)
-      simt::prefetch(at + 3 * prefetch_distance);
+    if (i + prefetch_distance < count) simt::prefetch(at + 3 * prefetch_distance);
     return rays.checked(i, Vec3{a.x, a.y, b.x} - to_float(rays.mesh_origin), {b.y, c.x, c.y});
   }
 };
 
-// Calls f(k) for the rays of this warp's lane. A CPU thread takes blocks of adjacent rays and ends
+// Calls f(i) for the rays of this warp's lane: 32 bits, since a GPU's lane keeps the index in a
+// register while it traces the ray. A CPU thread takes blocks of adjacent rays and ends
 // within one block of an abort; on a GPU the launch has a lane per ray.
 template <class Warp, class F>
 SIMT_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
@@ -51,11 +46,11 @@ SIMT_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
     for (std::size_t begin = warp.worker() * block; begin < count && !warp.aborted();
          begin += warp.workers() * block) {
       const std::size_t end = begin + block < count ? begin + block : count;
-      for (std::size_t k = begin; k < end; ++k) f(k);
+      for (std::size_t i = begin; i < end; ++i) f(static_cast<std::uint32_t>(i));
     }
   } else {
-    const std::size_t k = std::size_t{warp.worker()} * Warp::width + warp.lane();
-    if (k < count) f(k);
+    const std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane();
+    if (i < count) f(static_cast<std::uint32_t>(i));
   }
 }
 
@@ -68,13 +63,12 @@ struct CastKernel {
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
 
   kdtree::TreeView<Intersection> tree;
-  RaysInOrder in;
+  QueryRays in;
   HitArrays out;
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
-    for_rays(warp, in.count, [&](std::size_t k) {
-      const std::uint32_t i = in.index(k);
+    for_rays(warp, in.count, [&](std::uint32_t i) {
       const kdtree::Ray ray = in.ray(i);
       const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
       kdtree::Hit hit;
@@ -98,7 +92,7 @@ struct PacketKernel {
   };
 
   kdtree::TreeView<kdtree::FastIntersection> tree;
-  RaysInOrder in;
+  QueryRays in;
   HitArrays out;
 
   template <class Warp>
@@ -112,9 +106,9 @@ struct PacketKernel {
       const std::size_t size = std::min(block, in.count - begin);
       scratch.rays.resize(size);
       scratch.hits.resize(size);
-      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.ray(in.index(begin + k));
+      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.ray(begin + k);
       kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
-      for (std::size_t k = 0; k < size; ++k) out.put<false>(in.index(begin + k), scratch.hits[k]);
+      for (std::size_t k = 0; k < size; ++k) out.put<false>(begin + k, scratch.hits[k]);
     }
   }
 };
@@ -126,13 +120,12 @@ struct CountKernel {
   static constexpr unsigned blocks_per_multiprocessor = 8;
 
   WatertightTree tree;
-  RaysInOrder in;
+  QueryRays in;
   std::uint32_t* counts;
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    for_rays(warp, in.count, [&](std::size_t k) {
-      const std::uint32_t i = in.index(k);
+    for_rays(warp, in.count, [&](std::uint32_t i) {
       std::uint32_t count = 0;
       for_each_hit(tree, in.ray(i), [&](const kdtree::Hit&) {
         ++count;
@@ -151,15 +144,14 @@ struct ListKernel {
   static constexpr unsigned blocks_per_multiprocessor = 8;
 
   WatertightTree tree;
-  RaysInOrder in;
+  QueryRays in;
   const std::int64_t* splits;  // one more than rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
   ListArrays out;
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    for_rays(warp, in.count, [&](std::size_t k) {
-      const std::uint32_t i = in.index(k);
+    for_rays(warp, in.count, [&](std::uint32_t i) {
       std::int64_t at = splits[i];
       const std::int64_t end = splits[i + 1];
       if (at == end) return;
@@ -173,14 +165,6 @@ struct ListKernel {
       });
     });
   }
-};
-
-// The results of ray i from the hit at its position in sorted order, for a GPU's for_each.
-struct PutSortedHits {
-  const kdtree::Hit* hits;
-  const std::uint32_t* positions;
-  HitArrays out;
-  SIMT_FN void operator()(std::size_t i) const { out.put<true>(i, hits[positions[i]]); }
 };
 
 // The unit normals of all triangles, for a launcher's for_each.

@@ -31,9 +31,9 @@ struct Rows {
   }
   std::size_t number_bytes() const { return is_double ? sizeof(double) : sizeof(float); }
   // The rows from `first` on.
-  Rows from(std::size_t first) const {
-    return {static_cast<const std::byte*>(data) + first * stride * number_bytes(), stride,
-            is_double};
+  Rows from(std::size_t first) const { return from_column(first * stride); }
+  Rows from_column(std::size_t first) const {
+    return {static_cast<const std::byte*>(data) + first * number_bytes(), stride, is_double};
   }
 };
 
@@ -76,6 +76,12 @@ struct RayArrays {
     if (!valid) ray = {{0, 0, 0}, 0, {0, 0, 1}, -1};
     return ray;
   }
+  // Whether the rays are one array with six numbers per row.
+  bool is_packed() const {
+    return origins.stride == 6 && directions.stride == 6 &&
+           directions.is_double == origins.is_double &&
+           directions.data == origins.from_column(3).data;
+  }
   RayArrays from(std::size_t first) const {
     RayArrays rest = *this;
     rest.origins = origins.from(first);
@@ -93,11 +99,10 @@ struct alignas(8) FloatPair {
 };
 inline const FloatPair* pairs_of(const RayArrays& rays) {
   if (to_double(to_float(rays.mesh_origin)) != rays.mesh_origin) return nullptr;
-  const Rows &from = rays.origins, &along = rays.directions;
-  const bool packed = from.stride == 6 && along.stride == 6 && !from.is_double &&
-                      !along.is_double && along.data == static_cast<const float*>(from.data) + 3 &&
-                      reinterpret_cast<std::uintptr_t>(from.data) % alignof(FloatPair) == 0;
-  return packed ? static_cast<const FloatPair*>(from.data) : nullptr;
+  const void* const data = rays.origins.data;
+  const bool has_pairs = rays.is_packed() && !rays.origins.is_double &&
+                         reinterpret_cast<std::uintptr_t>(data) % alignof(FloatPair) == 0;
+  return has_pairs ? static_cast<const FloatPair*>(data) : nullptr;
 }
 
 // The unit normal by the order of the corners. In double precision, in which products of tiny and

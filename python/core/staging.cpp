@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "python/core/staging.hpp"
 
-#include <algorithm>
-
 namespace heapwood::python {
-
-namespace {
-
-// Rays as one array with six numbers per row.
-bool is_packed(const RayArrays& rays) {
-  return rays.origins.stride == 6 && rays.directions.stride == 6 &&
-         rays.directions.is_double == rays.origins.is_double &&
-         rays.directions.data ==
-             static_cast<const std::byte*>(rays.origins.data) + 3 * rays.origins.number_bytes();
-}
-
-Rows directions_of(const Rows& packed) {
-  return {static_cast<const std::byte*>(packed.data) + 3 * packed.number_bytes(), packed.stride,
-          packed.is_double};
-}
-
-}  // namespace
 
 void* Staging::memory(simt::Memory& memory, std::size_t bytes) const {
   if (bytes > memory.bytes()) {
@@ -41,9 +22,9 @@ Rows Staging::rows(simt::Memory& to, const Rows& from, std::size_t count,
 
 RayArrays Staging::upload(const RayArrays& rays, std::size_t count) {
   RayArrays staged = rays;
-  if (is_packed(rays)) {
+  if (rays.is_packed()) {
     staged.origins = rows(rows_[0], rays.origins, count, 6);
-    staged.directions = directions_of(staged.origins);
+    staged.directions = staged.origins.from_column(3);
   } else {
     staged.origins = rows(rows_[0], rays.origins, count, 3);
     staged.directions = rows(rows_[1], rays.directions, count, 3);
@@ -61,29 +42,32 @@ std::size_t Staging::ray_bytes(const RayArrays& rays) {
          bytes(rays.t_max.each, 1);
 }
 
+namespace {
+
+// Calls f(array, number of the staging memory, numbers per ray) for each result.
+template <class Hits, class F>
+void for_each_result(Hits& hits, F f) {
+  if (hits.t != nullptr) f(hits.t, 0, 1);
+  if (hits.triangle != nullptr) f(hits.triangle, 1, 1);
+  if (hits.uv != nullptr) f(hits.uv, 2, 2);
+  if (hits.normal != nullptr) f(hits.normal, 3, 3);
+  if (hits.any != nullptr) f(hits.any, 4, 1);
+}
+
+}  // namespace
+
 HitArrays Staging::results(const HitArrays& wanted, std::size_t count) {
   HitArrays staged = wanted;
-  const auto place = [&]<class T>(T*& array, simt::Memory& at, std::size_t columns) {
-    if (array != nullptr) array = static_cast<T*>(memory(at, count * columns * sizeof(T)));
-  };
-  place(staged.t, results_[0], 1);
-  place(staged.triangle, results_[1], 1);
-  place(staged.uv, results_[2], 2);
-  place(staged.normal, results_[3], 3);
-  place(staged.any, results_[4], 1);
+  for_each_result(staged, [&]<class T>(T*& array, int at, std::size_t columns) {
+    array = static_cast<T*>(memory(results_[at], count * columns * sizeof(T)));
+  });
   return staged;
 }
 
 void Staging::download(const HitArrays& to, std::size_t count) const {
-  const auto fetch = [&](auto* array, const simt::Memory& from, std::size_t columns) {
-    if (array != nullptr)
-      simt::device_download(device_, array, from.data(), count * columns * sizeof(*array));
-  };
-  fetch(to.t, results_[0], 1);
-  fetch(to.triangle, results_[1], 1);
-  fetch(to.uv, results_[2], 2);
-  fetch(to.normal, results_[3], 3);
-  fetch(to.any, results_[4], 1);
+  for_each_result(to, [&](auto* array, int at, std::size_t columns) {
+    simt::device_download(device_, array, results_[at].data(), count * columns * sizeof(*array));
+  });
 }
 
 ListArrays Staging::list_results(std::size_t entries) {
@@ -101,13 +85,6 @@ void Staging::download(const ListArrays& to, std::size_t entries) const {
   fetch(to.t, results_[0], 1);
   fetch(to.triangle, results_[1], 1);
   fetch(to.uv, results_[2], 2);
-}
-
-MovedRays Staging::moved_rays(std::size_t count) {
-  auto* const rays = static_cast<kdtree::Ray*>(memory(moved_, count * MovedRays::bytes_per_ray));
-  auto* const hits = reinterpret_cast<kdtree::Hit*>(rays + count);
-  auto* const positions = reinterpret_cast<std::uint32_t*>(hits + count);
-  return {rays, hits, positions, positions + count};
 }
 
 std::int64_t* Staging::splits(const std::int64_t* from, std::size_t count) {

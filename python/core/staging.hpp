@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "python/core/ray_sort.hpp"
+#include "python/core/ray_arrays.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::python {
@@ -26,17 +26,12 @@ class Staging {
   ListArrays list_results(std::size_t entries);
   void download(const ListArrays& to, std::size_t entries) const;
 
-  std::uint32_t* order(std::size_t count) {
-    return static_cast<std::uint32_t*>(memory(order_, count * sizeof(std::uint32_t)));
-  }
   std::uint32_t* counts(std::size_t count) {
     return static_cast<std::uint32_t*>(memory(counts_, count * sizeof(std::uint32_t)));
   }
   std::uint64_t* word() {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
-  MovedRays moved_rays(std::size_t count);
-  SortMemory& sort_memory() { return sort_memory_; }
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
   const void* copy(const void* from, std::size_t bytes);  // of vertices
 
@@ -48,8 +43,7 @@ class Staging {
   Rows rows(simt::Memory& memory, const Rows& from, std::size_t count, std::size_t columns) const;
 
   simt::DeviceId device_;
-  simt::Memory rows_[4], results_[5], order_, counts_, splits_, word_, moved_;
-  SortMemory sort_memory_;
+  simt::Memory rows_[4], results_[5], counts_, splits_, word_;
 };
 
 // Staging memory of queries that run side by side.

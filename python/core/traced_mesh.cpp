@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
 constexpr double build_seconds = 3600;
-constexpr std::size_t order_bytes = sizeof(std::uint32_t);  // per ray
 // Max rays per batch: a query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
@@ -97,6 +96,13 @@ void check_finite(const Rows& vertices, std::size_t count) {
       if (!(std::abs(vertices.at(i, axis)) <= max_float)) reject_vertex(i, to_text(vertices, i));
     }
   }
+}
+
+// Allocates an eighth more than `bytes`, if the memory is smaller.
+void enlarge(simt::Memory& memory, const simt::DeviceId& device, std::size_t bytes) {
+  if (bytes <= memory.bytes()) return;
+  memory = {};  // released first, so that both need not fit
+  memory = simt::Memory(device, bytes + bytes / 8);
 }
 
 Vec3d moved_back(const Vec3d& origin, const Vec3& v) { return origin + to_double(v); }
@@ -206,11 +212,7 @@ void TracedMesh::build() {
 
 void TracedMesh::fill_records() {
   const simt::DeviceId& device = options_.device.id;
-  const std::size_t bytes = tree_.ref_count * sizeof(kdtree::PlaneRecord);
-  if (bytes > records_.bytes()) {
-    records_ = {};
-    records_ = simt::Memory(device, bytes + bytes / 8);
-  }
+  enlarge(records_, device, tree_.ref_count * sizeof(kdtree::PlaneRecord));
   has_corner_records_ = false;
   has_normals_ = false;
   stats_.reset();
@@ -236,11 +238,7 @@ render::SceneData TracedMesh::corner_data() const {
   const simt::DeviceId& device = options_.device.id;
   const std::lock_guard lock(lazy_mutex_);
   if (!has_corner_records_) {
-    const std::size_t bytes = tree_.ref_count * sizeof(kdtree::CornerRecord);
-    if (bytes > corner_records_.bytes()) {
-      corner_records_ = {};
-      corner_records_ = simt::Memory(device, bytes + bytes / 8);
-    }
+    enlarge(corner_records_, device, tree_.ref_count * sizeof(kdtree::CornerRecord));
     render::backend(device).fill_records(device, scene, corner_records_.data());
     has_corner_records_ = true;
   }
@@ -286,29 +284,25 @@ void TracedMesh::update(const MeshArray& vertices) {
   build();
 }
 
+// Calls f(job, first, staged) for batches of rays, which are copied to the device if necessary.
 template <class F>
-void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes,
-                             std::size_t sort_bytes, F f) const {
+void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging,
+                             F f) const {
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
   const bool staged = gpu && !query.on_gpu;
-  const std::size_t bytes =
-      (staged ? Staging::ray_bytes(query.rays) + result_bytes : 0) + (query.sort ? sort_bytes : 0);
   // Resident rays of a GPU need no batches: a launch ends soon.
   std::size_t batch = gpu && query.on_gpu ? query.count : max_batch;
-  if (bytes > 0) batch = std::min(batch, std::max<std::size_t>(options_.batch_bytes / bytes, 4096));
+  if (staged) {
+    const std::size_t bytes = Staging::ray_bytes(query.rays) + result_bytes;
+    batch = std::min(batch, std::max<std::size_t>(options_.batch_bytes / bytes, 4096));
+  }
   for (std::size_t first = 0; first < query.count; first += batch) {
     if (first > 0 && query.between_batches) query.between_batches();
-    f(first, std::min(batch, query.count - first), staged);
+    RayJob job{query.rays.from(first), std::min(batch, query.count - first)};
+    job.rays.mesh_origin = origin_;
+    if (staged) job.rays = staging.upload(job.rays, job.count);
+    f(job, first, staged);
   }
-}
-
-const std::uint32_t* TracedMesh::sorted(const RayQuery& query, const RayArrays& rays,
-                                        std::size_t count, Staging& staging) const {
-  if (!query.sort || count < 2) return nullptr;
-  std::uint32_t* const order = staging.order(count);
-  const simt::DeviceId& device = options_.device.id;
-  queries(device).sort(device, rays, tree_.bounds, count, order, staging.sort_memory());
-  return order;
 }
 
 void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
@@ -320,31 +314,16 @@ void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
   Staging& staging = *lease;
   out.vertices = scene.vertices;
   out.triangles = scene.triangles;
-  RayQuery moved = query;
-  moved.rays.mesh_origin = origin_;
-  const bool gpu = device.kind == simt::DeviceKind::cuda;
-  if (gpu && out.normal != nullptr) out.normals = unit_normals(scene);
+  if (device.kind == simt::DeviceKind::cuda && out.normal != nullptr)
+    out.normals = unit_normals(scene);
+  const auto find = any ? queries(device).find_any : queries(device).cast;
   constexpr std::size_t max_result_bytes = 28;
-  const std::size_t sort_bytes = gpu ? MovedRays::bytes_per_ray : order_bytes;
-  for_batches(
-      moved, max_result_bytes, sort_bytes, [&](std::size_t first, std::size_t count, bool staged) {
-        RayJob job{moved.rays.from(first), nullptr, count};
-        const HitArrays wanted = out.from(first);
-        if (staged) job.rays = staging.upload(job.rays, count);
-        const HitArrays results = staged ? staging.results(wanted, count) : wanted;
-        if (gpu && query.sort && count > 1) {
-          const MovedRays by_key = staging.moved_rays(count);
-          queries(device).move_rays(device, job.rays, tree_.bounds, count, by_key,
-                                    staging.sort_memory());
-          render::backend(device).trace(device, scene, any, by_key.rays, by_key.hits, count,
-                                        {.seconds = 1e9, .what = "tracing rays"});
-          queries(device).put_hits(device, by_key, count, results);
-        } else {
-          job.order = sorted(query, job.rays, count, staging);
-          (any ? queries(device).find_any : queries(device).cast)(device, scene, job, results);
-        }
-        if (staged) staging.download(wanted, count);
-      });
+  for_batches(query, max_result_bytes, staging,
+              [&](const RayJob& job, std::size_t first, bool staged) {
+                const HitArrays wanted = out.from(first);
+                find(device, scene, job, staged ? staging.results(wanted, job.count) : wanted);
+                if (staged) staging.download(wanted, job.count);
+              });
 }
 
 void TracedMesh::cast(const RayQuery& query, HitArrays out) const { trace(false, query, out); }
@@ -356,19 +335,19 @@ void TracedMesh::count(const RayQuery& query, std::uint32_t* counts) const {
   const simt::DeviceId& device = options_.device.id;
   const render::SceneData scene = corner_data();
   const StagingPool::Lease lease(staging_, device);
-  Staging& staging = *lease;
-  RayQuery moved = query;
-  moved.rays.mesh_origin = origin_;
-  for_batches(moved, sizeof *counts, order_bytes,
-              [&](std::size_t first, std::size_t count, bool staged) {
-                RayJob job{moved.rays.from(first), nullptr, count};
-                if (staged) job.rays = staging.upload(job.rays, count);
-                job.order = sorted(query, job.rays, count, staging);
-                std::uint32_t* const results = staged ? staging.counts(count) : counts + first;
-                queries(device).count(device, scene, job, results);
-                if (staged)
-                  simt::device_download(device, counts + first, results, count * sizeof *counts);
-              });
+  count_batches(query, scene, *lease, counts, !query.on_gpu);
+}
+
+// Counts in host memory if `on_host`, else in the device's.
+void TracedMesh::count_batches(const RayQuery& query, const render::SceneData& scene,
+                               Staging& staging, std::uint32_t* counts, bool on_host) const {
+  const simt::DeviceId& device = options_.device.id;
+  const bool copied = on_host && device.kind == simt::DeviceKind::cuda;
+  for_batches(query, sizeof *counts, staging, [&](const RayJob& job, std::size_t first, bool) {
+    std::uint32_t* const results = copied ? staging.counts(job.count) : counts + first;
+    queries(device).count(device, scene, job, results);
+    if (copied) simt::device_download(device, counts + first, results, job.count * sizeof *counts);
+  });
 }
 
 void TracedMesh::list(
@@ -380,45 +359,28 @@ void TracedMesh::list(
   const render::SceneData scene = corner_data();
   const StagingPool::Lease lease(staging_, device);
   Staging& staging = *lease;
-  RayQuery moved = query;
-  moved.rays.mesh_origin = origin_;
 
   std::vector<std::uint32_t> counts(query.count);
-  for_batches(moved, sizeof(std::uint32_t), order_bytes,
-              [&](std::size_t first, std::size_t count, bool staged) {
-                RayJob job{moved.rays.from(first), nullptr, count};
-                if (staged) job.rays = staging.upload(job.rays, count);
-                job.order = sorted(query, job.rays, count, staging);
-                std::uint32_t* const results = staging.counts(count);
-                queries(device).count(device, scene, job, results);
-                simt::device_download(device, counts.data() + first, results,
-                                      count * sizeof *results);
-              });
+  count_batches(query, scene, staging, counts.data(), true);
   std::vector<std::int64_t> splits(query.count + 1);
   for (std::size_t i = 0; i < query.count; ++i) splits[i + 1] = splits[i] + counts[i];
   const ListArrays out = allocate(splits);
   if (splits.back() == 0) return;
 
-  for_batches(moved, sizeof(std::int64_t), order_bytes,
-              [&](std::size_t first, std::size_t count, bool staged) {
-                const std::int64_t begin = splits[first], entries = splits[first + count] - begin;
-                if (entries == 0) return;
-                RayJob job{moved.rays.from(first), nullptr, count};
-                if (staged) job.rays = staging.upload(job.rays, count);
-                job.order = sorted(query, job.rays, count, staging);
-                // Where this batch's entries begin in the results' arrays.
-                std::vector<std::int64_t> begins(
-                    splits.begin() + static_cast<std::ptrdiff_t>(first),
-                    splits.begin() + static_cast<std::ptrdiff_t>(first + count) + 1);
-                for (std::int64_t& at : begins) at -= begin;
-                const ListArrays wanted = out.from(static_cast<std::size_t>(begin));
-                const ListArrays results =
-                    staged ? staging.list_results(static_cast<std::size_t>(entries)) : wanted;
-                queries(device).list(device, scene, job,
-                                     staging.splits(begins.data(), begins.size()),
-                                     static_cast<std::uint32_t>(first), results);
-                if (staged) staging.download(wanted, static_cast<std::size_t>(entries));
-              });
+  for_batches(
+      query, sizeof(std::int64_t), staging, [&](const RayJob& job, std::size_t first, bool staged) {
+        // Where this batch's entries begin in the results' arrays.
+        const auto from = splits.begin() + static_cast<std::ptrdiff_t>(first);
+        std::vector<std::int64_t> begins(from, from + static_cast<std::ptrdiff_t>(job.count) + 1);
+        for (std::int64_t& at : begins) at -= *from;
+        const auto entries = static_cast<std::size_t>(begins.back());
+        if (entries == 0) return;
+        const ListArrays wanted = out.from(static_cast<std::size_t>(*from));
+        queries(device).list(device, scene, job, staging.splits(begins.data(), begins.size()),
+                             static_cast<std::uint32_t>(first),
+                             staged ? staging.list_results(entries) : wanted);
+        if (staged) staging.download(wanted, entries);
+      });
 }
 
 bool TracedMesh::watertight() const {

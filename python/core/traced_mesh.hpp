@@ -44,7 +44,6 @@ struct RayQuery {
   RayArrays rays;
   std::size_t count = 0;
   bool on_gpu = false;
-  bool sort = false;
   std::function<void()> between_batches;  // may throw; ends the query
 };
 
@@ -104,11 +103,10 @@ class TracedMesh {
   std::size_t first_pool() const;
   bool enlarge_pool();
   template <class F>
-  void for_batches(const RayQuery& query, std::size_t result_bytes, std::size_t sort_bytes,
-                   F f) const;
-  const std::uint32_t* sorted(const RayQuery& query, const RayArrays& rays, std::size_t count,
-                              Staging& staging) const;
+  void for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging, F f) const;
   void trace(bool any, const RayQuery& query, HitArrays out) const;
+  void count_batches(const RayQuery& query, const render::SceneData& scene, Staging& staging,
+                     std::uint32_t* counts, bool on_host) const;
 
   MeshOptions options_;
   std::size_t vertices_ = 0;

@@ -41,19 +41,17 @@ class Scene:
     def cast(
         self,
         rays: RayInput,
-        sort: bool,
         streams: Sequence[int],
         t_hit: Any | None,
         primitive_ids: Any | None,
         primitive_uvs: Any | None,
         primitive_normals: Any | None,
     ) -> None: ...
-    def find_any(self, rays: RayInput, sort: bool, streams: Sequence[int], out: Any) -> None: ...
-    def count(self, rays: RayInput, sort: bool, streams: Sequence[int], out: Any) -> None: ...
+    def find_any(self, rays: RayInput, streams: Sequence[int], out: Any) -> None: ...
+    def count(self, rays: RayInput, streams: Sequence[int], out: Any) -> None: ...
     def list(
         self,
         rays: RayInput,
-        sort: bool,
         streams: Sequence[int],
         allocate: Callable[[int], Sequence[Any]],
     ) -> Sequence[Any]: ...

@@ -173,7 +173,6 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
-        sort: bool = False,
         out: RayHits | None = None,
         stream: int | None = None,
     ) -> RayHits:
@@ -182,7 +181,6 @@ class Scene:
         rays: (..., 6) float32 or float64: origin and direction. Or origins (..., 3) or (3,), with
         directions (..., 3), which need not have unit length.
         t_min, t_max: a number, or an array with one per ray: hits with t_min <= t < t_max count.
-        sort: traces rays in an order in which neighbours are close; for rays without such an order.
         out: arrays for the results, contiguous, of the right types. Those that are None are not
         computed.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
@@ -202,7 +200,7 @@ class Scene:
                     None if given is None else GivenOutput(name, given, stream, self._gpu)
                 )
         streams += streams_of(*outputs.values())
-        self._core.cast(input_, sort, streams, *(o.core if o else None for o in outputs.values()))
+        self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
         return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
 
     def test_occlusions(
@@ -212,14 +210,13 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
-        sort: bool = False,
         out: Any = None,
         stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.find_any(input_, sort, streams + streams_of(output), output.core)
+        self._core.find_any(input_, streams + streams_of(output), output.core)
         return output.finish()
 
     def count_intersections(
@@ -229,7 +226,6 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
-        sort: bool = False,
         out: Any = None,
         stream: int | None = None,
     ) -> Any:
@@ -239,7 +235,7 @@ class Scene:
         """
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "uint32", stream)
-        self._core.count(input_, sort, streams + streams_of(output), output.core)
+        self._core.count(input_, streams + streams_of(output), output.core)
         return output.finish()
 
     def list_intersections(
@@ -249,7 +245,6 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
-        sort: bool = False,
         stream: int | None = None,
     ) -> RayLists:
         """All hits of each ray, by distance. Arguments as of cast_rays().
@@ -262,15 +257,13 @@ class Scene:
 
         def allocate(entries: int) -> list[Any]:
             outputs.append(Output(first, (input_.count + 1,), "int64"))
-            outputs.append(Output(first, (entries,), "uint32"))
-            outputs.append(Output(first, (entries,), "float32"))
-            outputs.append(Output(first, (entries,), "uint32"))
-            outputs.append(Output(first, (entries, 2), "float32"))
+            for dtype, more in ("uint32", ()), ("float32", ()), ("uint32", ()), ("float32", (2,)):
+                outputs.append(Output(first, (entries, *more), dtype))
             return [output.core for output in outputs]
 
         # Earlier work on the outputs' stream may still use the memory that allocate() returns.
         streams += streams_of(Output(first, (0,), "int64"))
-        self._core.list(input_, sort, streams, allocate)
+        self._core.list(input_, streams, allocate)
         return RayLists(*(output.finish() for output in outputs))
 
     def render(

@@ -79,19 +79,18 @@ def assert_same_hits(hits, expected) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sort", [False, True])
 @pytest.mark.parametrize("batch_bytes", [256 << 20, 1])  # 1: batches of 4096 rays
-def test_queries_are_those_of_the_cpu(scenes, dtype, sort, batch_bytes):
+def test_queries_are_those_of_the_cpu(scenes, dtype, batch_bytes):
     cpu = scenes[1]
     scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=batch_bytes)
     assert scene.device == "cuda:0"
     assert scene.tree.hash == cpu.tree.hash
     rays = rays_of(20000, dtype)
-    assert_same_hits(scene.cast_rays(rays, sort=sort), cpu.cast_rays(rays))
-    assert np.mean(scene.test_occlusions(rays, sort=sort) != cpu.test_occlusions(rays)) < 5e-4
-    counts, expected = scene.count_intersections(rays, sort=sort), cpu.count_intersections(rays)
+    assert_same_hits(scene.cast_rays(rays), cpu.cast_rays(rays))
+    assert np.mean(scene.test_occlusions(rays) != cpu.test_occlusions(rays)) < 5e-4
+    counts, expected = scene.count_intersections(rays), cpu.count_intersections(rays)
     assert np.mean(counts != expected) < 5e-4
-    lists = scene.list_intersections(rays, sort=sort)
+    lists = scene.list_intersections(rays)
     np.testing.assert_array_equal(np.diff(lists.ray_splits), counts)
     np.testing.assert_array_equal(lists.ray_ids, np.repeat(np.arange(len(rays)), counts))
     for i in range(0, len(rays), 997):
@@ -153,13 +152,12 @@ def test_an_import_opens_no_gpu():
 # PyTorch
 
 
-@pytest.mark.parametrize("sort", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_torch_arrays(torch, scenes, dtype, sort):
+def test_torch_arrays(torch, scenes, dtype):
     gpu, cpu = scenes
     rays = rays_of(20000, dtype)
     resident = torch.from_numpy(rays).cuda()
-    hits = gpu.cast_rays(resident, sort=sort)
+    hits = gpu.cast_rays(resident)
     for array, number in (
         (hits.t_hit, torch.float32),
         (hits.primitive_ids, torch.int32),
@@ -169,27 +167,26 @@ def test_torch_arrays(torch, scenes, dtype, sort):
         assert array.device == resident.device and array.dtype == number
     assert_same_hits(hits, cpu.cast_rays(rays))
     assert bool((hits.primitive_ids[torch.isinf(hits.t_hit)] == -1).all())
-    occluded = gpu.test_occlusions(resident, sort=sort)
+    occluded = gpu.test_occlusions(resident)
     assert occluded.dtype == torch.bool
     assert np.mean(host(occluded) != cpu.test_occlusions(rays)) < 5e-4
-    counts = gpu.count_intersections(resident, sort=sort)
+    counts = gpu.count_intersections(resident)
     assert np.mean(host(counts) != cpu.count_intersections(rays)) < 5e-4
-    lists = gpu.list_intersections(resident, sort=sort)
+    lists = gpu.list_intersections(resident)
     assert lists.ray_splits.dtype == torch.int64 and lists.t_hit.is_cuda
     assert torch.equal(torch.diff(lists.ray_splits).int(), counts)
 
 
 @pytest.mark.parametrize("one_origin", [False, True])
-def test_sorted_tensors_in_batches(torch, one_origin):
-    scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=1 << 20)
-    cpu = hw.Scene(*soup(3000), device="cpu")
+def test_torch_origins_and_directions(torch, scenes, one_origin):
+    gpu, cpu = scenes
     directions = torch.from_numpy(rays_of(50000)[:, 3:].copy()).cuda()
     origins = torch.from_numpy(rays_of(50000)[:, :3].copy()).cuda()
     if one_origin:
         origins = origins[0].contiguous()
     for call in ("cast_rays", "test_occlusions", "count_intersections"):
         expected = getattr(cpu, call)(host(origins), host(directions))
-        found = getattr(scene, call)(origins, directions, sort=True)
+        found = getattr(gpu, call)(origins, directions)
         if call == "cast_rays":
             assert_same_hits(found, expected)
         else:
@@ -377,7 +374,7 @@ def test_threads_with_streams_of_their_own(torch, scenes):
             with torch.cuda.stream(torch.cuda.Stream()):
                 resident = torch.from_numpy(rays).cuda()
                 for _ in range(20):
-                    assert_same_hits(gpu.cast_rays(resident, sort=seed % 2 == 0), expected)
+                    assert_same_hits(gpu.cast_rays(resident), expected)
         except BaseException as error:  # noqa: BLE001
             failures.append(error)
 

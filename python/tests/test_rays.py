@@ -209,38 +209,13 @@ def test_results_can_be_written_into_arrays():
         hits["distance"]
 
 
-def test_sorting_changes_no_result():
-    for watertight in (False, True):
-        scene = scene_of(soup(2000), watertight=watertight)
-        for rays in (random_rays(50000, centre=(0.5, 0.5, 0.5)), random_rays(1), random_rays(3000)):
-            plain, by_place = scene.cast_rays(rays), scene.cast_rays(rays, sort=True)
-            for name in ("t_hit", "primitive_ids", "primitive_uvs", "primitive_normals"):
-                np.testing.assert_array_equal(plain[name], by_place[name])
-            origin, along = rays[0, :3].copy(), np.ascontiguousarray(rays[:, 3:])
-            any_hit = scene.test_occlusions(origin, along)
-            np.testing.assert_array_equal(
-                any_hit, scene.test_occlusions(origin, along, sort=True)
-            )
-        few = rays[:500]
-        np.testing.assert_array_equal(
-            scene.count_intersections(few), scene.count_intersections(few, sort=True)
-        )
-        plain, by_place = scene.list_intersections(few), scene.list_intersections(few, sort=True)
-        np.testing.assert_array_equal(plain.t_hit, by_place.t_hit)
-        np.testing.assert_array_equal(plain.ray_ids, by_place.ray_ids)
-
-
 def test_batches_change_no_result():
     rays = random_rays(20000)
     whole, parts = scene_of(soup(200)), scene_of(soup(200), batch_bytes=1)
-    for sort in (False, True):  # sorted batches have at least 4096 rays
-        np.testing.assert_array_equal(
-            whole.cast_rays(rays).t_hit, parts.cast_rays(rays, sort=sort).t_hit
-        )
-        mine, other = whole.list_intersections(rays), parts.list_intersections(rays, sort=sort)
-        np.testing.assert_array_equal(mine.ray_splits, other.ray_splits)
-        np.testing.assert_array_equal(mine.ray_ids, other.ray_ids)
-        np.testing.assert_array_equal(mine.primitive_ids, other.primitive_ids)
+    np.testing.assert_array_equal(whole.cast_rays(rays).t_hit, parts.cast_rays(rays).t_hit)
+    mine, other = whole.list_intersections(rays), parts.list_intersections(rays)
+    for name in ("ray_splits", "ray_ids", "primitive_ids"):
+        np.testing.assert_array_equal(mine[name], other[name])
 
 
 def test_invalid_rays_miss():
@@ -252,11 +227,10 @@ def test_invalid_rays_miss():
     rays[3, 3:] = 0
     rays[4, 5] = -np.inf
     rays[5, 2] = 1e300
-    for sort in (False, True):
-        hit = np.isfinite(scene.cast_rays(rays, sort=sort).t_hit)
-        np.testing.assert_array_equal(hit, [True] + [False] * 5 + [True])
-        np.testing.assert_array_equal(scene.test_occlusions(rays, sort=sort), hit)
-        np.testing.assert_array_equal(scene.count_intersections(rays, sort=sort) > 0, hit)
+    hit = np.isfinite(scene.cast_rays(rays).t_hit)
+    np.testing.assert_array_equal(hit, [True] + [False] * 5 + [True])
+    np.testing.assert_array_equal(scene.test_occlusions(rays), hit)
+    np.testing.assert_array_equal(scene.count_intersections(rays) > 0, hit)
     t_min = np.array([0, np.nan, -1, 1.5, 1.6, 3, 0.0])
     hits = scene.cast_rays(np.array([good] * 7), t_min=t_min, t_max=np.full(7, 2.5))
     np.testing.assert_allclose(hits.t_hit, [1.5, np.inf, 1.5, 1.5, np.inf, np.inf, 1.5])
