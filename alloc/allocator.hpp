@@ -78,7 +78,7 @@ struct Pool {
 };
 
 // The backend for large requests of allocators that serve only small ones: a buddy in their pool,
-// or the platform's malloc, as in the published ones (primitives/large_part.hpp, heap_part.hpp).
+// or the platform's malloc, as in the published ones (primitives/large_part.hpp).
 enum class LargeBackend : std::uint8_t { buddy, builtin };
 
 struct AllocatorOptions {

@@ -4,10 +4,9 @@
 
 #include <vector>
 
+#include "alloc/bulk/baseline_semaphores.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/bulk/collective_mutex.hpp"
-#include "alloc/bulk/counting_semaphore.hpp"
-#include "alloc/bulk/published_semaphore.hpp"
 #include "alloc/bulk/rcu.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/recording/event_writer.hpp"
 #include "alloc/recording/live_recording.hpp"
 #include "simt/atomic_ref.hpp"
 

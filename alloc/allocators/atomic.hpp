@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AtomicMalloc (RegEff section 4.1): one fetch_add on one offset; memory is never freed. The
-// papers' lower bound.
-//
-// Differs from the paper: a 64-bit offset (a 32-bit one wraps after enough failed requests and
-// hands out live memory again), and nullptr instead of a pointer outside the pool. A request that
-// fails still moves the offset: undoing the add could make a later request overlap one that was
-// served in between.
-//
-// Limits: the largest request is what is left of the pool.
+// Allocators of one atomic offset, which never free. The offset has 64 bits: in the papers it has
+// 32, which overflow after enough failed requests, or while many threads are past the end.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -15,33 +8,57 @@
 
 namespace heapwood::alloc {
 
-struct Atomic {
+class OneOffset {
+ public:
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread&, void*) {}
+
+  // Bytes before the offset count as used, bytes after it as free.
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    const std::uint64_t seen = host.read(next);
+    const std::uint64_t used = seen < capacity ? seen : capacity;
+    visit(Region{0, header, Region::State::metadata});
+    if (used > 0) visit(Region{header, used, Region::State::used});
+    if (used < capacity) visit(Region{header + used, capacity - used, Region::State::free});
+    if (slack > 0) visit(Region{header + capacity, slack, Region::State::metadata});
+  }
+
+ protected:
+  // The offset has its own cache line, apart from the data.
+  static constexpr std::size_t header = 256;
+
+  template <class Device>
+  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions&,
+               const Device& device) {
+    check_pool(traits, pool);
+    next = reinterpret_cast<std::uint64_t*>(pool.base);
+    memory = pool.base + header;
+    capacity = (pool.bytes - header) / granule * granule;
+    slack = (pool.bytes - header) % granule;
+    simt::device_fill(device.id(), pool.base, 0, header);
+  }
+
+  std::byte* memory = nullptr;    // after the header
+  std::uint64_t capacity = 0;     // bytes
+  std::uint64_t* next = nullptr;  // the offset in bytes; above capacity if requests have failed
+  std::size_t slack = 0;          // bytes after the last whole granule
+};
+
+// AtomicMalloc (RegEff section 4.1): one fetch_add on one offset. The papers' lower bound.
+//
+// Differs from the paper: nullptr instead of a pointer outside the pool. A request that fails still
+// moves the offset: undoing the add could make a later request overlap one that was served in
+// between.
+//
+// Limits: the largest request is what is left of the pool.
+struct Atomic : LaidOut<Atomic, OneOffset> {
   static constexpr AllocatorTraits traits{.id = "atomic",
                                           .label = "AtomicMalloc",
                                           .paper = "RegEff 4.1",
                                           .note = "one atomic add; never frees: the lower bound",
                                           .frees = Frees::never,
                                           .lower_bound = true};
-
-  std::byte* memory = nullptr;    // after the header
-  std::uint64_t capacity = 0;     // bytes
-  std::uint64_t* next = nullptr;  // bytes requested so far, failed requests included
-  std::size_t slack = 0;          // bytes after the last whole granule
-
-  // The offset has its own cache line, apart from the data.
-  static constexpr std::size_t header = 256;
-
-  template <class Device>
-  static Atomic create(Pool pool, const AllocatorOptions&, const Device& device) {
-    check_pool(traits, pool);
-    Atomic a;
-    a.next = reinterpret_cast<std::uint64_t*>(pool.base);
-    a.memory = pool.base + header;
-    a.capacity = (pool.bytes - header) / granule * granule;
-    a.slack = (pool.bytes - header) % granule;
-    simt::device_fill(device.id(), pool.base, 0, header);
-    return a;
-  }
 
   // relaxed: every byte is handed out once, so there is no earlier owner to synchronize with.
   template <class Thread>
@@ -51,17 +68,47 @@ struct Atomic {
     const std::uint64_t at = simt::atomic_ref<std::uint64_t>(*next).fetch_add(size, simt::relaxed);
     return at + size <= capacity ? memory + at : nullptr;
   }
+};
 
+// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one atomic add, and back to the
+// start of the pool when the end is reached. As published it hands out memory that may still be in
+// use after a wrap; awmalloc_safe.hpp does not.
+//
+// Differs from the paper: a request larger than the pool gets nullptr (the published loop never
+// ends for it).
+//
+// Limits: the largest request is the pool less 256 bytes. Never reports exhaustion: only a build
+// that allocates less than the pool in total, or frees in about the order it allocates, gets
+// correct results. walk() knows the ring's position only, on every lap.
+struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
+  static constexpr AllocatorTraits traits{
+      .id = "awmalloc",
+      .label = "AWMalloc",
+      .paper = "RegEff 5.1",
+      .note = "wraps around the pool and may overwrite live memory, as published",
+      .frees = Frees::never,
+      .lower_bound = true,
+      .keeps_live_memory = false};
+
+  // relaxed throughout: no order could make the reuse of live memory safe, and none is claimed. The
+  // loop is lock-free: a failed exchange means that another thread moved the offset, and each
+  // thread that finds it past the end moves it back.
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void*) {}
-
-  template <class Visitor>
-  void walk(const HostView& host, Visitor visit) const {
-    const std::uint64_t used = host.read(next) < capacity ? host.read(next) : capacity;
-    visit(Region{0, header, Region::State::metadata});
-    if (used > 0) visit(Region{header, used, Region::State::used});
-    if (used < capacity) visit(Region{header + used, capacity - used, Region::State::free});
-    if (slack > 0) visit(Region{header + capacity, slack, Region::State::metadata});
+  SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
+    if (bytes > capacity) return nullptr;
+    const std::uint64_t size = padded(bytes);
+    simt::atomic_ref<std::uint64_t> offset(*next);
+    std::uint64_t at = offset.fetch_add(size, simt::relaxed);
+    SIMT_ROLLED
+    while (at + size > capacity) {
+      std::uint64_t seen = at + size;
+      while (seen + size > capacity) {
+        // This thread has wrapped the offset.
+        if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;
+      }
+      at = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped
+    }
+    return memory + at;
   }
 };
 

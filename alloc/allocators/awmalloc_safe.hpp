@@ -17,7 +17,6 @@
 
 #include <algorithm>
 
-#include "alloc/primitives/heap_part.hpp"
 #include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {

@@ -23,7 +23,6 @@
 #include <algorithm>
 
 #include "alloc/primitives/block_pages.hpp"
-#include "alloc/primitives/heap_part.hpp"
 #include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {

@@ -28,7 +28,6 @@
 #include <vector>
 
 #include "alloc/primitives/buddy.hpp"
-#include "alloc/primitives/heap_part.hpp"
 #include "alloc/primitives/large_part.hpp"
 #include "simt/math.hpp"
 #include "simt/warp.hpp"

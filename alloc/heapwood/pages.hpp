@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arenas divided into blocks of one class (block_class.hpp): pages of 1 to 8 adjacent arenas. Each
+// Arenas divided into blocks of one class (page_words.hpp): pages of 1 to 8 adjacent arenas. Each
 // granule has a mark, a bit that is set while the granule is the first one of a free block. A free
 // sets one bit. It needs to know neither the class nor the state of the page, and no thread waits
 // for its result.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The platform's own malloc and free, for CudaMalloc and for large requests (heap_part.hpp). Blocks
-// do not lie in the pool.
+// The platform's own malloc and free, for CudaMalloc and for large requests (large_part.hpp).
+// Blocks do not lie in the pool.
 //   - GPU: create() makes the device heap (cudaLimitMallocHeapSize) at least `bytes` large. The
 //     heap can grow only before the first kernel that uses it is loaded, so a process should create
 //     its largest heap first; a larger one afterwards is refused with an error that says so. Bytes

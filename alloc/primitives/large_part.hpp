@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The part of a pool that serves requests too large for an allocator's pages: a Buddy (buddy.hpp)
-// stored in the pool itself. The caller's handle holds two pointers to it, and the calls are not
-// inlined, so large requests cost the fast path of small ones no registers and no stack.
-// heap_part.hpp is the alternative.
+// What serves requests too large for an allocator's pages: LargePart, a buddy in a part of the
+// pool, or HeapPart, the platform's malloc, as in the published ScatterAlloc, Halloc and XMalloc.
 #pragma once
 
+#include <cstddef>
+
 #include "alloc/primitives/buddy.hpp"
+#include "alloc/primitives/builtin_heap.hpp"
 
 namespace heapwood::alloc {
 
+// A Buddy (buddy.hpp) stored in the pool itself. The caller's handle holds two pointers to it, and
+// the calls are not inlined, so large requests cost the fast path of small ones no registers and no
+// stack.
 // For the command line: the part is a LargePart, or a HeapPart.
 inline constexpr AllocatorSetting large_setting = setting_of<&AllocatorOptions::large_backend>(
     {.key = "large",
@@ -73,6 +77,96 @@ class LargePart {
 
   const Buddy* buddy_ = nullptr;
   const std::byte* begin_ = nullptr;
+};
+
+// Drop-in replacement for LargePart. The whole pool then serves small requests, and the heap may
+// use the same number of bytes in addition. Its blocks are recognized by their addresses; walk()
+// does not report them.
+class HeapPart {
+ public:
+  static constexpr std::size_t head_bytes = 256;
+  static constexpr bool in_pool = false;
+
+  HeapPart() = default;
+
+  static std::size_t offset(std::size_t pool_bytes, std::size_t /*small_bytes*/) {
+    return pool_bytes / 256 * 256;
+  }
+
+  // `base` and `bytes` describe the rest of the pool after the small part, which begins at or after
+  // `head`.
+  template <class Device>
+  static HeapPart create(std::byte* head, std::byte* base, std::size_t bytes,
+                         unsigned /*page_shift*/, const Device& device) {
+    static_assert(sizeof(Stored) <= head_bytes);
+    HeapPart part;
+    part.stored_ = reinterpret_cast<const Stored*>(head);
+    part.span_ = static_cast<std::size_t>(base - head);
+    part.rest_ = bytes;
+    const BuiltinHeap heap = BuiltinHeap::create(lists_of(head), part.span_ + bytes, device);
+    simt::device_upload(device.id(), head + offsetof(Stored, heap), &heap, sizeof(heap));
+    return part;
+  }
+  static void release(std::byte* head, const simt::DeviceId& device) {
+    BuiltinHeap::release(lists_of(head), device);
+  }
+
+  SIMT_INLINE bool owns(const void* block) const {
+    return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(stored_) >=
+           span_;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
+    return allocate_out_of_line(stored_, thread, bytes);
+  }
+  template <class Thread>
+  SIMT_INLINE void deallocate(const Thread& thread, void* block) const {
+    deallocate_out_of_line(stored_, thread, block);
+  }
+
+  template <class Visitor>
+  void walk(const HostView&, const std::byte* origin, Visitor visit) const {
+    const auto at =
+        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stored_) + span_ - origin);
+    if (rest_ > 0) visit(Region{at, rest_, Region::State::metadata});
+  }
+
+ private:
+  struct Stored {
+    BuiltinHeap::Head<2> lists;
+    BuiltinHeap heap;
+  };
+  static BuiltinHeap::Head<2>* lists_of(std::byte* head) {
+    return &reinterpret_cast<Stored*>(head)->lists;
+  }
+
+  // Takes the thread by value: the address of a thread kept in registers must not escape.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread,
+                                                 std::size_t bytes) {
+    return stored->heap.allocate(thread, bytes);
+  }
+  template <class Thread>
+  static SIMT_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread,
+                                                  void* block) {
+    stored->heap.deallocate(thread, block);
+  }
+
+  const Stored* stored_ = nullptr;
+  std::size_t span_ = 0, rest_ = 0;
+};
+
+// An allocator A that is Base, which has a HeapPart, under traits of its own: the heap has as many
+// bytes as the pool, for builds and all other commands.
+template <class A, class Base>
+struct WithHeap : Base {
+  static constexpr std::array<AllocatorSetting, 0> settings{};  // no other large part
+  template <class Device>
+  static A create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(A::traits, pool);  // names A in its messages
+    return {{Base::create(pool, options, device)}};
+  }
 };
 
 }  // namespace heapwood::alloc

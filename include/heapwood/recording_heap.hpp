@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "alloc/recording/event_writer.hpp"
 #include "alloc/recording/program_trace.hpp"
 #include "alloc/recording/trace_file.hpp"
 #include "heapwood/heap.hpp"

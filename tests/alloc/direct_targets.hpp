@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "alloc/allocators/atomic.hpp"
-#include "alloc/allocators/awmalloc.hpp"
 #include "alloc/allocators/awmalloc_safe.hpp"
 #include "alloc/allocators/bulk.hpp"
 #include "alloc/allocators/circular_lists.hpp"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "alloc/bulk/published_semaphore.hpp"
+#include "alloc/bulk/baseline_semaphores.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 
