@@ -7,9 +7,9 @@
 //     // host: lays out or resets the pool, in parallel
 //     template <class Device> static Example create(Pool, const AllocatorOptions&, const Device&);
 //     // called by any subset of a warp's lanes
-//     template <class Thread> SIMT_FN void* allocate(Thread&, std::size_t bytes);
+//     template <class Thread> HEAPWOOD_FN void* allocate(Thread&, std::size_t bytes);
 //     // nullptr is a no-op
-//     template <class Thread> SIMT_FN void deallocate(Thread&, void*);
+//     template <class Thread> HEAPWOOD_FN void deallocate(Thread&, void*);
 //     // at quiescence: visits every region
 //     template <class Visitor> void walk(const HostView&, Visitor) const;
 //     // optional: returns what was taken outside the pool
@@ -43,11 +43,11 @@ namespace heapwood::alloc {
 
 inline constexpr std::size_t granule = 16;  // bytes: unit of every size and alignment
 
-SIMT_INLINE constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
+HEAPWOOD_INLINE constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 // The minimum number of bytes that a request occupies: a multiple of the granule, never 0.
-SIMT_INLINE std::size_t padded(std::size_t bytes) {
+HEAPWOOD_INLINE std::size_t padded(std::size_t bytes) {
   return bytes == 0 ? granule : round_up(bytes, granule);
 }
 
@@ -228,7 +228,7 @@ const AllocatorTraits& traits_on(const Device& device) {
 }
 // Single traits, for code that runs on the GPU too: from A's static traits, or from the handle.
 template <class A>
-SIMT_INLINE bool is_in_pool(const A& allocator) {
+HEAPWOOD_INLINE bool is_in_pool(const A& allocator) {
   if constexpr (has_static_traits<A>) {
     return std::bool_constant<A::traits.in_pool>::value;
   } else if constexpr (requires { allocator.base; }) {
@@ -238,7 +238,7 @@ SIMT_INLINE bool is_in_pool(const A& allocator) {
   }
 }
 template <class A>
-SIMT_INLINE bool frees_individually(const A& allocator) {
+HEAPWOOD_INLINE bool frees_individually(const A& allocator) {
   if constexpr (has_static_traits<A>) {
     return std::bool_constant<A::traits.frees == Frees::individually>::value;
   } else if constexpr (requires { allocator.base; }) {
@@ -335,7 +335,7 @@ struct BlockPair {
 struct NoContext {
   struct WarpState {};
   template <class... Any>
-  SIMT_INLINE explicit NoContext(const Any&...) {}
+  HEAPWOOD_INLINE explicit NoContext(const Any&...) {}
 };
 template <class A>
 struct WarpStateOf {
@@ -358,10 +358,10 @@ struct ContextOf<A, Warp> {
 
 // Makes one attempt or, with `wait`, attempts until one succeeds or the launch is aborted.
 template <class Thread, class Attempt>
-SIMT_INLINE void* attempt_until(Thread& thread, bool wait, Attempt attempt) {
+HEAPWOOD_INLINE void* attempt_until(Thread& thread, bool wait, Attempt attempt) {
   // A single call, so that the attempt is compiled in once.
   void* block = nullptr;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned turn = 0; (block = attempt()) == nullptr && wait && !thread.aborted(); ++turn)
     thread.pause(turn);
   return block;

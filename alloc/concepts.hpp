@@ -44,7 +44,7 @@ concept ThreadFor = AllocatorThread<T> &&
 // What `create` may call on the device that it is given, besides simt::device_fill, device_upload
 // and device_download with its id.
 struct EmptyLoopBody {
-  SIMT_FN void operator()(std::size_t) const {}
+  HEAPWOOD_FN void operator()(std::size_t) const {}
 };
 template <class D>
 concept AllocatorDevice = requires(const D& device, std::size_t n) {

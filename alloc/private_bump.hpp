@@ -36,7 +36,7 @@ struct PrivateBump {
 
   // Called by one lane. Returns the offset of `bytes` bytes, possibly beyond the pool. relaxed:
   // every byte is handed out once.
-  SIMT_INLINE std::uint64_t take(std::uint64_t bytes) const {
+  HEAPWOOD_INLINE std::uint64_t take(std::uint64_t bytes) const {
     if (bytes > capacity) return capacity;
     return simt::atomic_ref<std::uint64_t>(*next).fetch_add(bytes, simt::relaxed);
   }
@@ -45,9 +45,9 @@ struct PrivateBump {
   template <class Warp>
   class Context {
    public:
-    SIMT_INLINE Context(const PrivateBump& shared, Warp&, WarpState&) : shared_(shared) {}
+    HEAPWOOD_INLINE Context(const PrivateBump& shared, Warp&, WarpState&) : shared_(shared) {}
 
-    SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) {
+    HEAPWOOD_INLINE void* allocate(Warp& warp, std::uint32_t n) {
       const std::uint64_t size = std::uint64_t{n == 0 ? 1 : n} * granule;
       if (end_ - next_ < size) {
         const bool is_separate = size > batch_bytes / 4;  // the rest of the batch is kept
@@ -64,25 +64,25 @@ struct PrivateBump {
       next_ += size;
       return shared_.memory + at;
     }
-    SIMT_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
+    HEAPWOOD_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
       std::byte* const both = static_cast<std::byte*>(allocate(warp, first + second));
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
-    SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
-    SIMT_INLINE bool may_shrink(std::uint32_t) const { return true; }
-    SIMT_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
+    HEAPWOOD_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
+    HEAPWOOD_INLINE bool may_shrink(std::uint32_t) const { return true; }
+    HEAPWOOD_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
       block = allocate(warp, n);
       return block != nullptr;
     }
-    SIMT_INLINE bool make_room(Warp&, std::uint32_t) { return false; }
-    SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
+    HEAPWOOD_INLINE bool make_room(Warp&, std::uint32_t) { return false; }
+    HEAPWOOD_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
       warp.sync();
       return true;
     }
-    SIMT_INLINE void begin(Warp&) {}
-    SIMT_INLINE void release_if_scarce(Warp&) {}
-    SIMT_INLINE bool may_delay_frees() const { return true; }
-    SIMT_INLINE void end(Warp&) {}
+    HEAPWOOD_INLINE void begin(Warp&) {}
+    HEAPWOOD_INLINE void release_if_scarce(Warp&) {}
+    HEAPWOOD_INLINE bool may_delay_frees() const { return true; }
+    HEAPWOOD_INLINE void end(Warp&) {}
 
    private:
     const PrivateBump& shared_;

@@ -3,9 +3,7 @@
 # They are those of include/heapwood/, the allocators of alloc/registry.def, and what these include.
 # In this tree an include starts at the root ("alloc/allocator.hpp"), which would collide with a
 # user's own folders. In OUTPUT it is relative to the including file, which every compiler looks at
-# first, so FOLDER is the only search path that a user needs. The macros of simt/config.hpp get the
-# library's prefix: SIMT_FN becomes HEAPWOOD_FN. Every header includes cxx20.hpp first, which ends
-# a compilation for a standard before C++20 with one message.
+# first, so FOLDER is the only search path that a user needs. Nothing else is changed.
 cmake_policy(VERSION 3.25)
 
 # file(GLOB) takes a path as a pattern: a folder may be named [x].
@@ -38,11 +36,6 @@ while(pending)
     set(from "${SOURCE}/include/${header}")
   endif()
   file(READ "${from}" text)
-  if(NOT header MATCHES "^heapwood/")
-    # A program may include an allocator's header before any of include/heapwood/.
-    string(REPLACE "#pragma once\n" "#pragma once\n\n#include \"heapwood/cxx20.hpp\"  // first\n"
-           text "${text}")
-  endif()
   get_filename_component(folder "${OUTPUT}/${place}" DIRECTORY)
   string(REGEX MATCHALL "#include \"[^\"\n]+\"" includes "${text}")
   foreach(include IN LISTS includes)
@@ -52,7 +45,6 @@ while(pending)
     file(RELATIVE_PATH relative "${folder}" "${OUTPUT}/${name}")
     string(REPLACE "${include}" "#include \"${relative}\"" text "${text}")
   endforeach()
-  string(REGEX REPLACE "([^A-Za-z0-9_])SIMT_([A-Z])" "\\1HEAPWOOD_\\2" text "${text}")
   set(present "")
   if(EXISTS "${OUTPUT}/${place}")
     file(READ "${OUTPUT}/${place}" present)

@@ -17,7 +17,7 @@ struct Corners {
   Vec3 a, b, c;
 };
 
-SIMT_INLINE Box bounds(const Corners& t) {
+HEAPWOOD_INLINE Box bounds(const Corners& t) {
   return {min(min(t.a, t.b), t.c), max(max(t.a, t.b), t.c)};
 }
 

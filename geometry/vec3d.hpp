@@ -12,11 +12,11 @@ struct Vec3d {
   bool operator==(const Vec3d&) const = default;
 };
 
-SIMT_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-SIMT_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+HEAPWOOD_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+HEAPWOOD_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-SIMT_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
-SIMT_INLINE Vec3 to_float(Vec3d v) {
+HEAPWOOD_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
+HEAPWOOD_INLINE Vec3 to_float(Vec3d v) {
   return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
 }
 

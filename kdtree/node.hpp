@@ -19,18 +19,18 @@ struct alignas(8) Node {
   };
   std::uint32_t link;
 
-  SIMT_INLINE bool leaf() const { return (link & 3u) == 0; }
-  SIMT_INLINE unsigned axis() const { return (link & 3u) - 1; }
-  SIMT_INLINE std::uint32_t child(unsigned side) const { return 2 * (link >> 2) + side; }
-  SIMT_INLINE std::uint32_t count() const { return link >> 2; }
+  HEAPWOOD_INLINE bool leaf() const { return (link & 3u) == 0; }
+  HEAPWOOD_INLINE unsigned axis() const { return (link & 3u) - 1; }
+  HEAPWOOD_INLINE std::uint32_t child(unsigned side) const { return 2 * (link >> 2) + side; }
+  HEAPWOOD_INLINE std::uint32_t count() const { return link >> 2; }
 
-  static SIMT_INLINE Node make_inner(float split, unsigned axis, std::uint32_t pair) {
+  static HEAPWOOD_INLINE Node make_inner(float split, unsigned axis, std::uint32_t pair) {
     Node node;
     node.split = split;
     node.link = pair << 2 | (axis + 1);
     return node;
   }
-  static SIMT_INLINE Node make_leaf(std::uint32_t first, std::uint32_t count) {
+  static HEAPWOOD_INLINE Node make_leaf(std::uint32_t first, std::uint32_t count) {
     Node node;
     node.first = first;
     node.link = count << 2;

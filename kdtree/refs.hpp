@@ -20,9 +20,11 @@ struct alignas(16) Float4 {
 // Three corners, 48 bytes, read as three vectors.
 struct PackedCorners {
   Float4 a, b, c;
-  SIMT_INLINE Corners unpack() const { return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}}; }
+  HEAPWOOD_INLINE Corners unpack() const {
+    return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}};
+  }
   // Prefetches the two cache sectors that the corners touch.
-  SIMT_INLINE void prefetch() const {
+  HEAPWOOD_INLINE void prefetch() const {
     simt::prefetch_l1(&a);
     simt::prefetch_l1(&c);
   }
@@ -51,28 +53,28 @@ struct RefArray<RefKind::clipped> {
   static constexpr bool stores_bounds = true;
 
   // The array of n refs that fills a block, and the reverse.
-  static SIMT_INLINE std::byte* in_block(std::byte* block, std::uint32_t n) {
+  static HEAPWOOD_INLINE std::byte* in_block(std::byte* block, std::uint32_t n) {
     return block + sizeof(Float4) * n;
   }
-  static SIMT_INLINE std::byte* block_of(std::byte* array, std::uint32_t n) {
+  static HEAPWOOD_INLINE std::byte* block_of(std::byte* array, std::uint32_t n) {
     return array - sizeof(Float4) * n;
   }
-  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box&,
-                              const PackedCorners*) {
+  static HEAPWOOD_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box&,
+                                  const PackedCorners*) {
     const Float4 a = first_half(array)[-std::ptrdiff_t{i}], b = second_half(array)[i];
     return {simt::bits(a.x), {{a.y, a.z, a.w}, {b.x, b.y, b.z}}};
   }
   // The ref's bounds on one axis.
-  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t i, unsigned axis,
-                                      float& lo, float& hi) {
+  static HEAPWOOD_INLINE void load_bounds(const std::byte* array, std::uint32_t i, unsigned axis,
+                                          float& lo, float& hi) {
     lo = reinterpret_cast<const float*>(first_half(array) - std::ptrdiff_t{i})[axis + 1];
     hi = reinterpret_cast<const float*>(second_half(array) + i)[axis];
   }
-  static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
+  static HEAPWOOD_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return simt::bits(first_half(array)[-std::ptrdiff_t{i}].x);
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id,
-                                const Box& box) {
+  static HEAPWOOD_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id,
+                                    const Box& box) {
     reinterpret_cast<Float4*>(array)[-1 - std::ptrdiff_t{i}] = {simt::from_bits(id), box.lo.x,
                                                                 box.lo.y, box.lo.z};
     reinterpret_cast<Float4*>(array)[i] = {box.hi.x, box.hi.y, box.hi.z, 0.0f};
@@ -80,10 +82,10 @@ struct RefArray<RefKind::clipped> {
 
  private:
   // Where the halves of ref 0 are.
-  static SIMT_INLINE const Float4* first_half(const std::byte* array) {
+  static HEAPWOOD_INLINE const Float4* first_half(const std::byte* array) {
     return reinterpret_cast<const Float4*>(array) - 1;
   }
-  static SIMT_INLINE const Float4* second_half(const std::byte* array) {
+  static HEAPWOOD_INLINE const Float4* second_half(const std::byte* array) {
     return reinterpret_cast<const Float4*>(array);
   }
 };
@@ -95,9 +97,9 @@ struct IdArray {
   static constexpr std::size_t bytes = 4;
   static constexpr bool stores_bounds = false;
 
-  static SIMT_INLINE std::byte* in_block(std::byte* block, std::uint32_t) { return block; }
-  static SIMT_INLINE std::byte* block_of(std::byte* array, std::uint32_t) { return array; }
-  static SIMT_INLINE Box clip(const Corners& t, const Box& node) {
+  static HEAPWOOD_INLINE std::byte* in_block(std::byte* block, std::uint32_t) { return block; }
+  static HEAPWOOD_INLINE std::byte* block_of(std::byte* array, std::uint32_t) { return array; }
+  static HEAPWOOD_INLINE Box clip(const Corners& t, const Box& node) {
     if constexpr (exact) {
       return clip_bounds(t, node);
     } else {
@@ -106,9 +108,9 @@ struct IdArray {
   }
   // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those
   // of the triangle, which takes much less time.
-  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
-                                      const PackedCorners* corners, unsigned axis, float min,
-                                      float max, float& lo, float& hi) {
+  static HEAPWOOD_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
+                                          const PackedCorners* corners, unsigned axis, float min,
+                                          float max, float& lo, float& hi) {
     const Corners t = corners[load_id(array, i)].unpack();
     const float a = t.a[axis], b = t.b[axis], c = t.c[axis];
     lo = simt::min(simt::min(a, b), c);
@@ -119,15 +121,16 @@ struct IdArray {
     lo = part.lo[axis];
     hi = part.hi[axis];
   }
-  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box& node,
-                              const PackedCorners* corners) {
+  static HEAPWOOD_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box& node,
+                                  const PackedCorners* corners) {
     const std::uint32_t id = load_id(array, i);
     return {id, clip(corners[id].unpack(), node)};
   }
-  static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
+  static HEAPWOOD_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[i];
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id, const Box&) {
+  static HEAPWOOD_INLINE void store(std::byte* array, std::uint32_t i, std::uint32_t id,
+                                    const Box&) {
     reinterpret_cast<std::uint32_t*>(array)[i] = id;
   }
 };

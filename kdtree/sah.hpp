@@ -16,10 +16,10 @@ namespace heapwood::kdtree {
 // The refs that a plane p sends to each side. Refs that lie in the plane go to one side only, which
 // the split stores (Wald & Havran 2006, section 3.2: this pays for walls and floors). The tests
 // avoid short-circuit evaluation, because the builder's hottest loop should not branch.
-SIMT_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
+HEAPWOOD_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
   return bool(int(lo < p) | (int(hi <= p) & int(!flats_right)));
 }
-SIMT_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = false) {
+HEAPWOOD_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = false) {
   return bool(int(hi > p) | (int(lo >= p) & int(flats_right)));
 }
 
@@ -32,18 +32,20 @@ struct Split {
   std::uint32_t plane = 0xffffffffu;    // ordered key
   std::uint32_t flats_nr = 0;           // flats go right << 31 | refs on the right
 
-  SIMT_INLINE bool found() const { return cost != Split{}.cost; }
-  SIMT_INLINE unsigned axis() const { return axis_nl >> 30; }
-  SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
-  SIMT_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
-  SIMT_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
+  HEAPWOOD_INLINE bool found() const { return cost != Split{}.cost; }
+  HEAPWOOD_INLINE unsigned axis() const { return axis_nl >> 30; }
+  HEAPWOOD_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
+  HEAPWOOD_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
+  HEAPWOOD_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
   // The number of refs that the split adds to the n of the node.
-  SIMT_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
+  HEAPWOOD_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
   // The cost of a split that was chosen although no split costs less than a leaf: -0, below every
   // cost of a leaf.
   static constexpr std::uint32_t poor_cost = 0x80000000u;
-  SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
-  SIMT_INLINE bool before(const Split& b) const {
+  HEAPWOOD_INLINE float position() const {
+    return simt::from_ordered_key(plane) + 0.0f;
+  }  // never -0
+  HEAPWOOD_INLINE bool before(const Split& b) const {
     const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl,
                         other = std::uint64_t{b.cost} << 32 | b.axis_nl;
     return bool(int(key < other) | (int(key == other) & int(plane < b.plane)));
@@ -55,15 +57,15 @@ struct Split {
 // scaling is exact.
 class SplitCost {
  public:
-  SIMT_INLINE SplitCost(const SahCosts& costs, float scale, const Box& box, std::uint32_t n)
+  HEAPWOOD_INLINE SplitCost(const SahCosts& costs, float scale, const Box& box, std::uint32_t n)
       : costs_(costs), lo_(box.lo), hi_(box.hi), scale_(scale), n_(n) {
     const Vec3 e = box.extent() * scale;
     inverse_area_ = 1.0f / (e.x * e.y + e.y * e.z + e.z * e.x);
   }
   // False for boxes without area, where no split can reduce the cost.
-  SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
-  SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
-  SIMT_INLINE bool is_below_leaf(const Split& split) const {
+  HEAPWOOD_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
+  HEAPWOOD_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
+  HEAPWOOD_INLINE bool is_below_leaf(const Split& split) const {
     return simt::from_bits(split.cost) < leaf_cost();
   }
 
@@ -82,8 +84,8 @@ class SplitCost {
     return {costs_, axis, lo_[axis], hi_[axis], scale_, a + b, a * b, inverse_area_, n_};
   }
 
-  SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr,
-                            bool flats_right = false) const {
+  HEAPWOOD_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl,
+                                std::uint32_t nr, bool flats_right = false) const {
     const float lo = lo_[axis], hi = hi_[axis];
     const Vec3 e = (hi_ - lo_) * scale_;
     const float a = axis == 0 ? e.y : e.x;
@@ -112,7 +114,7 @@ class SplitCost {
 
 // The best of all lanes' splits, returned to all lanes.
 template <class Warp>
-SIMT_INLINE Split best_of(Warp& warp, const Split& mine) {
+HEAPWOOD_INLINE Split best_of(Warp& warp, const Split& mine) {
   Split best;
   best.cost = warp.reduce_min(mine.cost);
   bool match = mine.cost == best.cost;

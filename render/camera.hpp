@@ -46,7 +46,7 @@ struct CameraFrame {
   float inverse_width, inverse_height;
 
   // (x, y) in pixels from the top left corner; (0.5, 0.5) is the first pixel's centre.
-  SIMT_INLINE kdtree::Ray ray(float x, float y, float tmax) const {
+  HEAPWOOD_INLINE kdtree::Ray ray(float x, float y, float tmax) const {
     const float u = x * inverse_width * 2 - 1;
     const float v = 1 - y * inverse_height * 2;
     return {eye, 0, normalize(forward + right * u + up * v), tmax};
@@ -57,7 +57,7 @@ struct CameraFrame {
 // not in (0, 180).
 CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height);
 
-SIMT_INLINE Vec3 axis_vector(unsigned axis) {
+HEAPWOOD_INLINE Vec3 axis_vector(unsigned axis) {
   return {axis == 0 ? 1.0f : 0.0f, axis == 1 ? 1.0f : 0.0f, axis == 2 ? 1.0f : 0.0f};
 }
 

@@ -13,7 +13,7 @@
 namespace heapwood::render {
 
 // Linear RGB of an OKLab colour, clamped to the gamut of sRGB.
-SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
+HEAPWOOD_FN inline Vec3 from_oklab(double lightness, double a, double b) {
   const auto cube = [](double x) { return x * x * x; };
   const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b);
   const double m = cube(lightness - 0.1055613458 * a - 0.0638541728 * b);
@@ -25,7 +25,7 @@ SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
 }
 
 // The colour of x in [0, 1]; x is clamped, NaN is 0.
-SIMT_FN inline Vec3 colour_ramp(double x) {
+HEAPWOOD_FN inline Vec3 colour_ramp(double x) {
   x = x > 0 ? std::min(x, 1.0) : 0.0;
   const double lightness = 0.12 + 0.84 * x;
   // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees

@@ -27,15 +27,17 @@ struct Development {
 // The range of numbers that a colour ramp covers; fraction_of(v) is v's position in it, 0 to 1.
 struct Range {
   double low = 0, high = 1;
-  SIMT_FN double fraction_of(double v) const { return high > low ? (v - low) / (high - low) : 0; }
+  HEAPWOOD_FN double fraction_of(double v) const {
+    return high > low ? (v - low) / (high - low) : 0;
+  }
 };
-SIMT_FN inline bool shows_numbers(Mode mode) {
+HEAPWOOD_FN inline bool shows_numbers(Mode mode) {
   return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves;
 }
 
 // Linear up to 2/3, then smoothly towards 1, which is never reached: highlights keep their
 // contrast.
-SIMT_FN inline double tone_curve(double x) {
+HEAPWOOD_FN inline double tone_curve(double x) {
   constexpr double knee = 2.0 / 3;
   if (!(x > 0)) return 0;
   return x <= knee ? x : 1 - (1 - knee) * std::exp(-(x - knee) / (1 - knee));
@@ -43,31 +45,31 @@ SIMT_FN inline double tone_curve(double x) {
 
 // Contrast in the shadows and soft highlights, as of film (Narkowicz 2015, "ACES filmic tone
 // mapping curve").
-SIMT_FN inline double filmic_curve(double x) {
+HEAPWOOD_FN inline double filmic_curve(double x) {
   if (!(x > 0)) return 0;
   return std::min(1.0, x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14));
 }
 
 // 0..1 linear light to 0..255 sRGB (IEC 61966-2-1).
-SIMT_FN inline unsigned char srgb(double linear) {
+HEAPWOOD_FN inline unsigned char srgb(double linear) {
   const double x = linear > 0 ? std::min(linear, 1.0) : 0.0;
   const double coded = x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
   return static_cast<unsigned char>(std::lround(coded * 255));
 }
 
-SIMT_FN inline Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
+HEAPWOOD_FN inline Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
 
 // The number of a pixel: the mean over the samples that have one.
-SIMT_FN inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
+HEAPWOOD_FN inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
-SIMT_FN inline Vec3 ramp(Mode mode, const Range& range, double v) {
+HEAPWOOD_FN inline Vec3 ramp(Mode mode, const Range& range, double v) {
   // Depth is inverted: near is bright.
   return colour_ramp(mode == Mode::depth ? 1 - range.fraction_of(v) : range.fraction_of(v));
 }
 
 // The colour of a pixel whose sums are over `samples` samples.
-SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development& how,
-                            const Range& range) {
+HEAPWOOD_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development& how,
+                                const Range& range) {
   const double share = samples > 0 ? 1.0 / samples : 0;
   if (shows_numbers(how.mode)) {
     const auto hit = static_cast<float>(p.a * share), missed = static_cast<float>(1 - p.a * share);
@@ -97,7 +99,7 @@ struct DevelopPixels {
   unsigned samples;
   Development how;
   Range range;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const Rgb8 c = develop(sums[i], samples, how, range);
     rgba[i] = c.r | std::uint32_t{c.g} << 8 | std::uint32_t{c.b} << 16 | 0xff000000u;
   }

@@ -12,8 +12,9 @@ namespace heapwood::render {
 
 // Light that arrives at a surface from the key light, with shadows.
 template <class View>
-SIMT_INLINE Vec3 key_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                           std::uint32_t sample, std::uint32_t salt, const Surface& at, Point2 u) {
+HEAPWOOD_INLINE Vec3 key_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                               std::uint32_t sample, std::uint32_t salt, const Surface& at,
+                               Point2 u) {
   if constexpr (View::coloured) {
     if (frame.lighting.key_colour == Vec3{}) return {};
   }
@@ -28,8 +29,8 @@ SIMT_INLINE Vec3 key_light(const View& scene, const Frame& frame, const PixelRan
 // of its direction by a fixed small share of it. The reach varies from ray to ray, so that
 // occlusion fades with distance instead of ending abruptly. Without rays nothing occludes.
 template <class View>
-SIMT_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                               const Surface& at, std::uint32_t sample, std::uint32_t rays) {
+HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                                   const Surface& at, std::uint32_t sample, std::uint32_t rays) {
   if (rays == 0) return surroundings(frame.lighting, at.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
@@ -47,7 +48,7 @@ SIMT_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const Pixe
 
 // Sets `surface` to where a camera ray that missed the model meets the invisible floor; returns
 // false if it does not.
-SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surface& surface) {
+HEAPWOOD_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surface& surface) {
   const Vec3 up = axis_vector(lighting.up);
   const float down = dot(ray.direction, up);
   if (!lighting.floor || !(down < 0)) return false;
@@ -61,9 +62,9 @@ SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surf
 // Brightness of a point of the floor divided by that of an empty floor. Exactly 1 where nothing
 // occludes, so that the floor shows only as a shadow on the background and has no edge.
 template <class View>
-SIMT_INLINE float floor_share(const View& scene, const Frame& frame, const PixelRandom& random,
-                              const Surface& at, std::uint32_t sample, std::uint32_t rays,
-                              float reach) {
+HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const PixelRandom& random,
+                                  const Surface& at, std::uint32_t sample, std::uint32_t rays,
+                                  float reach) {
   const LightSample light =
       sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
   const Vec3 start = start_above(at);
@@ -92,7 +93,7 @@ SIMT_INLINE float floor_share(const View& scene, const Frame& frame, const Pixel
 // Light of an emitter that the camera sees or that arrives by a bounce: limited to a few times the
 // brightest colour of a picture. Edges of much brighter pixels would look jagged, and rare bright
 // paths would leave single bright pixels.
-SIMT_INLINE Vec3 limited(Vec3 light) {
+HEAPWOOD_INLINE Vec3 limited(Vec3 light) {
   constexpr float max_light = 3;
   const float largest = simt::max(light.x, simt::max(light.y, light.z));
   return largest > max_light ? light * (max_light / largest) : light;
@@ -100,8 +101,8 @@ SIMT_INLINE Vec3 limited(Vec3 light) {
 
 // The probability density, over solid angle, with which emitter_light() chooses the direction to a
 // point of an emitter.
-SIMT_INLINE float emitter_density(const MaterialView& materials, std::uint32_t triangle,
-                                  float distance, float cosine) {
+HEAPWOOD_INLINE float emitter_density(const MaterialView& materials, std::uint32_t triangle,
+                                      float distance, float cosine) {
   const float per_area =
       luminance(material_of(materials, triangle).emission) / materials.emitters.power;
   return per_area * distance * distance / simt::max(cosine, 1e-6f);
@@ -109,8 +110,8 @@ SIMT_INLINE float emitter_density(const MaterialView& materials, std::uint32_t t
 
 // The weight, by the balance heuristic, of an emitter's light that a bounce has hit.
 template <class View>
-SIMT_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray, const kdtree::Hit& hit,
-                                const Surface& at, float cosine) {
+HEAPWOOD_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray,
+                                    const kdtree::Hit& hit, const Surface& at, float cosine) {
   if (scene.materials.emitters.count == 0) return 1;
   const float of_bounce = cosine * 0.318309886f;
   const float of_emitter =
@@ -120,8 +121,8 @@ SIMT_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray, const
 
 // Light that arrives from a random point of a random emitter.
 template <class View>
-SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                               std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
+HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                                   std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
   const Emitters& emitters = scene.materials.emitters;
   if (emitters.count == 0) return {};
   const std::uint32_t first = dimension::emitter + 3 * bounce;
@@ -170,8 +171,8 @@ SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const Pixe
 
 // Light of the environment for a ray that hits nothing. `cosine`: at the surface that the ray left.
 template <class View>
-SIMT_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray, std::uint32_t bounce,
-                                   float cosine) {
+HEAPWOOD_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray,
+                                       std::uint32_t bounce, float cosine) {
   const EnvironmentLight found = environment_towards(scene.environment, ray.direction);
   if (bounce == 0) return limited(found.radiance);
   const float of_bounce = cosine * 0.318309886f;
@@ -180,8 +181,9 @@ SIMT_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray, st
 
 // Light that arrives from a direction sampled by the environment's luminance.
 template <class View>
-SIMT_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
-                                   std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
+HEAPWOOD_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
+                                       std::uint32_t sample, std::uint32_t bounce,
+                                       const Surface& at) {
   const Point2 u = bounce == 0 ? random.even_point(sample, dimension::light)
                                : random.point(sample, dimension::bounce + 6 * bounce);
   const EnvironmentLight light = sample_environment(scene.environment, u);

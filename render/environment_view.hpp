@@ -24,25 +24,25 @@ struct EnvironmentView {
 };
 
 // A direction of the scene in the picture's axes, where y is up, and back.
-SIMT_INLINE Vec3 to_environment(Vec3 d, unsigned up) {
+HEAPWOOD_INLINE Vec3 to_environment(Vec3 d, unsigned up) {
   return up == 1 ? d : up == 2 ? Vec3{d.x, d.z, -d.y} : Vec3{-d.y, d.x, d.z};
 }
-SIMT_INLINE Vec3 from_environment(Vec3 d, unsigned up) {
+HEAPWOOD_INLINE Vec3 from_environment(Vec3 d, unsigned up) {
   return up == 1 ? d : up == 2 ? Vec3{d.x, -d.z, d.y} : Vec3{d.y, -d.x, d.z};
 }
 
 // The position in the picture, 0 to 1 from the left and from the top, of a unit vector in its axes.
-SIMT_INLINE Point2 environment_position(Vec3 d) {
+HEAPWOOD_INLINE Point2 environment_position(Vec3 d) {
   return {std::atan2(d.x, -d.z) * 0.159154943f + 0.5f,
           std::acos(simt::min(simt::max(d.y, -1.0f), 1.0f)) * 0.318309886f};
 }
-SIMT_INLINE Vec3 environment_direction(Point2 at) {
+HEAPWOOD_INLINE Vec3 environment_direction(Point2 at) {
   const float polar = 3.14159265f * at.y, around = 6.28318531f * (at.x - 0.5f);
   const float s = std::sin(polar);
   return {s * std::sin(around), std::cos(polar), -s * std::cos(around)};
 }
 
-SIMT_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
+HEAPWOOD_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
   const float x = at.x * static_cast<float>(view.width) - 0.5f,
               y = at.y * static_cast<float>(view.height) - 0.5f;
   const float left = std::floor(x), top = std::floor(y);
@@ -61,7 +61,7 @@ SIMT_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
 }
 
 // The cell of a cumulative distribution that contains u.
-SIMT_INLINE std::uint32_t cell_at(const float* cumulative, std::uint32_t count, float u) {
+HEAPWOOD_INLINE std::uint32_t cell_at(const float* cumulative, std::uint32_t count, float u) {
   std::uint32_t low = 0, high = count - 1;
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;
@@ -76,8 +76,8 @@ SIMT_INLINE std::uint32_t cell_at(const float* cumulative, std::uint32_t count, 
 
 // The probability density of a direction over solid angle: the probability of its cell, divided by
 // the solid angle of the cell.
-SIMT_INLINE float environment_density(const EnvironmentView& view, std::uint32_t row,
-                                      std::uint32_t column, float sine) {
+HEAPWOOD_INLINE float environment_density(const EnvironmentView& view, std::uint32_t row,
+                                          std::uint32_t column, float sine) {
   const auto share = [](const float* cumulative, std::uint32_t i) {
     return cumulative[i] - (i > 0 ? cumulative[i - 1] : 0);
   };
@@ -93,7 +93,7 @@ struct EnvironmentLight {
 };
 
 // The light of the environment for a ray of the scene that hits nothing.
-SIMT_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Vec3 direction) {
+HEAPWOOD_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Vec3 direction) {
   const Vec3 d = to_environment(normalize(direction), view.up);
   const Point2 at = environment_position(d);
   const auto cell = [](float x, std::uint32_t count) {
@@ -107,7 +107,7 @@ SIMT_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Ve
 }
 
 // Chooses a direction by two numbers in [0, 1).
-SIMT_INLINE EnvironmentLight sample_environment(const EnvironmentView& view, Point2 u) {
+HEAPWOOD_INLINE EnvironmentLight sample_environment(const EnvironmentView& view, Point2 u) {
   const auto inside = [](const float* cumulative, std::uint32_t i, float x) {
     const float before = i > 0 ? cumulative[i - 1] : 0, share = cumulative[i] - before;
     return share > 0 ? simt::min((x - before) / share, 0.999999f) : 0.5f;

@@ -30,7 +30,7 @@ struct RenderKernel {
   std::uint32_t* ticket;  // the first tile at launch
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t columns = (frame.width + tile_width - 1) / tile_width;
     for (;;) {
       std::uint32_t tile = 0;
@@ -47,11 +47,11 @@ struct RenderKernel {
   }
 
  private:
-  SIMT_INLINE void shade(std::uint32_t x, std::uint32_t y) const {
+  HEAPWOOD_INLINE void shade(std::uint32_t x, std::uint32_t y) const {
     const std::uint32_t index = y * frame.width + x;
     const PixelRandom random(frame.seed, index);
     Pixel sum = film[index];
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < frame.samples; ++i) {
       Integrator::add(scene, frame, random, x, y, frame.first_sample + i, sum);
     }
@@ -65,14 +65,14 @@ struct SlopeScratch {
 };
 using ScratchIntersection = kdtree::PlaneIntersection<kdtree::SlopesInScratch>;
 
-SIMT_INLINE ScratchIntersection
+HEAPWOOD_INLINE ScratchIntersection
 make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
                   const kdtree::TreeView<ScratchIntersection>& tree) {
   return ScratchIntersection(ray, tree.slack, kdtree::SlopesInScratch(scratch.slope + lane));
 }
 template <class Intersection>
-SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&, unsigned,
-                                           const kdtree::TreeView<Intersection>& tree) {
+HEAPWOOD_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&, unsigned,
+                                               const kdtree::TreeView<Intersection>& tree) {
   return Intersection(ray, tree.slack);
 }
 
@@ -97,7 +97,7 @@ struct TraceKernel {
   std::size_t count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     const std::size_t first = std::size_t{warp.worker()} * Warp::width + warp.lane();
     if constexpr (Warp::width == 1) {
       std::uint32_t turn = 0;
@@ -111,7 +111,7 @@ struct TraceKernel {
   }
 
  private:
-  SIMT_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
+  HEAPWOOD_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
     // Loads of four words each.
     const kdtree::Row* const words = reinterpret_cast<const kdtree::Row*>(rays + i);
     const kdtree::Row from = simt::load_streaming(words), along = simt::load_streaming(words + 1);
@@ -166,7 +166,7 @@ struct CountKernel {
   StepSums* sums;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::size_t stride = std::size_t{warp.workers()} * Warp::width;
     StepSums mine;
     for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count;

@@ -36,7 +36,7 @@ struct LightSample {
 };
 
 // Samples the key light's disc as seen from `position`.
-SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Point2 on_disc) {
+HEAPWOOD_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Point2 on_disc) {
   const Vec3 to = lighting.lamp ? lighting.key - position : lighting.key;
   Vec3 s, t;
   basis(lighting.lamp ? normalize(to) : to, s, t);
@@ -48,7 +48,7 @@ SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Poin
 }
 
 // Unoccluded ambient light from a direction: interpolates between ground (below) and sky (above).
-SIMT_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
+HEAPWOOD_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
   const float height = lighting.up == 0   ? direction.x
                        : lighting.up == 1 ? direction.y
                                           : direction.z;
@@ -57,7 +57,7 @@ SIMT_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
 }
 
 // Background colour; `row` is 0 at the top of the picture, 1 at the bottom.
-SIMT_INLINE Vec3 background(const Lighting& lighting, float row) {
+HEAPWOOD_INLINE Vec3 background(const Lighting& lighting, float row) {
   const float s = row * row * (3 - 2 * row);
   return lighting.background_top * (1 - s) + lighting.background_bottom * s;
 }

@@ -51,23 +51,23 @@ struct Rgba {
   float alpha;
 };
 
-SIMT_INLINE float luminance(Vec3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
+HEAPWOOD_INLINE float luminance(Vec3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
 
 // Linear light of an 8-bit sRGB value, by a polynomial with an error below 0.002.
-SIMT_INLINE float linear_of(std::uint32_t byte) {
+HEAPWOOD_INLINE float linear_of(std::uint32_t byte) {
   const float x = static_cast<float>(byte) * (1.0f / 255);
   return x * (x * (x * 0.305306011f + 0.682171111f) + 0.012522878f);
 }
-SIMT_INLINE Rgba linear_of_texel(std::uint32_t texel) {
+HEAPWOOD_INLINE Rgba linear_of_texel(std::uint32_t texel) {
   return {{linear_of(texel & 255), linear_of(texel >> 8 & 255), linear_of(texel >> 16 & 255)},
           static_cast<float>(texel >> 24) * (1.0f / 255)};
 }
-SIMT_INLINE Rgba blend(const Rgba& a, const Rgba& b, float share) {
+HEAPWOOD_INLINE Rgba blend(const Rgba& a, const Rgba& b, float share) {
   return {a.colour * (1 - share) + b.colour * share, a.alpha * (1 - share) + b.alpha * share};
 }
 
 // Texel of a coordinate that may be outside [0, size).
-SIMT_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap wrap) {
+HEAPWOOD_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap wrap) {
   const auto n = static_cast<std::int32_t>(size);
   if (wrap == Wrap::clamp) return static_cast<std::uint32_t>(i < 0 ? 0 : i >= n ? n - 1 : i);
   const std::int32_t period = wrap == Wrap::mirror ? 2 * n : n;
@@ -78,7 +78,7 @@ SIMT_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap wrap)
 
 // A coordinate times size, in a range that integers hold; 0 for NaN. Whole periods of both wrapping
 // modes are removed first.
-SIMT_INLINE float in_texels(float x, std::uint32_t size, Wrap wrap) {
+HEAPWOOD_INLINE float in_texels(float x, std::uint32_t size, Wrap wrap) {
   if (wrap == Wrap::clamp) {
     x = simt::min(simt::max(x, -1.0f), 2.0f);
   } else {
@@ -88,7 +88,7 @@ SIMT_INLINE float in_texels(float x, std::uint32_t size, Wrap wrap) {
   return texels > -65536 && texels < 65536 ? texels : 0;
 }
 
-SIMT_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv at) {
+HEAPWOOD_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv at) {
   float x = in_texels(at.u, texture.width, texture.wrap_u);
   float y = in_texels(at.v, texture.height, texture.wrap_v);
   const auto texel = [&](std::int32_t i, std::int32_t j) {
@@ -108,11 +108,13 @@ SIMT_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv at) {
   return blend(upper, lower, y - top);
 }
 
-SIMT_INLINE const DeviceMaterial& material_of(const MaterialView& view, std::uint32_t triangle) {
+HEAPWOOD_INLINE const DeviceMaterial& material_of(const MaterialView& view,
+                                                  std::uint32_t triangle) {
   return view.materials[view.triangle_materials ? view.triangle_materials[triangle] : 0];
 }
 
-SIMT_INLINE Uv uv_at(const MaterialView& view, const Triangle* triangles, const kdtree::Hit& hit) {
+HEAPWOOD_INLINE Uv uv_at(const MaterialView& view, const Triangle* triangles,
+                         const kdtree::Hit& hit) {
   if (!view.uvs) return {};
   const Triangle t = (view.uv_triangles ? view.uv_triangles : triangles)[hit.triangle];
   const Uv a = view.uvs[t.v[0]], b = view.uvs[t.v[1]], c = view.uvs[t.v[2]];
@@ -121,8 +123,8 @@ SIMT_INLINE Uv uv_at(const MaterialView& view, const Triangle* triangles, const 
 }
 
 // Albedo and alpha at a hit. `triangles` are the mesh's.
-SIMT_INLINE Rgba colour_at(const MaterialView& view, const Triangle* triangles,
-                           const kdtree::Hit& hit) {
+HEAPWOOD_INLINE Rgba colour_at(const MaterialView& view, const Triangle* triangles,
+                               const kdtree::Hit& hit) {
   const DeviceMaterial& material = material_of(view, hit.triangle);
   Rgba result{material.colour, material.alpha};
   if (material.texture != no_texture) {
@@ -142,8 +144,8 @@ SIMT_INLINE Rgba colour_at(const MaterialView& view, const Triangle* triangles,
 }
 
 // Radiance that the surface emits at a hit, on both sides.
-SIMT_INLINE Vec3 emission_at(const MaterialView& view, const Triangle* triangles,
-                             const kdtree::Hit& hit) {
+HEAPWOOD_INLINE Vec3 emission_at(const MaterialView& view, const Triangle* triangles,
+                                 const kdtree::Hit& hit) {
   const DeviceMaterial& material = material_of(view, hit.triangle);
   if (material.emission_texture == no_texture) return material.emission;
   return material.emission *
@@ -152,8 +154,8 @@ SIMT_INLINE Vec3 emission_at(const MaterialView& view, const Triangle* triangles
 }
 
 // Whether a ray passes through the surface at a hit; `random` in [0, 1) decides for blended ones.
-SIMT_INLINE bool is_hole(const MaterialView& view, const Triangle* triangles,
-                         const kdtree::Hit& hit, float random) {
+HEAPWOOD_INLINE bool is_hole(const MaterialView& view, const Triangle* triangles,
+                             const kdtree::Hit& hit, float random) {
   const DeviceMaterial& material = material_of(view, hit.triangle);
   if (material.coverage == Coverage::opaque) return false;
   const float alpha = colour_at(view, triangles, hit).alpha;

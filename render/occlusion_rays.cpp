@@ -27,7 +27,7 @@ constexpr unsigned lanes = 8;
 
 }  // namespace
 
-SIMT_CLONED
+HEAPWOOD_CLONED
 void make_occlusion_rays(const Surface& at, const PixelRandom& random, std::uint32_t sample,
                          std::uint32_t count, float reach, kdtree::Ray* rays) {
   const Vec3 start = start_above(at), n = at.normal;

@@ -14,13 +14,15 @@
 
 namespace heapwood::render {
 
-SIMT_INLINE std::uint32_t pcg(std::uint32_t s) {
+HEAPWOOD_INLINE std::uint32_t pcg(std::uint32_t s) {
   s = s * 747796405u + 2891336453u;
   const std::uint32_t word = ((s >> ((s >> 28u) + 4u)) ^ s) * 277803737u;
   return (word >> 22u) ^ word;
 }
 
-SIMT_INLINE float unit_interval(std::uint32_t h) { return static_cast<float>(h >> 8) * 0x1p-24f; }
+HEAPWOOD_INLINE float unit_interval(std::uint32_t h) {
+  return static_cast<float>(h >> 8) * 0x1p-24f;
+}
 
 struct Point2 {
   float x, y;
@@ -29,21 +31,21 @@ struct Point2 {
 // The random numbers of one pixel.
 class PixelRandom {
  public:
-  SIMT_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel)
+  HEAPWOOD_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel)
       : pixel_(pcg(pixel ^ pcg(seed))) {}
 
-  SIMT_INLINE float value(std::uint32_t sample, std::uint32_t dimension) const {
+  HEAPWOOD_INLINE float value(std::uint32_t sample, std::uint32_t dimension) const {
     return unit_interval(pcg(pixel_ + pcg(sample + pcg(dimension))));
   }
-  SIMT_INLINE Point2 point(std::uint32_t sample, std::uint32_t dimension) const {
+  HEAPWOOD_INLINE Point2 point(std::uint32_t sample, std::uint32_t dimension) const {
     return {value(sample, dimension), value(sample, dimension + 1)};
   }
   // Low-discrepancy points: any number of samples 0, 1, 2, ... covers the square evenly.
-  SIMT_INLINE Point2 even_point(std::uint32_t sample, std::uint32_t dimension) const {
+  HEAPWOOD_INLINE Point2 even_point(std::uint32_t sample, std::uint32_t dimension) const {
     return {unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0xc13fa9a9u),
             unit_interval(pcg(pixel_ + pcg(dimension + 1)) + sample * 0x91e10da5u)};
   }
-  SIMT_INLINE float even_value(std::uint32_t sample, std::uint32_t dimension) const {
+  HEAPWOOD_INLINE float even_value(std::uint32_t sample, std::uint32_t dimension) const {
     return unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0x9e3779b9u);
   }
 
@@ -54,7 +56,7 @@ class PixelRandom {
 // Two unit vectors perpendicular to n and to each other (Duff et al. 2017, "Building an orthonormal
 // basis, revisited"). Difference from the paper: n.z = -0 is treated as +0, so that normals that
 // compare equal have equal bases, independent of a triangle's winding order.
-SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
+HEAPWOOD_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
   const float sign = n.z >= 0 ? 1.0f : -1.0f;
   const float a = -1.0f / (sign + n.z);
   const float b = n.x * n.y * a;
@@ -63,7 +65,7 @@ SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
 }
 
 // A cosine-weighted direction around n.
-SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
+HEAPWOOD_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;
   Vec3 s, t;
@@ -73,7 +75,7 @@ SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
 }
 
 // A uniformly distributed point of the unit disc.
-SIMT_INLINE Point2 disc(Point2 u) {
+HEAPWOOD_INLINE Point2 disc(Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;
   return {r * std::cos(phi), r * std::sin(phi)};

@@ -22,12 +22,12 @@
 
 namespace heapwood::render {
 
-SIMT_INLINE float tent(float u) {
+HEAPWOOD_INLINE float tent(float u) {
   return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(simt::max(0.0f, 2 - 2 * u));
 }
 
-SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random, std::uint32_t x,
-                                   std::uint32_t y, std::uint32_t sample) {
+HEAPWOOD_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random,
+                                       std::uint32_t x, std::uint32_t y, std::uint32_t sample) {
   float px = static_cast<float>(x) + 0.5f, py = static_cast<float>(y) + 0.5f;
   if (frame.total_samples > 1) {
     const Point2 u = random.even_point(sample, dimension::filter);
@@ -39,8 +39,9 @@ SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random
 
 struct Features {
   template <class View>
-  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static HEAPWOOD_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                                  std::uint32_t x, std::uint32_t y, std::uint32_t sample,
+                                  Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     kdtree::Counters count;
     kdtree::Hit hit;
@@ -78,8 +79,9 @@ struct Features {
 
 struct Shaded {
   template <class View>
-  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static HEAPWOOD_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                                  std::uint32_t x, std::uint32_t y, std::uint32_t sample,
+                                  Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = closest_surface(scene, ray, random, sample, 0xffff);
     const float row = (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height;
@@ -107,7 +109,7 @@ struct Shaded {
   }
 
  private:
-  static SIMT_INLINE void add_colour(Pixel& sum, Vec3 colour) {
+  static HEAPWOOD_INLINE void add_colour(Pixel& sum, Vec3 colour) {
     sum.r += colour.x;
     sum.g += colour.y;
     sum.b += colour.z;
@@ -116,8 +118,9 @@ struct Shaded {
 
 struct Occlusion {
   template <class View>
-  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static HEAPWOOD_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                                  std::uint32_t x, std::uint32_t y, std::uint32_t sample,
+                                  Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
     float open = 1;
@@ -142,8 +145,9 @@ struct Occlusion {
 
 struct PathTraced {
   template <class View>
-  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static HEAPWOOD_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                                  std::uint32_t x, std::uint32_t y, std::uint32_t sample,
+                                  Pixel& sum) {
     kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     Vec3 throughput{1, 1, 1}, light;
     float cosine = 0;  // at the surface that the ray left

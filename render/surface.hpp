@@ -29,13 +29,13 @@ struct Surface {
 // The offset for rays that start at a hit, large enough that rounding cannot put their start behind
 // the triangle: about 16 ulps of the corners and of the distance that the hit was computed from.
 // Independent of the scene's size, so that a small model on a large plain keeps its shadows.
-SIMT_INLINE float surface_offset(const Corners& t, float distance) {
+HEAPWOOD_INLINE float surface_offset(const Corners& t, float distance) {
   const Vec3 corner = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
   return 2e-6f * (simt::max(corner.x, simt::max(corner.y, corner.z)) + distance);
 }
-SIMT_INLINE Vec3 start_above(const Surface& at) { return at.position + at.normal * at.offset; }
+HEAPWOOD_INLINE Vec3 start_above(const Surface& at) { return at.position + at.normal * at.offset; }
 
-SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
+HEAPWOOD_INLINE Vec3 geometric_normal(const Corners& t) {
   // Edges are scaled so that the squares of tiny and huge ones stay in range. The factors are
   // powers of two, so that nothing is rounded: a component that is zero stays zero, and rounding
   // noise does not decide which of the two bases the normal gets (basis()).
@@ -44,13 +44,14 @@ SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
 }
 
 template <class View>
-SIMT_INLINE Corners corners_of(const View& scene, std::uint32_t triangle) {
+HEAPWOOD_INLINE Corners corners_of(const View& scene, std::uint32_t triangle) {
   const Triangle t = scene.triangles[triangle];
   return {scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]};
 }
 
 template <class View>
-SIMT_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray, const kdtree::Hit& hit) {
+HEAPWOOD_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray,
+                                   const kdtree::Hit& hit) {
   const Corners corners = corners_of(scene, hit.triangle);
   const Vec3 n = geometric_normal(corners);
   return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n,
@@ -58,8 +59,8 @@ SIMT_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray, const 
 }
 
 // Decides whether a blended surface is hit.
-SIMT_INLINE float coverage_random(const PixelRandom& random, std::uint32_t sample,
-                                  std::uint32_t triangle, std::uint32_t salt) {
+HEAPWOOD_INLINE float coverage_random(const PixelRandom& random, std::uint32_t sample,
+                                      std::uint32_t triangle, std::uint32_t salt) {
   return random.value(sample, (dimension::coverage + triangle) ^ pcg(salt));
 }
 
@@ -72,12 +73,12 @@ class SurfaceTest : public View::Intersection {
   using Base = typename View::Intersection;
   using Record = typename Base::Record;
 
-  SIMT_INLINE SurfaceTest(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
-                          std::uint32_t sample, std::uint32_t salt)
+  HEAPWOOD_INLINE SurfaceTest(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
+                              std::uint32_t sample, std::uint32_t salt)
       : Base(ray, scene.tree.slack), scene_(scene), random_(random), sample_(sample), salt_(salt) {}
 
-  SIMT_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
-                        float& t) const {
+  HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
+                            float& t) const {
     float h;
     if (!Base::test(record, ray, lower, upper, h)) return false;
     if (scene_.materials.has_holes && is_hole_at(record, ray, h)) return false;
@@ -86,7 +87,7 @@ class SurfaceTest : public View::Intersection {
   }
 
  private:
-  SIMT_INLINE bool is_hole_at(const Record* record, const kdtree::Ray& ray, float t) const {
+  HEAPWOOD_INLINE bool is_hole_at(const Record* record, const kdtree::Ray& ray, float t) const {
     kdtree::Hit hit{.t = t, .triangle = scene_.tree.ids[record - scene_.tree.records]};
     Base::coordinates(record, ray, t, hit.u, hit.v);
     return is_hole(scene_.materials, scene_.triangles, hit,
@@ -100,9 +101,9 @@ class SurfaceTest : public View::Intersection {
 
 // The closest hit that is not a hole.
 template <class View>
-SIMT_INLINE kdtree::Hit closest_surface(const View& scene, const kdtree::Ray& ray,
-                                        const PixelRandom& random, std::uint32_t sample,
-                                        std::uint32_t salt) {
+HEAPWOOD_INLINE kdtree::Hit closest_surface(const View& scene, const kdtree::Ray& ray,
+                                            const PixelRandom& random, std::uint32_t sample,
+                                            std::uint32_t salt) {
   if constexpr (!View::coloured) {
     return kdtree::closest_hit(scene.tree, ray);
   } else {
@@ -114,8 +115,9 @@ SIMT_INLINE kdtree::Hit closest_surface(const View& scene, const kdtree::Ray& ra
 
 // Whether a surface, not a hole, lies in the ray's interval.
 template <class View>
-SIMT_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
-                            std::uint32_t sample, std::uint32_t salt) {
+HEAPWOOD_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray,
+                                const PixelRandom& random, std::uint32_t sample,
+                                std::uint32_t salt) {
   if constexpr (!View::coloured) {
     return kdtree::any_hit(scene.tree, ray);
   } else {
@@ -125,7 +127,7 @@ SIMT_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray, const Pix
 
 // The share of each colour that a surface reflects.
 template <class View>
-SIMT_INLINE Vec3 albedo_at(const View& scene, const Frame& frame, const kdtree::Hit& hit) {
+HEAPWOOD_INLINE Vec3 albedo_at(const View& scene, const Frame& frame, const kdtree::Hit& hit) {
   if constexpr (View::coloured) {
     return colour_at(scene.materials, scene.triangles, hit).colour;
   } else {

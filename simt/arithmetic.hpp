@@ -15,7 +15,7 @@ namespace heapwood::simt {
 // Loads 4, 8 or 16 bytes, aligned to their size, in one instruction. No thread may write them while
 // the kernel runs.
 template <class T>
-SIMT_INLINE T load_constant(const T* from) {
+HEAPWOOD_INLINE T load_constant(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> &&
                 (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T));
 #if defined(__CUDA_ARCH__)
@@ -34,7 +34,7 @@ SIMT_INLINE T load_constant(const T* from) {
 // Loads 16 read-only bytes that are read once: no line is allocated in L1, so data that is read
 // again stays there.
 template <class T>
-SIMT_INLINE T load_streaming(const T* from) {
+HEAPWOOD_INLINE T load_streaming(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == 16 && alignof(T) == 16);
 #if defined(__CUDA_ARCH__)
   uint4 words;
@@ -48,7 +48,7 @@ SIMT_INLINE T load_streaming(const T* from) {
 }
 
 // Prefetches the sector at an address into L1. No effect on a CPU.
-SIMT_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
+HEAPWOOD_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
 #endif
@@ -56,7 +56,7 @@ SIMT_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
 
 // Prefetches the line at an address into L2. No effect on a CPU, whose hardware prefetcher follows
 // sequential streams.
-SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
+HEAPWOOD_INLINE void prefetch([[maybe_unused]] const void* at) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 #endif
@@ -64,7 +64,7 @@ SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
 
 // 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much on the
 // GPU.
-SIMT_INLINE float approximate_reciprocal(float x) {
+HEAPWOOD_INLINE float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
@@ -76,7 +76,7 @@ SIMT_INLINE float approximate_reciprocal(float x) {
 
 // Keeps the branch around it a branch: nvcc 13.0 turns a few conditional assignments into selects,
 // which threads that do not take the branch execute as well.
-SIMT_INLINE void keep_branch() {
+HEAPWOOD_INLINE void keep_branch() {
 #if defined(__CUDA_ARCH__)
   asm volatile("");
 #endif
@@ -85,7 +85,7 @@ SIMT_INLINE void keep_branch() {
 // 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference
 // costs an addition and one more operation, where nvcc 13.0 compiles a comparison to three. The
 // difference must not overflow, and `a` must not be -0: on the GPU -0 counts as less than +0.
-SIMT_INLINE std::uint32_t counted_less(float a, float b) {
+HEAPWOOD_INLINE std::uint32_t counted_less(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return std::bit_cast<std::uint32_t>(a - b) >> 31;
 #else
@@ -95,7 +95,7 @@ SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 
 // The bits of b where the mask is 1, of a where it is 0. One operation on the GPU; nvcc 13.0
 // compiles the expression to more.
-SIMT_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uint32_t mask) {
+HEAPWOOD_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uint32_t mask) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t r;
   asm("lop3.b32 %0, %1, %2, %3, 0xd8;" : "=r"(r) : "r"(a), "r"(b), "r"(mask));
@@ -107,7 +107,7 @@ SIMT_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uin
 
 // A product that is never fused with an addition, for results that must round identically on every
 // device.
-SIMT_INLINE float rounded_product(float a, float b) {
+HEAPWOOD_INLINE float rounded_product(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
 #else

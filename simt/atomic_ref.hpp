@@ -27,7 +27,7 @@ inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 // never executed occupy the instruction cache.
 class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> {
  public:
-  SIMT_INLINE explicit global_ref(std::uint64_t& word)
+  HEAPWOOD_INLINE explicit global_ref(std::uint64_t& word)
       : cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(word) {
 #if defined(__CUDA_ARCH__)
     global_ = __cvta_generic_to_global(&word);
@@ -35,7 +35,7 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
   }
   // Stores 0, relaxed, as a read-modify-write: it continues the release sequence, so a thread that
   // acquires the 0 sees everything that was released with the preceding value.
-  SIMT_INLINE void clear() const {
+  HEAPWOOD_INLINE void clear() const {
 #if defined(__CUDA_ARCH__)
     [[maybe_unused]] std::uint64_t old;
     asm volatile("atom.relaxed.gpu.global.and.b64 %0, [%1], 0;"
@@ -48,7 +48,7 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
   }
 
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE std::uint64_t fetch_add(std::uint64_t value, cuda::memory_order order) const {
+  HEAPWOOD_INLINE std::uint64_t fetch_add(std::uint64_t value, cuda::memory_order order) const {
     std::uint64_t old;
     if (order == relaxed) {
       asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
@@ -63,7 +63,7 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
     }
     return old;
   }
-  SIMT_INLINE std::uint64_t fetch_sub(std::uint64_t value, cuda::memory_order order) const {
+  HEAPWOOD_INLINE std::uint64_t fetch_sub(std::uint64_t value, cuda::memory_order order) const {
     return fetch_add(0 - value, order);
   }
 
@@ -84,7 +84,7 @@ inline constexpr bool has_device_fence = true;
 #else
 inline constexpr bool has_device_fence = false;
 #endif
-SIMT_INLINE void fence_acq_rel() {
+HEAPWOOD_INLINE void fence_acq_rel() {
 #if defined(__CUDA_ARCH__)
   cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
 #endif

@@ -15,13 +15,13 @@ namespace heapwood::simt {
 // that is 0 when the launch begins.
 class Barrier {
  public:
-  SIMT_INLINE explicit Barrier(std::uint32_t* arrived) : arrived_(arrived) {}
+  HEAPWOOD_INLINE explicit Barrier(std::uint32_t* arrived) : arrived_(arrived) {}
 
   // Returns when all warps have called it equally often: every warp may then read what any warp
   // wrote before its call. All lanes call together. False: the launch was aborted or another warp
   // has failed; the caller must return.
   template <class Warp>
-  SIMT_INLINE bool arrive_and_wait(Warp& warp) {
+  HEAPWOOD_INLINE bool arrive_and_wait(Warp& warp) {
     warp.sync();  // the other lanes' writes come before lane 0's release
     wanted_ += warp.workers();
     bool arrived_all = true;

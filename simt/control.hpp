@@ -18,8 +18,8 @@ struct Control {
 
   // Records the error, unless there is one already, and requests every thread to stop. Any thread
   // of a kernel may call it.
-  SIMT_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0,
-                    std::uint64_t c = 0) {
+  HEAPWOOD_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0,
+                        std::uint64_t c = 0) {
     std::uint32_t none = 0;
     if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed,
                                                                        relaxed)) {
@@ -31,7 +31,7 @@ struct Control {
     system_atomic_ref<std::uint32_t>(abort).store(1, relaxed);
   }
 
-  SIMT_FN bool aborted() { return system_atomic_ref<std::uint32_t>(abort).load(relaxed) != 0; }
+  HEAPWOOD_FN bool aborted() { return system_atomic_ref<std::uint32_t>(abort).load(relaxed) != 0; }
 };
 
 }  // namespace heapwood::simt

@@ -21,31 +21,33 @@ namespace heapwood::simt {
 struct AnyBlock {
   // A block's threads fill warps in the order of their linear index, so threadIdx.x alone is the
   // lane of several threads of a warp if the block has rows of fewer than 32 threads.
-  static SIMT_INLINE unsigned lane() {
+  static HEAPWOOD_INLINE unsigned lane() {
     unsigned id;
     asm("mov.u32 %0, %%laneid;" : "=r"(id));
     return id;
   }
-  static SIMT_INLINE unsigned warps_per_block() {
+  static HEAPWOOD_INLINE unsigned warps_per_block() {
     return (blockDim.x * blockDim.y * blockDim.z + 31) / 32;
   }
-  static SIMT_INLINE unsigned warp() {
+  static HEAPWOOD_INLINE unsigned warp() {
     const unsigned thread =
         linear_index({threadIdx.x, threadIdx.y, threadIdx.z}, {blockDim.x, blockDim.y, blockDim.z});
     const unsigned block =
         linear_index({blockIdx.x, blockIdx.y, blockIdx.z}, {gridDim.x, gridDim.y, gridDim.z});
     return block * warps_per_block() + thread / 32;
   }
-  static SIMT_INLINE unsigned warps() {
+  static HEAPWOOD_INLINE unsigned warps() {
     return gridDim.x * gridDim.y * gridDim.z * warps_per_block();
   }
 };
 
 struct LinearBlock {
-  static SIMT_INLINE unsigned lane() { return threadIdx.x & 31u; }
+  static HEAPWOOD_INLINE unsigned lane() { return threadIdx.x & 31u; }
   // There may be more than 2^32 threads.
-  static SIMT_INLINE unsigned warp() { return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
-  static SIMT_INLINE unsigned warps() { return gridDim.x * (blockDim.x / 32); }
+  static HEAPWOOD_INLINE unsigned warp() {
+    return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  }
+  static HEAPWOOD_INLINE unsigned warps() { return gridDim.x * (blockDim.x / 32); }
 };
 #else
 struct AnyBlock {};
@@ -60,32 +62,32 @@ class CudaLanes {
   static constexpr unsigned width = Width;
 
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE unsigned lane() const { return Position::lane() & (Width - 1); }
-  SIMT_INLINE unsigned worker() const {
+  HEAPWOOD_INLINE unsigned lane() const { return Position::lane() & (Width - 1); }
+  HEAPWOOD_INLINE unsigned worker() const {
     return Position::warp() * (32 / Width) + Position::lane() / Width;
   }
-  SIMT_INLINE unsigned workers() const { return Position::warps() * (32 / Width); }
-  SIMT_INLINE unsigned sm() const {
+  HEAPWOOD_INLINE unsigned workers() const { return Position::warps() * (32 / Width); }
+  HEAPWOOD_INLINE unsigned sm() const {
     unsigned id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;
   }
 
-  SIMT_INLINE void sync() const { __syncwarp(mask()); }
-  SIMT_INLINE std::uint32_t ballot(bool predicate) const {
+  HEAPWOOD_INLINE void sync() const { __syncwarp(mask()); }
+  HEAPWOOD_INLINE std::uint32_t ballot(bool predicate) const {
     return (__ballot_sync(mask(), predicate) & mask()) >> first();
   }
-  SIMT_INLINE bool any(bool predicate) const { return __any_sync(mask(), predicate) != 0; }
+  HEAPWOOD_INLINE bool any(bool predicate) const { return __any_sync(mask(), predicate) != 0; }
   template <class T>
-  SIMT_INLINE T shfl(T value, unsigned source) const {
+  HEAPWOOD_INLINE T shfl(T value, unsigned source) const {
     return __shfl_sync(mask(), value, static_cast<int>(source), Width);
   }
   template <class T>
-  SIMT_INLINE T* shfl(T* pointer, unsigned source) const {
+  HEAPWOOD_INLINE T* shfl(T* pointer, unsigned source) const {
     return reinterpret_cast<T*>(__shfl_sync(mask(), reinterpret_cast<unsigned long long>(pointer),
                                             static_cast<int>(source), Width));
   }
-  SIMT_INLINE std::uint32_t reduce_add(std::uint32_t value) const {
+  HEAPWOOD_INLINE std::uint32_t reduce_add(std::uint32_t value) const {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(mask(), value);
 #else
@@ -93,7 +95,7 @@ class CudaLanes {
     return value;
 #endif
   }
-  SIMT_INLINE std::uint32_t reduce_min(std::uint32_t value) const {
+  HEAPWOOD_INLINE std::uint32_t reduce_min(std::uint32_t value) const {
 #if __CUDA_ARCH__ >= 800
     return __reduce_min_sync(mask(), value);
 #else
@@ -102,7 +104,7 @@ class CudaLanes {
     return value;
 #endif
   }
-  SIMT_INLINE std::uint32_t reduce_max(std::uint32_t value) const {
+  HEAPWOOD_INLINE std::uint32_t reduce_max(std::uint32_t value) const {
 #if __CUDA_ARCH__ >= 800
     return __reduce_max_sync(mask(), value);
 #else
@@ -111,7 +113,7 @@ class CudaLanes {
     return value;
 #endif
   }
-  SIMT_INLINE std::uint32_t inclusive_add(std::uint32_t value) const {
+  HEAPWOOD_INLINE std::uint32_t inclusive_add(std::uint32_t value) const {
     for (unsigned d = 1; d < Width; d *= 2) {
       const std::uint32_t other = __shfl_up_sync(mask(), value, d, Width);
       if (lane() >= d) value += other;
@@ -124,27 +126,27 @@ class CudaLanes {
   // bit is set again because ptxas 13.0 takes a mask that comes from activemask alone for uniform:
   // on an H100, shuffles with such a mask did not wait for the first lane of a group and returned 0
   // (tests/library/gpu/measure_reuse.cu: blocks allocated twice).
-  SIMT_INLINE std::uint32_t together() const { return with_own_lane(__activemask() & mask()); }
-  SIMT_INLINE std::uint32_t together(const void* key) const {
+  HEAPWOOD_INLINE std::uint32_t together() const { return with_own_lane(__activemask() & mask()); }
+  HEAPWOOD_INLINE std::uint32_t together(const void* key) const {
     std::uint32_t all = 0;
     return together(key, all);
   }
-  SIMT_INLINE std::uint32_t together(const void* key, std::uint32_t& all) const {
+  HEAPWOOD_INLINE std::uint32_t together(const void* key, std::uint32_t& all) const {
     const unsigned active = __activemask() & mask();
     all = with_own_lane(active);
     if ((active & (active - 1)) == 0) return all;  // a single lane
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
-  SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
+  HEAPWOOD_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
   // ptxas 13.0 emits a vote over all active lanes, which may be those of several groups.
-  SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
+  HEAPWOOD_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }
   template <class T>
-  SIMT_INLINE T shfl(std::uint32_t lanes, T value, unsigned source) const {
+  HEAPWOOD_INLINE T shfl(std::uint32_t lanes, T value, unsigned source) const {
     return __shfl_sync(lanes << first(), value, static_cast<int>(source), Width);
   }
-  SIMT_INLINE std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
+  HEAPWOOD_INLINE std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
 #if __CUDA_ARCH__ >= 800
     const std::uint64_t high =
         __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value >> 32));
@@ -157,62 +159,63 @@ class CudaLanes {
 #endif
   }
 
-  SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const {
+  HEAPWOOD_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const {
     atomicAdd(&word, value);
   }
 
-  SIMT_INLINE void pause(unsigned turn) const { __nanosleep(turn < 4 ? 20u << turn : 200u); }
+  HEAPWOOD_INLINE void pause(unsigned turn) const { __nanosleep(turn < 4 ? 20u << turn : 200u); }
 
  private:
-  SIMT_INLINE unsigned first() const { return Position::lane() & ~(Width - 1); }
-  SIMT_INLINE std::uint32_t with_own_lane(unsigned lanes) const {
+  HEAPWOOD_INLINE unsigned first() const { return Position::lane() & ~(Width - 1); }
+  HEAPWOOD_INLINE std::uint32_t with_own_lane(unsigned lanes) const {
     return (lanes | 1u << Position::lane()) >> first();
   }
-  SIMT_INLINE unsigned mask() const {
+  HEAPWOOD_INLINE unsigned mask() const {
     return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first();
   }
 #else
   // Host pass: declarations only, never called.
-  SIMT_FN unsigned lane() const;
-  SIMT_FN unsigned worker() const;
-  SIMT_FN unsigned workers() const;
-  SIMT_FN unsigned sm() const;
-  SIMT_FN void sync() const;
-  SIMT_FN std::uint32_t ballot(bool) const;
-  SIMT_FN bool any(bool) const;
+  HEAPWOOD_FN unsigned lane() const;
+  HEAPWOOD_FN unsigned worker() const;
+  HEAPWOOD_FN unsigned workers() const;
+  HEAPWOOD_FN unsigned sm() const;
+  HEAPWOOD_FN void sync() const;
+  HEAPWOOD_FN std::uint32_t ballot(bool) const;
+  HEAPWOOD_FN bool any(bool) const;
   template <class T>
-  SIMT_FN T shfl(T, unsigned) const;
-  SIMT_FN std::uint32_t reduce_add(std::uint32_t) const;
-  SIMT_FN std::uint32_t reduce_min(std::uint32_t) const;
-  SIMT_FN std::uint32_t reduce_max(std::uint32_t) const;
-  SIMT_FN std::uint32_t inclusive_add(std::uint32_t) const;
-  SIMT_FN std::uint32_t together() const;
-  SIMT_FN std::uint32_t together(const void*) const;
-  SIMT_FN std::uint32_t together(const void*, std::uint32_t&) const;
-  SIMT_FN void sync(std::uint32_t) const;
-  SIMT_FN std::uint32_t ballot(std::uint32_t, bool) const;
+  HEAPWOOD_FN T shfl(T, unsigned) const;
+  HEAPWOOD_FN std::uint32_t reduce_add(std::uint32_t) const;
+  HEAPWOOD_FN std::uint32_t reduce_min(std::uint32_t) const;
+  HEAPWOOD_FN std::uint32_t reduce_max(std::uint32_t) const;
+  HEAPWOOD_FN std::uint32_t inclusive_add(std::uint32_t) const;
+  HEAPWOOD_FN std::uint32_t together() const;
+  HEAPWOOD_FN std::uint32_t together(const void*) const;
+  HEAPWOOD_FN std::uint32_t together(const void*, std::uint32_t&) const;
+  HEAPWOOD_FN void sync(std::uint32_t) const;
+  HEAPWOOD_FN std::uint32_t ballot(std::uint32_t, bool) const;
   template <class T>
-  SIMT_FN T shfl(std::uint32_t, T, unsigned) const;
-  SIMT_FN std::uint64_t reduce_or(std::uint32_t, std::uint64_t) const;
-  SIMT_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
-  SIMT_FN void pause(unsigned) const;
+  HEAPWOOD_FN T shfl(std::uint32_t, T, unsigned) const;
+  HEAPWOOD_FN std::uint64_t reduce_or(std::uint32_t, std::uint64_t) const;
+  HEAPWOOD_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
+  HEAPWOOD_FN void pause(unsigned) const;
 #endif
 };
 
 template <unsigned Width = 32, class Position = AnyBlock>
 class CudaWarp : public CudaLanes<Width, Position> {
  public:
-  SIMT_INLINE explicit CudaWarp(Control* control) : control_(control) {}
+  HEAPWOOD_INLINE explicit CudaWarp(Control* control) : control_(control) {}
 
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE bool aborted() const { return control_->aborted(); }
-  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
-                        std::uint64_t c = 0) const {
+  HEAPWOOD_INLINE bool aborted() const { return control_->aborted(); }
+  HEAPWOOD_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
+                            std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
 #else
-  SIMT_FN bool aborted() const;
-  SIMT_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const;
+  HEAPWOOD_FN bool aborted() const;
+  HEAPWOOD_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0,
+                        std::uint64_t = 0) const;
 #endif
 
  private:

@@ -12,7 +12,7 @@
 
 namespace heapwood::simt {
 
-SIMT_INLINE std::uint64_t device_nanoseconds() {
+HEAPWOOD_INLINE std::uint64_t device_nanoseconds() {
 #if defined(__CUDA_ARCH__)
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -3,9 +3,9 @@
 // no intrinsics. They compile for every processor; each operation is split where registers are
 // shorter. A comparison yields -1 or 0 per lane; `mask ? a : b` selects per lane. Host code only.
 //
-// Functions that use them are SIMT_CLONED or SIMT_CLONED_512 (config.hpp): x86-64 programs contain
-// versions for AVX2 and AVX-512 and select one at start. Arithmetic is that of the scalar code,
-// operation by operation, so results are identical.
+// Functions that use them are HEAPWOOD_CLONED or HEAPWOOD_CLONED_512 (config.hpp): x86-64 programs
+// contain versions for AVX2 and AVX-512 and select one at start. Arithmetic is that of the scalar
+// code, operation by operation, so results are identical.
 #pragma once
 
 namespace heapwood::simt {

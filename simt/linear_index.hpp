@@ -11,7 +11,7 @@ struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
 
-SIMT_INLINE constexpr unsigned linear_index(Index3 at, Index3 size) {
+HEAPWOOD_INLINE constexpr unsigned linear_index(Index3 at, Index3 size) {
   return (at.z * size.y + at.y) * size.x + at.x;
 }
 

@@ -26,17 +26,17 @@ struct LocalStackMemory {
 class LocalStack {
  public:
   template <unsigned capacity>
-  SIMT_INLINE explicit LocalStack(LocalStackMemory<capacity>& memory)
+  HEAPWOOD_INLINE explicit LocalStack(LocalStackMemory<capacity>& memory)
       : bottom_(memory.entries), top_(bottom()) {}
-  SIMT_INLINE bool empty() const { return top_ == bottom(); }
+  HEAPWOOD_INLINE bool empty() const { return top_ == bottom(); }
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE void push(std::uint32_t word, float number) {
+  HEAPWOOD_INLINE void push(std::uint32_t word, float number) {
     asm volatile("st.local.v2.b32 [%0], {%1, %2};" ::"r"(top_), "r"(word),
                  "r"(__float_as_uint(number))
                  : "memory");
     top_ += std::uint32_t{sizeof(LocalStackEntry)};
   }
-  SIMT_INLINE void pop(std::uint32_t& word, float& number) {
+  HEAPWOOD_INLINE void pop(std::uint32_t& word, float& number) {
     top_ -= std::uint32_t{sizeof(LocalStackEntry)};
     asm volatile("ld.local.v2.b32 {%0, %1}, [%2];"
                  : "=r"(word), "=f"(number)
@@ -44,8 +44,8 @@ class LocalStack {
                  : "memory");
   }
 #else
-  SIMT_INLINE void push(std::uint32_t word, float number) { *top_++ = {word, number}; }
-  SIMT_INLINE void pop(std::uint32_t& word, float& number) {
+  HEAPWOOD_INLINE void push(std::uint32_t word, float number) { *top_++ = {word, number}; }
+  HEAPWOOD_INLINE void pop(std::uint32_t& word, float& number) {
     --top_;
     word = top_->word;
     number = top_->number;
@@ -57,7 +57,7 @@ class LocalStack {
   using Address = std::uint32_t;
   // The compiler folds the intrinsic into the stack pointer plus an offset; inline assembly would
   // cost four operations.
-  SIMT_INLINE Address bottom() const {
+  HEAPWOOD_INLINE Address bottom() const {
     return static_cast<Address>(__cvta_generic_to_local(bottom_));
   }
 #else

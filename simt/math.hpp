@@ -10,14 +10,14 @@
 
 namespace heapwood::simt {
 
-SIMT_INLINE float min(float a, float b) {
+HEAPWOOD_INLINE float min(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return ::fminf(a, b);
 #else
   return a < b ? a : b;
 #endif
 }
-SIMT_INLINE float max(float a, float b) {
+HEAPWOOD_INLINE float max(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return ::fmaxf(a, b);
 #else
@@ -26,14 +26,14 @@ SIMT_INLINE float max(float a, float b) {
 }
 // Not std::bit_cast on a GPU: it needs nvcc's --expt-relaxed-constexpr, an option that users of the
 // headers would have to pass.
-SIMT_INLINE std::uint32_t bits(float x) {
+HEAPWOOD_INLINE std::uint32_t bits(float x) {
 #if defined(__CUDA_ARCH__)
   return __float_as_uint(x);
 #else
   return std::bit_cast<std::uint32_t>(x);
 #endif
 }
-SIMT_INLINE float from_bits(std::uint32_t b) {
+HEAPWOOD_INLINE float from_bits(std::uint32_t b) {
 #if defined(__CUDA_ARCH__)
   return __uint_as_float(b);
 #else
@@ -43,24 +43,24 @@ SIMT_INLINE float from_bits(std::uint32_t b) {
 
 // Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min
 // and max apply to floats.
-SIMT_INLINE std::uint32_t ordered_key(float x) {
+HEAPWOOD_INLINE std::uint32_t ordered_key(float x) {
   const std::uint32_t b = bits(x);
   return b ^ ((b & 0x80000000u) ? 0xffffffffu : 0x80000000u);
 }
-SIMT_INLINE float from_ordered_key(std::uint32_t key) {
+HEAPWOOD_INLINE float from_ordered_key(std::uint32_t key) {
   return from_bits(key ^ ((key & 0x80000000u) ? 0x80000000u : 0xffffffffu));
 }
 
 // Bit counts, which replace those of <bit>: in device code nvcc 13.0 compiles std::countr_zero, and
 // std::countl_zero of 64 bits, to a constant (tests/structure/conventions.sh rejects them).
-SIMT_INLINE unsigned popcount(std::uint32_t x) {
+HEAPWOOD_INLINE unsigned popcount(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popc(x));
 #else
   return static_cast<unsigned>(std::popcount(x));
 #endif
 }
-SIMT_INLINE unsigned popcount(std::uint64_t x) {
+HEAPWOOD_INLINE unsigned popcount(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popcll(x));
 #else
@@ -68,14 +68,14 @@ SIMT_INLINE unsigned popcount(std::uint64_t x) {
 #endif
 }
 // Index of the lowest set bit; x != 0.
-SIMT_INLINE unsigned lowest_bit(std::uint32_t x) {
+HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
 #else
   return static_cast<unsigned>(std::countr_zero(x));
 #endif
 }
-SIMT_INLINE unsigned lowest_bit(std::uint64_t x) {
+HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffsll(static_cast<long long>(x)) - 1);
 #else
@@ -83,7 +83,7 @@ SIMT_INLINE unsigned lowest_bit(std::uint64_t x) {
 #endif
 }
 // Index of the highest set bit; x != 0.
-SIMT_INLINE unsigned highest_bit(std::uint64_t x) {
+HEAPWOOD_INLINE unsigned highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));
 #else
@@ -92,6 +92,8 @@ SIMT_INLINE unsigned highest_bit(std::uint64_t x) {
 }
 
 // The largest power of two <= x; x != 0.
-SIMT_INLINE std::uint64_t bit_floor(std::uint64_t x) { return std::uint64_t{1} << highest_bit(x); }
+HEAPWOOD_INLINE std::uint64_t bit_floor(std::uint64_t x) {
+  return std::uint64_t{1} << highest_bit(x);
+}
 
 }  // namespace heapwood::simt

@@ -11,7 +11,7 @@ namespace heapwood::simt {
 // In C++ only a release orders the write before the stores of the memory's next owner. On a GPU it
 // may be relaxed: PTX orders accesses of one location by coherence, and the overwriting access
 // happens before those stores. A release would wait for all of the thread's own stores.
-SIMT_FN constexpr auto order_by_coherence() {
+HEAPWOOD_FN constexpr auto order_by_coherence() {
 #if defined(__CUDA_ARCH__)
   return relaxed;
 #else

@@ -18,7 +18,7 @@ struct alignas(8) WordPair {
 template <unsigned stride>
 class ScratchColumn {
  public:
-  SIMT_INLINE explicit ScratchColumn(WordPair* first) {
+  HEAPWOOD_INLINE explicit ScratchColumn(WordPair* first) {
 #if defined(__CUDA_ARCH__)
     // volatile: the address is kept or spilled, not recomputed at each use.
     asm volatile("mov.u32 %0, %1;"
@@ -29,7 +29,7 @@ class ScratchColumn {
 #endif
   }
   // volatile: keeps loads after stores, whose memory accesses the compiler does not see.
-  SIMT_INLINE void store(unsigned index, WordPair pair) const {
+  HEAPWOOD_INLINE void store(unsigned index, WordPair pair) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first),
                  "f"(pair.second));
@@ -37,7 +37,7 @@ class ScratchColumn {
     first_[index * stride] = pair;
 #endif
   }
-  SIMT_INLINE WordPair load(unsigned index) const {
+  HEAPWOOD_INLINE WordPair load(unsigned index) const {
 #if defined(__CUDA_ARCH__)
     WordPair pair;
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"

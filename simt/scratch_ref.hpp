@@ -14,15 +14,15 @@ template <class T>
 class ScratchRef {
  public:
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE ScratchRef(T& object)
+  HEAPWOOD_INLINE ScratchRef(T& object)
       : at_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&object))) {}
-  SIMT_INLINE T& operator*() const { return *static_cast<T*>(__cvta_shared_to_generic(at_)); }
+  HEAPWOOD_INLINE T& operator*() const { return *static_cast<T*>(__cvta_shared_to_generic(at_)); }
 
  private:
   std::uint32_t at_;
 #else
-  SIMT_INLINE ScratchRef(T& object) : object_(&object) {}
-  SIMT_INLINE T& operator*() const { return *object_; }
+  HEAPWOOD_INLINE ScratchRef(T& object) : object_(&object) {}
+  HEAPWOOD_INLINE T& operator*() const { return *object_; }
 
  private:
   T* object_;

@@ -27,8 +27,8 @@ namespace heapwood::simt {
 // Distributes the items of a kernel over its warps: calls f(item) for every workers()-th item,
 // starting with worker(). Ends at most one item after the abort flag was raised.
 template <class Warp, class F>
-SIMT_INLINE void for_items(Warp& warp, std::size_t items, F f) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void for_items(Warp& warp, std::size_t items, F f) {
+  HEAPWOOD_ROLLED
   for (std::size_t item = warp.worker(); item < items;) {
     f(item);
     item += warp.workers();

@@ -28,30 +28,30 @@ class CudaThread : public CudaLanes<32, AnyBlock> {
   // Index of the warp among all warp slots of the GPU. Unlike an index in the launch, it differs
   // between kernels that run at the same time, and takes two special registers to read. Allocators
   // use it only to spread contention, so it may change while the thread is inside one.
-  SIMT_INLINE unsigned worker() const {
+  HEAPWOOD_INLINE unsigned worker() const {
     unsigned warp;
     asm("mov.u32 %0, %%warpid;" : "=r"(warp));
     return sm() * 64 + warp;
   }
-  SIMT_INLINE unsigned workers() const {
+  HEAPWOOD_INLINE unsigned workers() const {
     unsigned multiprocessors;
     asm("mov.u32 %0, %%nsmid;" : "=r"(multiprocessors));
     return multiprocessors * 64;
   }
-  SIMT_INLINE unsigned sm() const {
+  HEAPWOOD_INLINE unsigned sm() const {
     unsigned id;
     asm("mov.u32 %0, %%smid;" : "=r"(id));
     return id;
   }
-  SIMT_INLINE Index3 block_index() const { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
-  SIMT_INLINE Index3 thread_index() const { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
+  HEAPWOOD_INLINE Index3 block_index() const { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+  HEAPWOOD_INLINE Index3 thread_index() const { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
 #else
-  SIMT_FN Index3 block_index() const;
-  SIMT_FN Index3 thread_index() const;
+  HEAPWOOD_FN Index3 block_index() const;
+  HEAPWOOD_FN Index3 thread_index() const;
 #endif
-  SIMT_INLINE bool aborted() const { return false; }
-  SIMT_INLINE void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0,
-                        std::uint64_t = 0) const {}
+  HEAPWOOD_INLINE bool aborted() const { return false; }
+  HEAPWOOD_INLINE void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0,
+                            std::uint64_t = 0) const {}
 };
 using ThisThread = CudaThread;
 

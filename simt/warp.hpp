@@ -112,7 +112,7 @@ class SerialWarp {
 // Waits until `done()` is true, with back-off. Returns false if the launch is aborted. Only for
 // conditions that a thread which is already running makes true, so that the wait ends.
 template <class Warp, class Done>
-SIMT_FN bool wait_until(Warp& warp, Done done) {
+HEAPWOOD_FN bool wait_until(Warp& warp, Done done) {
   for (unsigned turn = 0; !done(); ++turn) {
     if ((turn & 63) == 63 && warp.aborted()) return false;
     warp.pause(turn);
@@ -125,7 +125,7 @@ SIMT_FN bool wait_until(Warp& warp, Done done) {
 // may leave the warp split into two halves, which then execute the subsequent code one after the
 // other.
 template <class Warp, class Done>
-SIMT_FN bool wait_until_all(Warp& warp, Done done) {
+HEAPWOOD_FN bool wait_until_all(Warp& warp, Done done) {
   for (unsigned turn = 0; warp.any(!done()); ++turn) {
     if ((turn & 63) == 63 && warp.any(warp.aborted())) return false;
     warp.pause(turn);
@@ -140,10 +140,10 @@ struct LaneSum {
   std::uint32_t before = 0, total = 0;
 };
 template <unsigned bits, class Warp>
-SIMT_INLINE LaneSum sum_over(const Warp& warp, std::uint32_t lanes, std::uint32_t value) {
+HEAPWOOD_INLINE LaneSum sum_over(const Warp& warp, std::uint32_t lanes, std::uint32_t value) {
   const std::uint32_t in_front = (1u << warp.lane()) - 1;
   LaneSum sum;
-  SIMT_UNROLLED
+  HEAPWOOD_UNROLLED
   for (unsigned b = 0; b < bits; ++b) {
     const std::uint32_t set = warp.ballot(lanes, (value >> b & 1) != 0);
     sum.before += popcount(set & in_front) << b;

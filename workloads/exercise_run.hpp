@@ -30,18 +30,18 @@ struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;
 
-  SIMT_INLINE std::uint32_t word(std::uint64_t i) const {
+  HEAPWOOD_INLINE std::uint32_t word(std::uint64_t i) const {
     return (seed * 2654435761u) ^ (static_cast<std::uint32_t>(i) * 2246822519u + 0x9e3779b9u);
   }
-  SIMT_INLINE std::uint64_t step() const { return bytes <= 4096 ? 1 : (bytes / 4 / 1024) | 1; }
+  HEAPWOOD_INLINE std::uint64_t step() const { return bytes <= 4096 ? 1 : (bytes / 4 / 1024) | 1; }
 
-  SIMT_INLINE void write(void* block) const {
+  HEAPWOOD_INLINE void write(void* block) const {
     auto* words = static_cast<std::uint32_t*>(block);
     auto* tail = static_cast<unsigned char*>(block) + bytes / 4 * 4;
     for_words([&](std::uint64_t i) { words[i] = word(i); });
     for (unsigned i = 0; i < bytes % 4; ++i) tail[i] = static_cast<unsigned char>(word(i) >> 24);
   }
-  SIMT_INLINE std::uint64_t differences(const void* block) const {
+  HEAPWOOD_INLINE std::uint64_t differences(const void* block) const {
     const auto* words = static_cast<const std::uint32_t*>(block);
     const auto* tail = static_cast<const unsigned char*>(block) + bytes / 4 * 4;
     std::uint64_t count = 0;
@@ -54,9 +54,9 @@ struct Pattern {
  private:
   // Calls f once for each word that is written.
   template <class F>
-  SIMT_INLINE void for_words(F f) const {
+  HEAPWOOD_INLINE void for_words(F f) const {
     const std::uint64_t end = bytes / 4, last = end == 0 ? 0 : end - 1, each = step();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t i = 0; i < end; i += i < last && last - i < each ? last - i : each) f(i);
   }
 };
@@ -76,7 +76,7 @@ struct Kernel {
   std::uint32_t first_script, warps, lanes;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A a = allocator;
     for (std::uint32_t w = warp.worker(); w < warps; w += warp.workers()) {
       for (std::uint32_t l = warp.lane(); l < lanes; l += Warp::width) {
@@ -90,19 +90,19 @@ struct Kernel {
   }
 
  private:
-  SIMT_INLINE Pattern pattern(std::uint32_t id) const { return {id, ops[id - 1].bytes}; }
+  HEAPWOOD_INLINE Pattern pattern(std::uint32_t id) const { return {id, ops[id - 1].bytes}; }
   // acq_rel: release publishes the block's address and contents, acquire reads those of the
   // previous block.
-  SIMT_INLINE std::uint32_t swap(std::uint32_t slot, std::uint32_t id) const {
+  HEAPWOOD_INLINE std::uint32_t swap(std::uint32_t slot, std::uint32_t id) const {
     return simt::atomic_ref<std::uint32_t>(slots[slot]).exchange(id, simt::acq_rel);
   }
   // acquire: as above.
-  SIMT_INLINE std::uint32_t peek(std::uint32_t slot) const {
+  HEAPWOOD_INLINE std::uint32_t peek(std::uint32_t slot) const {
     return simt::atomic_ref<std::uint32_t>(slots[slot]).load(simt::acquire);
   }
 
   template <class Warp>
-  SIMT_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
+  HEAPWOOD_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
     const Op op = ops[i];
     OpResult result;
     // Freed at the end, so that malloc and free are each called, and compiled in, at one place.

@@ -79,7 +79,7 @@ struct Guarded : alloc::AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     // Too large for the guards to be added.
     if (bytes > ~std::size_t{0} - 256) return nullptr;
     const std::size_t total = alloc::padded(bytes) + 2 * alloc::granule;
@@ -105,7 +105,7 @@ struct Guarded : alloc::AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* pointer) {
     if (pointer == nullptr) return base.deallocate(thread, pointer);
     std::byte* block = static_cast<std::byte*>(pointer) - alloc::granule;
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
@@ -140,22 +140,23 @@ struct Guarded : alloc::AdaptorTraits<Base> {
  private:
   static constexpr std::byte tail{0xa5};
 
-  SIMT_INLINE static std::uint64_t check_word(const std::byte* block, std::uint64_t bytes) {
+  HEAPWOOD_INLINE static std::uint64_t check_word(const std::byte* block, std::uint64_t bytes) {
     return (reinterpret_cast<std::uintptr_t>(block) ^ (bytes * 0x9e3779b97f4a7c15u)) +
            0x6a09e667f3bcc909u;
   }
-  SIMT_INLINE static std::uint32_t mask(std::uint64_t index) { return 1u << (index % 32); }
-  SIMT_INLINE static simt::atomic_ref<std::uint32_t> bit(std::uint32_t* map, std::uint64_t index) {
+  HEAPWOOD_INLINE static std::uint32_t mask(std::uint64_t index) { return 1u << (index % 32); }
+  HEAPWOOD_INLINE static simt::atomic_ref<std::uint32_t> bit(std::uint32_t* map,
+                                                             std::uint64_t index) {
     return simt::atomic_ref<std::uint32_t>(map[index / 32]);
   }
 
   // Marks the granules of a block as in use, or not; returns a word that is not 0 if some were
   // already.
-  SIMT_INLINE std::uint32_t change(std::uint64_t offset, std::size_t bytes, bool use) {
+  HEAPWOOD_INLINE std::uint32_t change(std::uint64_t offset, std::size_t bytes, bool use) {
     std::uint64_t first = offset / alloc::granule;
     const std::uint64_t end = first + bytes / alloc::granule;
     std::uint32_t already = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (first < end) {
       const std::uint64_t count = end - first < 32 - first % 32 ? end - first : 32 - first % 32;
       const std::uint32_t bits = (count == 32 ? ~0u : (1u << count) - 1) << (first % 32);
@@ -171,7 +172,7 @@ struct Guarded : alloc::AdaptorTraits<Base> {
     return already;
   }
 
-  SIMT_INLINE void report(GuardErrors::Kind kind, std::uint64_t offset, std::uint64_t bytes) {
+  HEAPWOOD_INLINE void report(GuardErrors::Kind kind, std::uint64_t offset, std::uint64_t bytes) {
     const auto code = static_cast<std::uint32_t>(kind);
     simt::atomic_ref<std::uint64_t>(words->count[code]).fetch_add(1, simt::relaxed);
     std::uint32_t none = 0;

@@ -160,7 +160,7 @@ std::uint32_t chance_of(double probability);
 
 // Returns a 32-bit number that depends only on its arguments. P: if it is below StressJob::chance,
 // the thread makes its call.
-SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::uint32_t launch) {
+HEAPWOOD_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::uint32_t launch) {
   std::uint64_t x = (std::uint64_t{seed} << 32 | launch) * 0x9e3779b97f4a7c15u + thread;
   for (int round = 0; round < 2; ++round) {
     x ^= x >> 32;
@@ -170,11 +170,11 @@ SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::ui
 }
 
 // mixed: a size distributed uniformly from 16 to `max_bytes`, from a thread's draw.
-SIMT_INLINE std::size_t mixed_bytes(std::uint32_t drawn, std::size_t max_bytes) {
+HEAPWOOD_INLINE std::size_t mixed_bytes(std::uint32_t drawn, std::size_t max_bytes) {
   return alloc::granule +
          static_cast<std::size_t>(std::uint64_t{drawn} * (max_bytes - alloc::granule + 1) >> 32);
 }
 // churn: whether a thread frees, from its draw of the iteration; probability 1/2.
-SIMT_INLINE bool frees_half(std::uint32_t drawn) { return drawn >> 31 != 0; }
+HEAPWOOD_INLINE bool frees_half(std::uint32_t drawn) { return drawn >> 31 != 0; }
 
 }  // namespace heapwood::workloads

@@ -29,7 +29,7 @@ struct Share {
   std::uint32_t lanes;
 
   template <class Warp>
-  SIMT_INLINE bool takes_part(const Warp& warp, std::uint32_t& thread) const {
+  HEAPWOOD_INLINE bool takes_part(const Warp& warp, std::uint32_t& thread) const {
     thread = warp.worker() * lanes + warp.lane();
     return warp.lane() < lanes && thread < threads;
   }
@@ -44,7 +44,7 @@ struct KernelShape {
 // Measures the cost of a launch with that many threads.
 struct EmptyKernel : KernelShape {
   template <class Warp>
-  SIMT_FN void operator()(Warp&, Scratch&) const {}
+  HEAPWOOD_FN void operator()(Warp&, Scratch&) const {}
 };
 
 template <class A>
@@ -55,7 +55,7 @@ struct AllocateKernel : KernelShape {
   AllocateKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
@@ -70,7 +70,7 @@ struct FreeKernel : KernelShape {
   FreeKernel(const A& a, const Share& s) : allocator(a), share(s) {}
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
@@ -86,7 +86,7 @@ struct PairKernel : KernelShape {
   PairKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
@@ -110,7 +110,7 @@ struct OwnPairKernel {
   std::uint32_t granules;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     typename alloc::ContextOf<A, Warp>::Type own(allocator, warp, scratch);
     void* const block = own.allocate(warp, granules);
     blocks[warp.worker()] = block;
@@ -128,15 +128,15 @@ struct Stamp {
     std::uint64_t owner, index;
   };
 
-  SIMT_INLINE void write(void* block) const {
+  HEAPWOOD_INLINE void write(void* block) const {
     auto* words = static_cast<Words*>(block);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t i = 0; i < granules; ++i) words[i] = {owner, i ^ (owner << 1)};
   }
-  SIMT_INLINE bool intact(const void* block) const {
+  HEAPWOOD_INLINE bool intact(const void* block) const {
     const auto* words = static_cast<const Words*>(block);
     bool same = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t i = 0; i < granules; ++i) {
       const Words seen = words[i];
       same &= seen.owner == owner && seen.index == (i ^ (owner << 1));
@@ -179,7 +179,7 @@ struct CycleKernel : KernelShape {
 
   // One call of malloc and one of free, so that the allocator is compiled in only once.
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
@@ -202,7 +202,7 @@ struct CycleKernel : KernelShape {
       return Stamp{stamped + at + 1, size / alloc::granule};
     };
     if (allocating) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
         void* block = a.allocate(warp, size);
         tally.allocations += block != nullptr;
@@ -220,7 +220,7 @@ struct CycleKernel : KernelShape {
       }
     }
     if (freeing) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
         void* block = share.blocks[place(i)];
         if (block == nullptr) continue;
@@ -238,7 +238,7 @@ struct CycleKernel : KernelShape {
   // time. With until_refused it is read every turn, because calls may take long in a nearly full
   // pool.
   template <class Warp>
-  SIMT_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
+  HEAPWOOD_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
     return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();
   }
 };

@@ -42,13 +42,13 @@ struct LifetimesKernel : KernelShape {
   bool touch, ending;  // ending: each thread frees all its blocks
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
     Tally tally = tallies[thread];
     std::uint32_t top = held[thread];
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < (ending ? places : turns); ++i) {
       if ((i & 15) == 15 && warp.aborted()) break;
       const std::uint32_t drawn = draw(seed, thread, 2 * (launch * turns + i));
@@ -87,12 +87,12 @@ struct LifetimesKernel : KernelShape {
  private:
   // Draws the limit from max_bytes, max_bytes / 2, ... max_bytes / 128 with equal probability, and
   // the size uniformly up to it.
-  SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
+  HEAPWOOD_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
     const std::uint32_t limit = max_bytes >> (drawn & 7);
     return static_cast<std::uint32_t>(
         mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
   }
-  SIMT_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
+  HEAPWOOD_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
     return {place + 1, alloc::padded(bytes) / alloc::granule};
   }
 };

@@ -35,7 +35,7 @@ struct SemaphoreKernel : KernelShape {
   bool bulk;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
     // An aborted launch is reported by the launch itself.
     if (bulk) {
@@ -53,7 +53,7 @@ struct SemaphoreKernel : KernelShape {
       }
     }
   }
-  SIMT_INLINE void grow() const {
+  HEAPWOOD_INLINE void grow() const {
     simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
   }
 };
@@ -63,7 +63,7 @@ struct PublishedSemaphoreKernel : KernelShape {
   std::uint32_t threads, batch;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
     const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
     // An aborted launch is reported by the launch itself.
@@ -85,26 +85,26 @@ struct RcuKernel : KernelShape {
   bool delegated;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t thread = warp.worker() * Warp::width + warp.lane();
     if (thread >= threads) return;
     const alloc::Rcu rcu(&shared->readers);
     const std::uint32_t section = rcu.enter();
     std::uint32_t at = next_of(0).load(simt::acquire);  // acquire, here and below: the element
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (at != 0 && elements[at].tag != thread) at = next_of(at).load(simt::acquire);
     rcu.leave(section);
     if (at != 0) remove(warp, rcu, at);
   }
 
  private:
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> next_of(std::uint32_t i) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> next_of(std::uint32_t i) const {
     return simt::atomic_ref<std::uint32_t>(elements[i].next);
   }
 
   // Only this thread searches for the element, so no other thread removes it.
   template <class Warp>
-  SIMT_INLINE void remove(Warp& warp, const alloc::Rcu& rcu, std::uint32_t i) const {
+  HEAPWOOD_INLINE void remove(Warp& warp, const alloc::Rcu& rcu, std::uint32_t i) const {
     const std::uint32_t own_lane = 1u << warp.lane();
     const alloc::CollectiveMutex writing(&shared->writing), waiting(&shared->waiting);
     if (!writing.lock(warp, own_lane)) return;

@@ -35,7 +35,7 @@ struct TwoHeaps : alloc::AdaptorTraits<A> {
   bool in_pool() const { return alloc::is_in_pool(heaps[0]); }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::uint32_t i = thread.lane() & 1;
     const std::size_t all = alloc::padded(bytes) + alloc::granule;
     auto* const block = static_cast<std::byte*>(heaps[i].allocate(thread, all));
@@ -48,7 +48,7 @@ struct TwoHeaps : alloc::AdaptorTraits<A> {
     return block + alloc::granule;
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* pointer) {
     if (pointer == nullptr) return;
     std::byte* const block = static_cast<std::byte*>(pointer) - alloc::granule;
     heaps[*reinterpret_cast<const std::uint32_t*>(block) & 1].deallocate(thread, block);

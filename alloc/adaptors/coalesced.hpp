@@ -38,7 +38,7 @@ struct Coalesced : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::uint32_t lanes = thread.together(pool);
     const std::uint32_t group = thread.ballot(lanes, bytes <= largest_part);
     bool shares = bytes <= largest_part && (group & (group - 1)) != 0;
@@ -49,7 +49,7 @@ struct Coalesced : AdaptorTraits<Base> {
 
     // A second iteration for lanes whose group request failed: a loop, so that Base is compiled in
     // once.
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       std::byte* block = nullptr;
       const unsigned leader = simt::lowest_bit(group);
@@ -76,7 +76,7 @@ struct Coalesced : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* pointer) {
     if (pointer == nullptr) return;
     std::byte* block = static_cast<std::byte*>(pointer) - granule;
     const std::uint32_t back = *reinterpret_cast<const std::uint32_t*>(block);
@@ -103,7 +103,7 @@ struct Coalesced : AdaptorTraits<Base> {
   }
 
  private:
-  SIMT_INLINE static void* finish(std::byte* part, std::uint32_t back) {
+  HEAPWOOD_INLINE static void* finish(std::byte* part, std::uint32_t back) {
     *reinterpret_cast<std::uint32_t*>(part) = back;
     return part + granule;
   }

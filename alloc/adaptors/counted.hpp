@@ -29,7 +29,7 @@ struct SumLog {
   const std::uint32_t* log;
   const LogPiece* pieces;
   std::uint64_t* sums;  // by region
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const LogPiece piece = pieces[i];
     std::uint64_t sum = 0;
     for (std::uint64_t k = piece.first; k < piece.last; ++k) sum += log[k];
@@ -97,7 +97,7 @@ struct Counted : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::size_t header = is_in_pool(base) ? 0 : granule;
     void* block = nullptr;
     // With the header the largest sizes would wrap.
@@ -132,7 +132,7 @@ struct Counted : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block != nullptr) {
       std::uint64_t bytes = 0;
       if (is_in_pool(base)) {
@@ -157,11 +157,11 @@ struct Counted : AdaptorTraits<Base> {
   }
 
  private:
-  SIMT_INLINE std::size_t index(const void* block) const {
+  HEAPWOOD_INLINE std::size_t index(const void* block) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
   // relaxed: only numbers; the host reads them after the launch.
-  SIMT_INLINE static std::uint64_t add(std::uint64_t& word, std::uint64_t value) {
+  HEAPWOOD_INLINE static std::uint64_t add(std::uint64_t& word, std::uint64_t value) {
     return simt::atomic_ref<std::uint64_t>(word).fetch_add(value, simt::relaxed);
   }
 };

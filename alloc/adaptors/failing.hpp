@@ -36,7 +36,7 @@ struct Failing : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     // relaxed: only a number.
     if (fail_at != 0 &&
         simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at)
@@ -44,7 +44,7 @@ struct Failing : AdaptorTraits<Base> {
     return base.allocate(thread, bytes);
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     base.deallocate(thread, block);
   }
   template <class Visitor>

@@ -90,7 +90,7 @@ struct Recorded : AdaptorTraits<Base> {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     void* const block = base.allocate(thread, bytes);
     if (block != nullptr) {
       write(thread, RecordedEvent::Kind::allocate, thread.lane(), events.place(block), bytes);
@@ -100,14 +100,14 @@ struct Recorded : AdaptorTraits<Base> {
     return block;
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block != nullptr)
       write(thread, RecordedEvent::Kind::free, thread.lane(), events.place(block), 0);
     base.deallocate(thread, block);
   }
   // The builder's own events: a node was split, or became a leaf.
   template <class Thread>
-  SIMT_INLINE void note_node(Thread& thread, unsigned depth, std::uint32_t refs, bool leaf) {
+  HEAPWOOD_INLINE void note_node(Thread& thread, unsigned depth, std::uint32_t refs, bool leaf) {
     write(thread, leaf ? RecordedEvent::Kind::leaf : RecordedEvent::Kind::inner, depth, 0, refs);
   }
 
@@ -118,8 +118,8 @@ struct Recorded : AdaptorTraits<Base> {
 
  private:
   template <class Thread>
-  SIMT_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned detail,
-                         std::uint64_t where, std::uint64_t bytes) {
+  HEAPWOOD_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned detail,
+                             std::uint64_t where, std::uint64_t bytes) {
     if (events.capacity == 0) return;
     const std::uint64_t number = events.next_number();
     hold(thread, number);
@@ -129,7 +129,7 @@ struct Recorded : AdaptorTraits<Base> {
   // this warp's node keep waiting, and aborting the launch ends the wait. Compiled only for threads
   // that can nap: those of the CPU.
   template <class Thread>
-  SIMT_INLINE void hold(Thread& thread, std::uint64_t number) const {
+  HEAPWOOD_INLINE void hold(Thread& thread, std::uint64_t number) const {
     if constexpr (requires { thread.nap(); }) {
       if (held_from == nullptr) return;
       // relaxed: only a limit.

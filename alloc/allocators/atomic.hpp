@@ -11,7 +11,7 @@ namespace heapwood::alloc {
 class OneOffset {
  public:
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void*) {}
+  HEAPWOOD_INLINE void deallocate(Thread&, void*) {}
 
   // Bytes before the offset count as used, bytes after it as free.
   template <class Visitor>
@@ -62,7 +62,7 @@ struct Atomic : LaidOut<Atomic, OneOffset> {
 
   // relaxed: every byte is handed out once, so there is no earlier owner to synchronize with.
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;  // could overflow the offset
     const std::uint64_t size = padded(bytes);
     const std::uint64_t at = simt::atomic_ref<std::uint64_t>(*next).fetch_add(size, simt::relaxed);
@@ -94,12 +94,12 @@ struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
   // loop is lock-free: a failed exchange means that another thread moved the offset, and each
   // thread that finds it past the end moves it back.
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;
     const std::uint64_t size = padded(bytes);
     simt::atomic_ref<std::uint64_t> offset(*next);
     std::uint64_t at = offset.fetch_add(size, simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (at + size > capacity) {
       std::uint64_t seen = at + size;
       while (seen + size > capacity) {

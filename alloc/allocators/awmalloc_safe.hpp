@@ -63,7 +63,7 @@ struct AwMallocSafeOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const bool fits = bytes <= std::size_t{1} << segment_shift_;
     const bool small = bytes <= std::size_t{1} << (segment_shift_ - 2);
     const auto granules = static_cast<std::uint32_t>(fits ? padded(bytes) / granule : 0);
@@ -72,7 +72,7 @@ struct AwMallocSafeOn {
       // compiled in once.
       void* block = nullptr;
       bool ring = small;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (int turn = 0; turn < 2 && block == nullptr; ++turn, ring = !ring) {
         if (!ring) {
           block = large_.allocate(thread, bytes);
@@ -85,7 +85,7 @@ struct AwMallocSafeOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(thread, block);
     const auto s =
@@ -120,39 +120,39 @@ struct AwMallocSafeOn {
   // At the base: the offset, the head of the buddy, the segments' states, the segments.
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
-  SIMT_INLINE std::uint64_t* cursor() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  SIMT_INLINE std::uint64_t* segments() const {
+  HEAPWOOD_INLINE std::uint64_t* cursor() const { return reinterpret_cast<std::uint64_t*>(base_); }
+  HEAPWOOD_INLINE std::uint64_t* segments() const {
     return reinterpret_cast<std::uint64_t*>(base_ + segments_at);
   }
-  SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
+  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
   // The offset counts granules. Segment numbers are taken modulo 2^32, so a thread that stalls
   // while 2^32 segments are filled may mistake one of them for its own.
-  SIMT_INLINE std::uint32_t number(std::uint64_t offset) const {
+  HEAPWOOD_INLINE std::uint32_t number(std::uint64_t offset) const {
     return static_cast<std::uint32_t>(offset >> (segment_shift_ - 4));
   }
-  SIMT_INLINE std::uint64_t taken(std::uint64_t offset) const {
+  HEAPWOOD_INLINE std::uint64_t taken(std::uint64_t offset) const {
     return offset & (granules_per_segment() - 1);
   }
-  SIMT_INLINE std::uint64_t granules_per_segment() const {
+  HEAPWOOD_INLINE std::uint64_t granules_per_segment() const {
     return (std::uint64_t{1} << segment_shift_) / granule;
   }
   static_assert(granule == 16);
 
   // The state of a segment is {open for number:32, live blocks:32}.
-  static SIMT_INLINE std::uint32_t opened_for(std::uint64_t state) {
+  static HEAPWOOD_INLINE std::uint32_t opened_for(std::uint64_t state) {
     return static_cast<std::uint32_t>(state >> 32);
   }
-  static SIMT_INLINE std::uint32_t live(std::uint64_t state) {
+  static HEAPWOOD_INLINE std::uint32_t live(std::uint64_t state) {
     return static_cast<std::uint32_t>(state);
   }
 
-  SIMT_INLINE void* bump(std::uint32_t granules) const {
+  HEAPWOOD_INLINE void* bump(std::uint32_t granules) const {
     simt::atomic_ref<std::uint64_t> offset(*cursor());
     // relaxed, here and below: the offset only assigns places; their segment decides whether they
     // are free.
     std::uint64_t c = offset.load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       // Looks first: a request that does not fit must not use up the rest of the segment.
       if (taken(c) + granules <= granules_per_segment()) {
@@ -176,12 +176,12 @@ struct AwMallocSafeOn {
   }
 
   // Counts a block in segment s if it is open for `n` or empty.
-  SIMT_INLINE bool count_block(std::uint32_t s, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool count_block(std::uint32_t s, std::uint32_t n) const {
     simt::atomic_ref<std::uint64_t> state(segments()[s]);
     // acquire, here and below: synchronizes with the last owners of the blocks. All changes are
     // read-modify-writes, so they continue the release sequences of all threads that freed.
     std::uint64_t seen = state.load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (opened_for(seen) != n) {
       if (live(seen) != 0) return false;
       const std::uint64_t open = std::uint64_t{n} << 32 | 1;
@@ -195,9 +195,9 @@ struct AwMallocSafeOn {
 
   // The number of consecutive segments from number n on that have live blocks; segments_ if all
   // have.
-  SIMT_INLINE std::uint32_t distance_to_empty(std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t distance_to_empty(std::uint32_t n) const {
     std::uint32_t s = n % segments_, distance = 0;
-    SIMT_UNROLLED_4
+    HEAPWOOD_UNROLLED_4
     for (; distance < segments_; ++distance) {
       // relaxed: only a candidate.
       if (live(simt::atomic_ref<std::uint64_t>(segments()[s]).load(simt::relaxed)) == 0) break;

@@ -45,7 +45,7 @@ struct Bulk {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
       return bytes <= small_.max_bytes() ? small_.allocate(thread, bytes)
                                          : large(small_.self(), thread, bytes);
@@ -53,7 +53,7 @@ struct Bulk {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (small_.is_page(block)) return small_.pages().deallocate(block);
     small_.deallocate(thread, block);
@@ -75,10 +75,10 @@ struct Bulk {
  private:
   // `thread` is passed by value: the address of a thread that lives in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* large(const UAlloc* small, Thread thread, std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* large(const UAlloc* small, Thread thread, std::size_t bytes) {
     const TBuddy& pages = small->pages();
     void* block = together(pages, thread, bytes);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;
          block == nullptr && (block = pages.allocate(thread, bytes)) == nullptr && turn < 4;
          ++turn) {
@@ -90,7 +90,7 @@ struct Bulk {
   // one: a single request takes dozens of memory round trips, and separate requests of a warp's
   // lanes would be serialized. Returns nullptr if each lane has to allocate separately.
   template <class Thread>
-  static SIMT_INLINE void* together(const TBuddy& pages, Thread& thread, std::size_t bytes) {
+  static HEAPWOOD_INLINE void* together(const TBuddy& pages, Thread& thread, std::size_t bytes) {
     if (bytes > max_shared) return nullptr;
     const std::uint32_t n = pages.pages_for(bytes);
     const LaneGroup<Thread> group(thread, thread.together(pages.base() + n));

@@ -93,10 +93,10 @@ struct CfmMallocDraws
 // A thread whose lanes never act together.
 template <class Thread>
 struct UngroupedThread : Thread {
-  SIMT_INLINE explicit UngroupedThread(const Thread& thread) : Thread(thread) {}
-  SIMT_INLINE std::uint32_t together() const { return 1u << Thread::lane(); }
-  SIMT_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
-  SIMT_INLINE std::uint32_t together(const void* /*key*/, std::uint32_t& all) const {
+  HEAPWOOD_INLINE explicit UngroupedThread(const Thread& thread) : Thread(thread) {}
+  HEAPWOOD_INLINE std::uint32_t together() const { return 1u << Thread::lane(); }
+  HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
+  HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/, std::uint32_t& all) const {
     return all = together();
   }
 };
@@ -111,7 +111,7 @@ struct CfmMallocUngrouped
       .note = "CFMMalloc whose lanes never share a walk; a step of the ablation"};
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     UngroupedThread<Thread> lane(thread);
     return CircularList::allocate(lane, bytes);
   }

@@ -39,12 +39,12 @@ struct CudaMalloc {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     return attempt_until(thread, wait, [&] { return heap.allocate(thread, bytes); });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block != nullptr) heap.deallocate(thread, block);
   }
 

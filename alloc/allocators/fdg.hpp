@@ -47,7 +47,7 @@ struct Fdg {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::size_t size = granules_ * granule;
     if (bytes > superblocks_ * size) return nullptr;
     return take_together(thread, base_, padded(bytes) / granule, granules_,
@@ -60,7 +60,7 @@ struct Fdg {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void*) {}
+  HEAPWOOD_INLINE void deallocate(Thread&, void*) {}
 
   // Space that a warp can still allocate is free; unused space in a superblock that its slot has
   // replaced is held.
@@ -103,17 +103,17 @@ struct Fdg {
   static constexpr std::size_t slots_at = 256, slot_bytes = 32;
   static constexpr std::uint32_t none = ~0u, closed = ~0u;
 
-  SIMT_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  SIMT_INLINE std::uint32_t* filled_words() const {
+  HEAPWOOD_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
+  HEAPWOOD_INLINE std::uint32_t* filled_words() const {
     return reinterpret_cast<std::uint32_t*>(base_ + filled_offset_);
   }
-  SIMT_INLINE std::byte* memory(std::uint64_t superblock) const {
+  HEAPWOOD_INLINE std::byte* memory(std::uint64_t superblock) const {
     return base_ + memory_offset_ + superblock * granules_ * granule;
   }
 
   // Takes `count` superblocks and returns the first one, or `none`. Each is handed out once, so
   // relaxed order suffices, here and below.
-  SIMT_INLINE std::uint64_t take(std::uint64_t count) const {
+  HEAPWOOD_INLINE std::uint64_t take(std::uint64_t count) const {
     simt::atomic_ref<std::uint64_t> word(*next());
     // Looks first: a request that cannot be served must not use up what is left for smaller ones.
     if (word.load(simt::relaxed) + count > superblocks_) return none;
@@ -121,7 +121,7 @@ struct Fdg {
     return s + count <= superblocks_ ? s : none;
   }
 
-  SIMT_INLINE std::byte* allocate_superblocks(std::size_t granules) const {
+  HEAPWOOD_INLINE std::byte* allocate_superblocks(std::size_t granules) const {
     const std::uint64_t s = take((granules + granules_ - 1) / granules_);
     if (s == none) return nullptr;
     // Plain: only for walk().
@@ -133,11 +133,11 @@ struct Fdg {
   // full one of 0 granules. The request that crosses the end brings the next superblock, and later
   // requests wait for that.
   template <class Thread>
-  SIMT_INLINE std::byte* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
+  HEAPWOOD_INLINE std::byte* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
     auto* slot =
         reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
     simt::atomic_ref<std::uint64_t> word(*slot);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::uint64_t old = word.fetch_add(std::uint64_t{granules} << 32, simt::relaxed);
       const auto s = static_cast<std::uint32_t>(old);

@@ -59,7 +59,7 @@ struct FdgPublished {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     if (bytes > max_bytes_) return nullptr;
     return attempt_until(thread, wait_, [&]() -> void* {
       Slot& slot = slots_[thread.worker() % slot_count_];
@@ -73,7 +73,7 @@ struct FdgPublished {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
     Slot* slot = *reinterpret_cast<Slot**>(static_cast<std::byte*>(block) - granule);
     const std::uint32_t lanes = thread.together(slot);
@@ -110,15 +110,15 @@ struct FdgPublished {
   // The smallest pool has few slots (SuperblockShape).
   static_assert(slots_at + traits.smallest_pool / (4 * 512) * sizeof(Slot) <= traits.smallest_pool);
 
-  static SIMT_INLINE simt::atomic_ref<std::uint32_t> blocks_of(Slot& slot) {
+  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> blocks_of(Slot& slot) {
     return simt::atomic_ref<std::uint32_t>(slot.blocks);
   }
-  static SIMT_INLINE bool try_lock(Slot& slot) {
+  static HEAPWOOD_INLINE bool try_lock(Slot& slot) {
     simt::atomic_ref<std::uint32_t> locked(slot.locked);
     // acquire: the previous holder's changes to the header and the list.
     return locked.load(simt::relaxed) == 0 && locked.exchange(1, simt::acquire) == 0;
   }
-  static SIMT_INLINE void unlock(Slot& slot) {
+  static HEAPWOOD_INLINE void unlock(Slot& slot) {
     // release: publishes the changes to the header and the list.
     simt::atomic_ref<std::uint32_t>(slot.locked).store(0, simt::release);
   }
@@ -127,9 +127,9 @@ struct FdgPublished {
   // have left a loop may have to wait for lanes of their warp that are still in it. If `stops`, an
   // aborted launch ends the wait without a call.
   template <class Thread, class F>
-  static SIMT_INLINE void with_lock(Thread& thread, Slot& slot, bool stops, F f) {
+  static HEAPWOOD_INLINE void with_lock(Thread& thread, Slot& slot, bool stops, F f) {
     bool done = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; !done; ++turn) {
       if (try_lock(slot)) {
         f();
@@ -144,8 +144,8 @@ struct FdgPublished {
 
   // Takes granules, which hold `blocks` blocks, from the slot's superblock or from a new one.
   template <class Thread>
-  SIMT_INLINE std::byte* take(Thread& thread, Slot& slot, std::size_t granules,
-                              std::uint32_t blocks) const {
+  HEAPWOOD_INLINE std::byte* take(Thread& thread, Slot& slot, std::size_t granules,
+                                  std::uint32_t blocks) const {
     std::byte* first = nullptr;
     with_lock(thread, slot, true, [&] {
       first = bump(slot, granules);
@@ -156,7 +156,7 @@ struct FdgPublished {
     return first;
   }
 
-  SIMT_INLINE std::byte* bump(const Slot& slot, std::size_t granules) const {
+  HEAPWOOD_INLINE std::byte* bump(const Slot& slot, std::size_t granules) const {
     WarpHeader* header = slot.header;
     if (header == nullptr || granules > capacity_ - header->filled) return nullptr;
     std::byte* first = memory(header->current) + header->filled * granule;
@@ -166,7 +166,8 @@ struct FdgPublished {
 
   // A superblock of its own size, for a large request, leaves the current one as it is.
   template <class Thread>
-  SIMT_INLINE std::byte* add_superblock(Thread& thread, Slot& slot, std::size_t granules) const {
+  HEAPWOOD_INLINE std::byte* add_superblock(Thread& thread, Slot& slot,
+                                            std::size_t granules) const {
     WarpHeader* header = slot.header;
     if (header == nullptr) {
       header = static_cast<WarpHeader*>(heap_.allocate(thread, sizeof(WarpHeader)));
@@ -192,7 +193,7 @@ struct FdgPublished {
 
   // tidyUp of the paper.
   template <class Thread>
-  SIMT_INLINE void free_if_unused(Thread& thread, Slot& slot) const {
+  HEAPWOOD_INLINE void free_if_unused(Thread& thread, Slot& slot) const {
     WarpHeader* header = nullptr;
     with_lock(thread, slot, false, [&] {
       // acquire: the accesses of all owners to their blocks. Not 0 if blocks have been added since;
@@ -202,7 +203,7 @@ struct FdgPublished {
       slot.header = nullptr;
     });
     if (header == nullptr) return;  // blocks are in use, or another thread was first
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (Superblock* one = header->first; one != nullptr;) {
       Superblock* const next = one->next;
       heap_.deallocate(thread, one);
@@ -211,7 +212,7 @@ struct FdgPublished {
     heap_.deallocate(thread, header);
   }
 
-  static SIMT_INLINE std::byte* memory(Superblock* superblock) {
+  static HEAPWOOD_INLINE std::byte* memory(Superblock* superblock) {
     return reinterpret_cast<std::byte*>(superblock + 1);
   }
 

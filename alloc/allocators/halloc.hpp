@@ -97,7 +97,7 @@ struct HallocOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > max_bytes_) return large_.allocate(thread, bytes);
       const std::uint32_t k = size_class::of(bytes);
@@ -127,7 +127,7 @@ struct HallocOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(thread, block);
     slabs_.deallocate(thread, block);
@@ -147,11 +147,11 @@ struct HallocOn {
   static constexpr std::uint32_t locked = 1u << 31;
   static constexpr unsigned max_turns = 64;  // turns of waiting for the thread that replaces a head
 
-  static SIMT_INLINE std::uint32_t slab_of(std::uint32_t head) { return (head & ~locked) - 1; }
-  static SIMT_INLINE std::uint32_t busy_threshold(const BlockPages& slabs, std::uint32_t k) {
+  static HEAPWOOD_INLINE std::uint32_t slab_of(std::uint32_t head) { return (head & ~locked) - 1; }
+  static HEAPWOOD_INLINE std::uint32_t busy_threshold(const BlockPages& slabs, std::uint32_t k) {
     return slabs.blocks(k) - slabs.blocks(k) / 6;
   }
-  static SIMT_INLINE std::uint32_t hash(std::uint32_t n, std::uint32_t range) {
+  static HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t n, std::uint32_t range) {
     return static_cast<std::uint32_t>((std::uint64_t{n * 2654435769u} * range) >> 32);
   }
   const std::byte* origin() const {
@@ -160,8 +160,8 @@ struct HallocOn {
 
   // 64 consecutive counts are mapped to one word of the bitmap; each warp has its own words.
   template <class Thread>
-  static SIMT_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
-                                         const BlockPages::Seats& seats) {
+  static HEAPWOOD_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
+                                             const BlockPages::Seats& seats) {
     const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
     const std::uint32_t at =
         hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
@@ -171,15 +171,15 @@ struct HallocOn {
   // Allocates a block for each lane of a group whose head, with seats in slab `page` or none, is
   // above the threshold or full.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread,
-                                          std::uint32_t lanes, std::uint32_t* head,
-                                          std::uint32_t heads, std::uint32_t page,
-                                          std::uint32_t before, std::uint32_t k) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t* head,
+                                              std::uint32_t heads, std::uint32_t page,
+                                              std::uint32_t before, std::uint32_t k) {
     LaneGroup<Thread> group(thread, lanes);
     // Searches start after the initial heads.
     const std::uint32_t section = hash(thread.worker() * 16 + k, heads);
     const std::uint32_t start = section * (slabs->pages() / heads) + slabs->top() + 1;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       BlockPages::Seats seats{page, before, k};
       if (group.rank() == 0) seats = replace_head(slabs, thread, head, seats, start, group.size());
@@ -196,15 +196,16 @@ struct HallocOn {
   // Called if the head is above the threshold, or missing. Replaces it, unless another thread is
   // doing so, and returns seats.
   template <class Thread>
-  static SIMT_INLINE BlockPages::Seats replace_head(const BlockPages* slabs, const Thread& thread,
-                                                    std::uint32_t* head_word,
-                                                    BlockPages::Seats seats, std::uint32_t start,
-                                                    std::uint32_t n) {
+  static HEAPWOOD_INLINE BlockPages::Seats replace_head(const BlockPages* slabs,
+                                                        const Thread& thread,
+                                                        std::uint32_t* head_word,
+                                                        BlockPages::Seats seats,
+                                                        std::uint32_t start, std::uint32_t n) {
     const std::uint32_t k = seats.k;
     std::uint32_t last = seats.page;  // the head as seen by this thread
     bool has_waited = false;          // for the thread that replaces it
     simt::atomic_ref<std::uint32_t> head(*head_word);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       std::uint32_t now = head.load(simt::relaxed);
       // Another thread has replaced the head.
@@ -234,7 +235,7 @@ struct HallocOn {
     }
     // There is no slab for a head: tries any empty slab, then any block of the class. (In this
     // order, because the search for an empty slab may reveal others that have blocks of the class.)
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
       if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);
     }
@@ -242,10 +243,10 @@ struct HallocOn {
   }
 
   // Takes seats in a slab that is not a head yet, and marks it as one.
-  static SIMT_INLINE BlockPages::Seats take_new_head(const BlockPages* slabs, std::uint32_t k,
-                                                     std::uint32_t start, std::uint32_t n) {
+  static HEAPWOOD_INLINE BlockPages::Seats take_new_head(const BlockPages* slabs, std::uint32_t k,
+                                                         std::uint32_t start, std::uint32_t n) {
     const std::uint32_t roomy = slabs->roomy(k);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none;
          start = slab) {
       // relaxed: a mark only keeps heads from sharing a slab. It is an exclusive claim among
@@ -268,7 +269,7 @@ struct HallocOn {
   // Removes the mark of a slab that has been replaced as a head. (It may already be a head again,
   // of this class or another; then two heads share it.) If it is still hinted as empty, drops that
   // hint, which sets the hints for its present state.
-  static SIMT_INLINE void unmark_head(const BlockPages* slabs, std::uint32_t slab) {
+  static HEAPWOOD_INLINE void unmark_head(const BlockPages* slabs, std::uint32_t slab) {
     slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
     BlockPages::drop(slabs, slab, slabs->empty());
   }

@@ -45,12 +45,12 @@ struct Heapwood {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&] { return shared_.allocate(thread, bytes, in_pool()); });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
@@ -61,7 +61,7 @@ struct Heapwood {
   template <class Warp>
   class Context : public arena::PrivateArena<Warp> {
    public:
-    SIMT_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
+    HEAPWOOD_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
         : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool(), warp, state) {}
   };
 
@@ -73,7 +73,7 @@ struct Heapwood {
  private:
   // Passed to functions that are not inlined: the address of a handle kept in registers must not
   // escape.
-  SIMT_INLINE const arena::SharedArenas* in_pool() const {
+  HEAPWOOD_INLINE const arena::SharedArenas* in_pool() const {
     return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
   }
 

@@ -31,11 +31,11 @@ class HeapwoodGeneral {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return heap_.allocate(thread, bytes);
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     heap_.deallocate(thread, block);
   }
   template <class Visitor>

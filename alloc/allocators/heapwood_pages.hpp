@@ -42,12 +42,12 @@ struct HeapwoodPages {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&] { return pages_.allocate(thread, bytes, in_pool()); });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block != nullptr) pages_.deallocate(thread, block, in_pool());
   }
 
@@ -59,7 +59,7 @@ struct HeapwoodPages {
  private:
   // Passed to functions that are not inlined: the address of a handle kept in registers must not
   // escape.
-  SIMT_INLINE const arena::SharedPages* in_pool() const {
+  HEAPWOOD_INLINE const arena::SharedPages* in_pool() const {
     return reinterpret_cast<const arena::SharedPages*>(pool_.base);
   }
 

@@ -77,7 +77,7 @@ struct ScatterOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > pages_.page_bytes()) return large_.allocate(thread, bytes);
       const std::uint32_t k = class_of(bytes);
@@ -99,7 +99,7 @@ struct ScatterOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(thread, block);
     pages_.deallocate(thread, block);
@@ -118,7 +118,7 @@ struct ScatterOn {
   static constexpr std::uint32_t probes = 8;         // pages that are tried, starting at the hash
 
   // A class of three quarters of a page or of half a page would leave the last quarter unused.
-  SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
+  HEAPWOOD_INLINE std::uint32_t class_of(std::size_t bytes) const {
     const std::uint32_t k = size_class::of(bytes) | (bytes > pages_.page_bytes() / 4 ? 1 : 0);
     return k < pages_.least() ? pages_.least() : k;
   }
@@ -127,7 +127,8 @@ struct ScatterOn {
   // if there are more warps than pages. The factors are those of the paper, where they separate
   // sizes and multiprocessors; here the second one separates lanes of a warp whose chunks do not
   // fit into one page.
-  SIMT_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane, std::uint32_t k) const {
+  HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane,
+                                     std::uint32_t k) const {
     const auto group =
         static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
     const std::uint32_t seed = (worker + 38183 * k + 17497 * group) * 2654435769u;
@@ -136,11 +137,11 @@ struct ScatterOn {
 
   // Allocates a block for each lane that found none in the page that it was hashed to.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const BlockPages* pages, Thread thread,
-                                          std::uint32_t lanes, std::uint32_t k,
-                                          std::uint32_t start) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const BlockPages* pages, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t k,
+                                              std::uint32_t start) {
     LaneGroup<Thread> group(thread, lanes);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       BlockPages::Seats seats;
       if (group.rank() == 0) seats = search(pages, k, start, group.size());
@@ -154,19 +155,19 @@ struct ScatterOn {
 
   // Finds seats in a following page: one with the right chunks, an empty one, or one with chunks of
   // up to twice the size.
-  static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k,
-                                              std::uint32_t start, std::uint32_t n) {
+  static HEAPWOOD_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k,
+                                                  std::uint32_t start, std::uint32_t n) {
     const auto page_after = [=](std::uint32_t i) {
       return start + i < pages->pages() ? start + i : start + i - pages->pages();
     };
     // Bit i: the i-th page appears to have space. The loads are in flight together.
     std::uint32_t fit = 0;
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (std::uint32_t i = 1; i < probes; ++i) {
       if (i < pages->pages())
         fit |= std::uint32_t{pages->fits(pages->state(page_after(i)).load(simt::relaxed), k)} << i;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; fit != 0; fit &= fit - 1) {
       const std::uint32_t page = page_after(simt::lowest_bit(fit));
       const std::uint32_t before = BlockPages::look_and_enter(pages, page, k, n);
@@ -175,7 +176,7 @@ struct ScatterOn {
     // Pages hinted as empty have no other hint, so the search for an empty page also finds those
     // with chunks of class k; it takes the first page that fits.
     BlockPages::Seats seats;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {
       const std::uint32_t larger = i < 2 ? k : k + i - 1;
       if (larger > pages->top()) break;

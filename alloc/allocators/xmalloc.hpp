@@ -82,9 +82,9 @@ struct XMallocOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     std::uint32_t c = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (c < classes && (smallest_block << c) - header < bytes) ++c;
     return attempt_until(thread, wait_, [&]() -> void* {
       if constexpr (!Large::in_pool) {
@@ -96,7 +96,7 @@ struct XMallocOn {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* pointer) {
     if (pointer == nullptr) return;
     if constexpr (!Large::in_pool) {
       if (heap_.owns(pointer)) return heap_.deallocate(thread, pointer);
@@ -175,46 +175,46 @@ struct XMallocOn {
     std::uint64_t stack;
     std::uint64_t unused[2];
   };
-  SIMT_INLINE static std::uint32_t superblock_of(std::uint64_t open) {
+  HEAPWOOD_INLINE static std::uint32_t superblock_of(std::uint64_t open) {
     return static_cast<std::uint32_t>(open) & 0xfffffffu;
   }
-  SIMT_INLINE static std::uint32_t mask_of(std::uint64_t open) {
+  HEAPWOOD_INLINE static std::uint32_t mask_of(std::uint64_t open) {
     return static_cast<std::uint32_t>(open >> 28) & all_blocks;
   }
-  SIMT_INLINE static std::uint32_t next_of(std::uint64_t open) {
+  HEAPWOOD_INLINE static std::uint32_t next_of(std::uint64_t open) {
     return static_cast<std::uint32_t>(open >> 44);
   }
   static constexpr std::uint64_t one_allocation = std::uint64_t{1} << 44;
 
-  SIMT_INLINE std::uint32_t own_bin(const auto& thread) const {
+  HEAPWOOD_INLINE std::uint32_t own_bin(const auto& thread) const {
     return (thread.sm() * bins_per_multiprocessor + thread.worker() % bins_per_multiprocessor) %
            bins_;
   }
-  SIMT_INLINE Bin* bin(std::uint32_t index, std::uint32_t c) const {
+  HEAPWOOD_INLINE Bin* bin(std::uint32_t index, std::uint32_t c) const {
     return reinterpret_cast<Bin*>(base_ + bins_at) + index * classes + c;
   }
-  SIMT_INLINE std::uint32_t* state(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint32_t* state(std::uint32_t page) const {
     return reinterpret_cast<std::uint32_t*>(base_ + state_offset_) + page;
   }
-  SIMT_INLINE std::uint32_t* link(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint32_t* link(std::uint32_t page) const {
     return reinterpret_cast<std::uint32_t*>(base_ + link_offset_) + page;
   }
   // All pages have the same offset from a multiple of their size, so no two have the same number.
-  SIMT_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
+  HEAPWOOD_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
     return superblock / static_cast<std::uint32_t>((std::size_t{1} << page_shift) / unit);
   }
-  SIMT_INLINE std::byte* memory(std::uint32_t superblock) const {
+  HEAPWOOD_INLINE std::byte* memory(std::uint32_t superblock) const {
     return base_ + memory_offset_ + superblock * unit;
   }
   // The number of superblocks whose blocks are all free; may briefly be off by one.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> empty_superblocks() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> empty_superblocks() const {
     return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
   }
 
   // Prepares the number-th block in `mask` for its user.
-  SIMT_INLINE void* block(std::uint64_t open, std::uint32_t number, std::uint32_t c) const {
+  HEAPWOOD_INLINE void* block(std::uint64_t open, std::uint32_t number, std::uint32_t c) const {
     std::uint32_t mask = mask_of(open);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; number > 0; --number) mask &= mask - 1;
     const std::uint32_t place = simt::lowest_bit(mask);
     std::byte* at = memory(superblock_of(open)) + place * (smallest_block << c);
@@ -224,9 +224,9 @@ struct XMallocOn {
 
   // Tries the own bin first, then the remaining blocks of the others.
   template <class Thread>
-  SIMT_INLINE void* take(Thread& thread, std::uint32_t c) const {
+  HEAPWOOD_INLINE void* take(Thread& thread, std::uint32_t c) const {
     std::uint32_t index = own_bin(thread);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t turn = 0; turn < bins_;) {
       Bin* b = bin(index, c);
       simt::atomic_ref<std::uint64_t> open(b->open);
@@ -261,18 +261,18 @@ struct XMallocOn {
     }
     return nullptr;
   }
-  SIMT_INLINE static bool is_used_up(std::uint64_t open) {
+  HEAPWOOD_INLINE static bool is_used_up(std::uint64_t open) {
     return next_of(open) >= simt::popcount(mask_of(open));
   }
   // No blocks; the superblock field gets a number that it did not have just before, which tells
   // waiting threads.
-  SIMT_INLINE static std::uint64_t failed_word(std::uint64_t open) {
+  HEAPWOOD_INLINE static std::uint64_t failed_word(std::uint64_t open) {
     return (superblock_of(open) + 1) & 0xfffffffu;
   }
 
   // Returns a superblock with free blocks as a word for Bin::open, or 0.
   template <class Thread>
-  SIMT_OUTLINE std::uint64_t refill(Thread& thread, Bin* b, std::uint32_t c) const {
+  HEAPWOOD_OUTLINE std::uint64_t refill(Thread& thread, Bin* b, std::uint32_t c) const {
     const std::uint32_t top = pop(b);
     if (top != 0) {
       const std::uint32_t superblock = top - 1;
@@ -295,24 +295,24 @@ struct XMallocOn {
 
   // Serves large requests, and those that found no superblock.
   template <class Thread>
-  SIMT_OUTLINE void* allocate_pages(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_OUTLINE void* allocate_pages(Thread& thread, std::size_t bytes) const {
     void* pages = nullptr;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while ((pages = buddy_.allocate(thread, bytes)) == nullptr && release_superblocks()) {
     }
     return pages;
   }
 
   // Returns all superblocks that are wholly free to the buddy. Returns false if there are none.
-  SIMT_INLINE bool release_superblocks() const {
+  HEAPWOOD_INLINE bool release_superblocks() const {
     if (static_cast<std::int32_t>(empty_superblocks().load(simt::relaxed)) <= 0) return false;
     bool any = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < bins_ * classes; ++i) {
       Bin* b = bin(0, 0) + i;
       // Takes the stack as a whole. acquire: its links.
       std::uint32_t top = detach(b);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (top != 0) {
         const std::uint32_t superblock = top - 1, page = page_of(superblock);
         top = simt::atomic_ref<std::uint32_t>(*link(page)).load(simt::relaxed);
@@ -336,13 +336,13 @@ struct XMallocOn {
   // A superblock is on a stack, or held by a thread that just took it from one or is about to push
   // it, if and only if its state shows free blocks: the thread that frees its first block pushes
   // it.
-  SIMT_INLINE static std::uint32_t top_of(std::uint64_t stack) {
+  HEAPWOOD_INLINE static std::uint32_t top_of(std::uint64_t stack) {
     return static_cast<std::uint32_t>(stack);
   }
-  SIMT_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
+  HEAPWOOD_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;
   }
-  SIMT_INLINE void push(Bin* b, std::uint32_t superblock) const {
+  HEAPWOOD_INLINE void push(Bin* b, std::uint32_t superblock) const {
     simt::atomic_ref<std::uint64_t> stack(b->stack);
     simt::atomic_ref<std::uint32_t> below(*link(page_of(superblock)));
     std::uint64_t seen = stack.load(simt::relaxed);
@@ -353,11 +353,11 @@ struct XMallocOn {
                                           simt::relaxed));
   }
   // Returns the superblock on top + 1, or 0.
-  SIMT_INLINE std::uint32_t pop(Bin* b) const {
+  HEAPWOOD_INLINE std::uint32_t pop(Bin* b) const {
     simt::atomic_ref<std::uint64_t> stack(b->stack);
     // acquire, here and below: the link of the top superblock.
     std::uint64_t seen = stack.load(simt::acquire);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (top_of(seen) != 0) {
       const std::uint32_t below =
           simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
@@ -368,10 +368,10 @@ struct XMallocOn {
     }
     return 0;
   }
-  SIMT_INLINE std::uint32_t detach(Bin* b) const {
+  HEAPWOOD_INLINE std::uint32_t detach(Bin* b) const {
     simt::atomic_ref<std::uint64_t> stack(b->stack);
     std::uint64_t seen = stack.load(simt::acquire);  // acquire: the links
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (top_of(seen) != 0 &&
            !stack.compare_exchange_weak(seen, with_top(seen, 0), simt::acquire, simt::acquire)) {
     }

@@ -22,17 +22,17 @@ class CountingSemaphore {
  public:
   static constexpr std::uint32_t failed = ~0u;
 
-  SIMT_INLINE explicit CountingSemaphore(std::uint32_t* word) : word_(word) {}
-  static SIMT_INLINE std::uint32_t initial(std::uint32_t available) { return available; }
+  HEAPWOOD_INLINE explicit CountingSemaphore(std::uint32_t* word) : word_(word) {}
+  static HEAPWOOD_INLINE std::uint32_t initial(std::uint32_t available) { return available; }
 
   // Takes n units, or as many as there are, and returns the number taken. If it is less than n, the
   // caller must fetch a batch and call grown(). Returns `failed` if the launch is aborted. Waits
   // only for a thread that fetches a batch, which is running.
   template <class Thread>
-  SIMT_INLINE std::uint32_t wait(Thread& thread, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t wait(Thread& thread, std::uint32_t n) const {
     const simt::atomic_ref<std::uint32_t> word(*word_);
     std::uint32_t seen = word.load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       if ((seen & growing) != 0) {
         thread.pause(turn++);
@@ -49,12 +49,12 @@ class CountingSemaphore {
   }
 
   // Returns units. release: hands over what they represent.
-  SIMT_INLINE void signal(std::uint32_t n) const {
+  HEAPWOOD_INLINE void signal(std::uint32_t n) const {
     simt::atomic_ref<std::uint32_t>(*word_).fetch_add(n, simt::release);
   }
   // Ends the caller's growth, with n units of the batch for other threads; 0 also if there is no
   // batch. release: as in signal().
-  SIMT_INLINE void grown(std::uint32_t n) const {
+  HEAPWOOD_INLINE void grown(std::uint32_t n) const {
     simt::atomic_ref<std::uint32_t>(*word_).fetch_add(n - growing, simt::release);
   }
 
@@ -82,14 +82,14 @@ class CountingSemaphore {
 // so 2^20 threads that take one unit each in batches of up to 2^20.
 class PublishedBulkSemaphore {
  public:
-  SIMT_INLINE explicit PublishedBulkSemaphore(std::uint64_t* word) : word_(word) {}
-  static SIMT_INLINE std::uint64_t initial(std::uint32_t units) { return units; }
+  HEAPWOOD_INLINE explicit PublishedBulkSemaphore(std::uint64_t* word) : word_(word) {}
+  static HEAPWOOD_INLINE std::uint64_t initial(std::uint32_t units) { return units; }
 
   template <class Thread, class Grow>
-  SIMT_INLINE bool wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
-                        Grow grow) const {
+  HEAPWOOD_INLINE bool wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                            Grow grow) const {
     std::uint64_t seen = word().load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; !gives_up(thread, turn);) {
       const bool grows = available(seen) + expected(seen) < reserved(seen) + n;
       const bool takes = !grows && available(seen) >= n;
@@ -100,7 +100,7 @@ class PublishedBulkSemaphore {
       if (!word().compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) continue;
       if (grows) grow();
       if (grows || takes) return true;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (seen = next; available(seen) < n && reserved(seen) < available(seen) + expected(seen);) {
         if (gives_up(thread, turn)) return false;  // the reservation stays: the launch is void
         thread.pause(turn);
@@ -112,19 +112,19 @@ class PublishedBulkSemaphore {
     return false;
   }
 
-  SIMT_INLINE void signal(std::uint32_t n, std::uint32_t promised) const {
+  HEAPWOOD_INLINE void signal(std::uint32_t n, std::uint32_t promised) const {
     std::uint64_t seen = word().load(simt::relaxed);
     // release: what the units represent.
     add(seen, n - promised * one_expected, simt::release);
   }
 
-  static SIMT_INLINE std::uint32_t available(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::uint32_t available(std::uint64_t word) {
     return static_cast<std::uint32_t>(word & (one_expected - 1));
   }
-  static SIMT_INLINE std::uint32_t expected(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::uint32_t expected(std::uint64_t word) {
     return static_cast<std::uint32_t>((word & (one_reserved - 1)) / one_expected);
   }
-  static SIMT_INLINE std::uint32_t reserved(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::uint32_t reserved(std::uint64_t word) {
     return static_cast<std::uint32_t>(word / one_reserved);
   }
 
@@ -137,15 +137,16 @@ class PublishedBulkSemaphore {
   // Failed exchanges are turns, too: among a million threads so few exchanges succeed that an
   // aborted launch would run on for more than 20 s if only these were counted.
   template <class Thread>
-  SIMT_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
+  HEAPWOOD_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
     return ++turn % 64 == 0 && thread.aborted();
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
     return simt::atomic_ref<std::uint64_t>(*word_);
   }
   // By compare-and-swap, as published. Afterwards `seen` is the new value.
-  SIMT_INLINE void add(std::uint64_t& seen, std::uint64_t change, cuda::memory_order order) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void add(std::uint64_t& seen, std::uint64_t change,
+                           cuda::memory_order order) const {
+    HEAPWOOD_ROLLED
     while (!word().compare_exchange_strong(seen, seen + change, order, simt::relaxed)) {
     }
     seen += change;

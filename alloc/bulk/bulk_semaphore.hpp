@@ -64,15 +64,15 @@ class BasicBulkSemaphore {
  public:
   enum class Wait : std::uint32_t { got, grow, fail };
 
-  SIMT_INLINE explicit BasicBulkSemaphore(std::uint64_t* word) : word_(word) {}
+  HEAPWOOD_INLINE explicit BasicBulkSemaphore(std::uint64_t* word) : word_(word) {}
   // The initial word.
-  static SIMT_INLINE std::uint64_t initial(std::uint32_t available) {
+  static HEAPWOOD_INLINE std::uint64_t initial(std::uint32_t available) {
     return counts(available, available);
   }
 
   template <class Thread>
-  SIMT_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
-                        std::uint32_t* dry = nullptr) const {
+  HEAPWOOD_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                            std::uint32_t* dry = nullptr) const {
     // acquire: what the units represent.
     const std::uint64_t old = word().fetch_sub(counts(n, n), taking);
     return available(old) >= static_cast<std::int32_t>(n)
@@ -81,8 +81,8 @@ class BasicBulkSemaphore {
   }
 
   template <class Thread>
-  SIMT_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch,
-                                 std::uint32_t* dry, Moves moves) const {
+  HEAPWOOD_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                                     std::uint32_t* dry, Moves moves) const {
     const auto wanted = static_cast<std::int32_t>(n);
     // relaxed: decides only whether to try. A thread that finds no units must not appear as a move,
     // or threads that fail would wait for each other.
@@ -100,16 +100,18 @@ class BasicBulkSemaphore {
     return wait_longer(word_, thread, old, n, 0, batch, dry, moves);
   }
 
-  SIMT_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
+  HEAPWOOD_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
     // release: what the units represent.
     word().fetch_add(counts(std::int64_t{n} - expected, n), giving);
   }
-  SIMT_INLINE void promise(std::uint32_t n) const { word().fetch_add(counts(n, 0), simt::relaxed); }
+  HEAPWOOD_INLINE void promise(std::uint32_t n) const {
+    word().fetch_add(counts(n, 0), simt::relaxed);
+  }
 
-  SIMT_INLINE std::uint32_t take_some(std::uint32_t n, std::uint32_t each = 1,
-                                      std::uint32_t keep = 0) const {
+  HEAPWOOD_INLINE std::uint32_t take_some(std::uint32_t n, std::uint32_t each = 1,
+                                          std::uint32_t keep = 0) const {
     std::uint64_t seen = word().load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::int64_t c = available(seen), spare = std::int64_t{balance(seen)} - keep,
                          takeable = c < spare ? c : spare;
@@ -122,15 +124,15 @@ class BasicBulkSemaphore {
         return k;
     }
   }
-  SIMT_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const {
+  HEAPWOOD_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const {
     return take_some(1, n, keep) != 0;
   }
 
   // For tests: C and V.
-  static SIMT_INLINE std::int32_t available(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::int32_t available(std::uint64_t word) {
     return static_cast<std::int32_t>(word);
   }
-  static SIMT_INLINE std::int32_t balance(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::int32_t balance(std::uint64_t word) {
     return static_cast<std::int32_t>(
         (word - static_cast<std::uint64_t>(std::int64_t{available(word)})) >> 32);
   }
@@ -144,20 +146,20 @@ class BasicBulkSemaphore {
 
   struct NoMoves {
     static constexpr bool counted = false;
-    SIMT_INLINE void begin() const {}
-    SIMT_INLINE void cancel() const {}
+    HEAPWOOD_INLINE void begin() const {}
+    HEAPWOOD_INLINE void cancel() const {}
   };
 
   // The summand for changes of V and C: a borrow out of C's half is part of the sum; balance()
   // corrects for it.
-  static SIMT_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
+  static HEAPWOOD_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
     return (static_cast<std::uint64_t>(balance) << 32) + static_cast<std::uint64_t>(available);
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
     return simt::atomic_ref<std::uint64_t>(*word_);
   }
   // Number of batches that hold `uncovered` units.
-  static SIMT_INLINE std::uint32_t batches(std::int64_t uncovered, std::uint32_t batch) {
+  static HEAPWOOD_INLINE std::uint32_t batches(std::int64_t uncovered, std::uint32_t batch) {
     return uncovered <= 0 ? 0 : (static_cast<std::uint32_t>(uncovered) + batch - 1) / batch;
   }
 
@@ -165,9 +167,9 @@ class BasicBulkSemaphore {
   // nevertheless. `thread` is passed by value: the address of a thread that lives in registers must
   // not escape.
   template <class Thread, class Move>
-  static SIMT_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
-                                       std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
-                                       std::uint32_t* dry, Move move) {
+  static HEAPWOOD_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
+                                           std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
+                                           std::uint32_t* dry, Move move) {
     const simt::atomic_ref<std::uint64_t> word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: only numbers are exchanged.
@@ -179,11 +181,11 @@ class BasicBulkSemaphore {
     if (owed != 0) word.fetch_add(counts(0, owed), simt::relaxed);
     unsigned uncovered_turns = 0, idle_turns = 0;  // seen with V < 0; since the last attempt
     bool gives_up = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; !gives_up; ++turn) {
       // Thousands of threads that poll five times per microsecond would use the whole throughput of
       // the word's slice of the L2 cache, which the threads that signal units need as well.
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (unsigned rest = turn < eager ? 1 : 8; rest > 0; --rest) thread.pause(turn);
       std::uint64_t seen = word.load(simt::relaxed);
       // Threads try with a probability such that, of 8,192 waiting threads, about as many try as

@@ -20,11 +20,11 @@ namespace heapwood::alloc {
 class CollectiveMutex {
  public:
   // The word is initially 0.
-  SIMT_INLINE explicit CollectiveMutex(std::uint32_t* word) : word_(*word) {}
+  HEAPWOOD_INLINE explicit CollectiveMutex(std::uint32_t* word) : word_(*word) {}
 
   // Returns false to all members if the launch is aborted; then they do not hold the mutex.
   template <class Thread>
-  SIMT_INLINE bool lock(Thread& thread, std::uint32_t lanes) const {
+  HEAPWOOD_INLINE bool lock(Thread& thread, std::uint32_t lanes) const {
     const unsigned leader = simt::lowest_bit(lanes);
     std::uint32_t owner = 0;
     if (thread.lane() == leader) {
@@ -42,7 +42,7 @@ class CollectiveMutex {
   }
 
   template <class Thread>
-  SIMT_INLINE void unlock(Thread& thread, std::uint32_t lanes) const {
+  HEAPWOOD_INLINE void unlock(Thread& thread, std::uint32_t lanes) const {
     thread.sync(lanes);  // all members are done
     // release: for the next owners.
     if (thread.lane() == simt::lowest_bit(lanes)) word_.store(0, simt::release);

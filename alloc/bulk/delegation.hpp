@@ -22,11 +22,11 @@ namespace heapwood::alloc {
 
 class Delegation {
  public:
-  SIMT_INLINE explicit Delegation(std::uint32_t* word) : word_(*word) {}
+  HEAPWOOD_INLINE explicit Delegation(std::uint32_t* word) : word_(*word) {}
 
   // Posts an item. Returns true if the caller has become the worker.
   template <class Link>
-  SIMT_INLINE bool post(std::uint32_t item, Link link) const {
+  HEAPWOOD_INLINE bool post(std::uint32_t item, Link link) const {
     std::uint32_t seen = word_.load(simt::relaxed);
     do {
       simt::atomic_ref<std::uint32_t>(*link(item)).store(seen & ~working, simt::relaxed);
@@ -38,24 +38,24 @@ class Delegation {
   }
 
   // Becomes the worker without an item; false if there is one already.
-  SIMT_INLINE bool try_enter() const {
+  HEAPWOOD_INLINE bool try_enter() const {
     // acquire: the last worker's effects.
     return (word_.fetch_or(working, simt::acquire) & working) == 0;
   }
 
   // Worker: takes all items posted so far and returns the newest + 1, or 0 if there are none.
   // acquire: the posters' effects.
-  SIMT_INLINE std::uint32_t take() const {
+  HEAPWOOD_INLINE std::uint32_t take() const {
     return word_.exchange(working, simt::acq_rel) & ~working;
   }
   // The next older item + 1; must be read before the item is processed.
   template <class Link>
-  static SIMT_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {
+  static HEAPWOOD_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {
     return simt::atomic_ref<std::uint32_t>(*link(item)).load(simt::relaxed);
   }
 
   // Worker: stops being the worker and returns true if no item has been posted since.
-  SIMT_INLINE bool finish() const {
+  HEAPWOOD_INLINE bool finish() const {
     std::uint32_t expected = working;
     // release: this worker's effects, for the next one.
     return word_.compare_exchange_strong(expected, 0, simt::release, simt::relaxed);

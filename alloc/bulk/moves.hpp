@@ -24,28 +24,28 @@ class Moves {
  public:
   static constexpr bool counted = true;
 
-  SIMT_INLINE explicit Moves(std::uint64_t* word) : word_(word) {}
+  HEAPWOOD_INLINE explicit Moves(std::uint64_t* word) : word_(word) {}
 
   // relaxed: the release of the operation that takes orders this increment before it.
-  SIMT_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
+  HEAPWOOD_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
   // release: orders the put before the end of the move.
-  SIMT_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
+  HEAPWOOD_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
   // Ends a move that moved nothing. release: orders the return of units taken by mistake before it.
-  SIMT_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
+  HEAPWOOD_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
 
   // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
   // only when moves end, and sums are compared only if no move is in progress.
-  SIMT_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
+  HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
   // The second reading. relaxed: the reads of the places before it are acquires.
-  SIMT_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
-  static SIMT_INLINE std::uint32_t in_progress(std::uint64_t reading) {
+  HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
+  static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) {
     return static_cast<std::uint32_t>(reading);
   }
 
  private:
   static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32;
 
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
     return simt::atomic_ref<std::uint64_t>(*word_);
   }
 

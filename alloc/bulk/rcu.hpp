@@ -33,29 +33,29 @@ struct RcuState {
 
 class Rcu {
  public:
-  SIMT_INLINE explicit Rcu(RcuState* state) : state_(state) {}
+  HEAPWOOD_INLINE explicit Rcu(RcuState* state) : state_(state) {}
 
   // A read section; the result of enter() is passed to leave(). Within it a reader must neither
   // wait nor call begin_period().
-  SIMT_INLINE std::uint32_t enter() const {
+  HEAPWOOD_INLINE std::uint32_t enter() const {
     // acquire: elements unlinked before the period began are not seen.
     return parity(simt::atomic_ref<std::uint64_t>(state_->current).fetch_add(1, simt::acquire));
   }
-  SIMT_INLINE void leave(std::uint32_t section) const {
+  HEAPWOOD_INLINE void leave(std::uint32_t section) const {
     // release: orders this reader's accesses before is_over().
     simt::atomic_ref<std::uint64_t>(state_->left[section]).fetch_add(1, simt::release);
   }
 
   // Starts a new period for later readers. The caller has unlinked the elements it wants to
   // reclaim.
-  SIMT_INLINE std::uint64_t begin_period() const {
+  HEAPWOOD_INLINE std::uint64_t begin_period() const {
     const simt::atomic_ref<std::uint64_t> current(state_->current);
     const std::uint64_t next = (current.load(simt::relaxed) / one_period + 1) * one_period;
     // release: readers of the next period see the unlinked state.
     return current.exchange(next, simt::acq_rel);
   }
   // Whether all readers that were present at begin_period() have left.
-  SIMT_INLINE bool is_over(std::uint64_t period) const {
+  HEAPWOOD_INLINE bool is_over(std::uint64_t period) const {
     const simt::atomic_ref<std::uint64_t> left(state_->left[parity(period)]);
     // acquire: orders those readers' accesses before the caller's next ones.
     if (left.load(simt::acquire) != period % one_period) return false;
@@ -68,7 +68,7 @@ class Rcu {
   // The plain barrier: waits for all current readers. For one thread at a time. Returns false if
   // the launch is aborted.
   template <class Thread>
-  SIMT_INLINE bool barrier(Thread& thread) const {
+  HEAPWOOD_INLINE bool barrier(Thread& thread) const {
     const std::uint64_t period = begin_period();
     return simt::wait_until(thread, [&] { return is_over(period); });
   }
@@ -77,14 +77,14 @@ class Rcu {
   // only if no other thread is waiting; otherwise that thread takes over the item. The caller has
   // unlinked the item. Returns false if the launch is aborted.
   template <class Thread, class Link, class Reclaim>
-  SIMT_INLINE bool retire(Thread& thread, const Delegation& waiting, std::uint32_t item, Link link,
-                          Reclaim reclaim) const {
+  HEAPWOOD_INLINE bool retire(Thread& thread, const Delegation& waiting, std::uint32_t item,
+                              Link link, Reclaim reclaim) const {
     if (!waiting.post(item, link)) return true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       std::uint32_t next = waiting.take();
       if (!barrier(thread)) return false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (next != 0) {
         const std::uint32_t i = next - 1;
         next = Delegation::next_after(i, link);
@@ -96,7 +96,7 @@ class Rcu {
 
  private:
   static constexpr std::uint64_t one_period = std::uint64_t{1} << 40;
-  static SIMT_INLINE std::uint32_t parity(std::uint64_t word) {
+  static HEAPWOOD_INLINE std::uint32_t parity(std::uint64_t word) {
     return static_cast<std::uint32_t>(word / one_period) & 1;
   }
 

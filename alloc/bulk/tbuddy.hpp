@@ -58,7 +58,7 @@ namespace heapwood::alloc {
 template <class Buddy>
 struct FreeEveryPage {
   Buddy buddy;
-  SIMT_FN void operator()(std::size_t) const { buddy.free_every_page(); }
+  HEAPWOOD_FN void operator()(std::size_t) const { buddy.free_every_page(); }
 };
 
 class TBuddy {
@@ -102,36 +102,38 @@ class TBuddy {
     return t;
   }
 
-  SIMT_FN void free_every_page() const {
+  HEAPWOOD_FN void free_every_page() const {
     for (std::uint32_t k = 0; (pages_ >> k) > 0; ++k) *semaphore_word(k) = Semaphore::initial(0);
     give_back(0, pages_, 0);
   }
 
-  SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
   // Not 0 if a request for a few pages has been refused and nothing has been freed since. A hint,
   // which may be outdated: it ends waiting for promises that were broken.
-  SIMT_INLINE std::uint32_t* full() const { return reinterpret_cast<std::uint32_t*>(base_) + 1; }
-  SIMT_INLINE unsigned page_shift() const { return page_shift_; }
-  SIMT_INLINE const std::byte* base() const { return base_; }
-  SIMT_INLINE std::byte* memory() const { return base_ + memory_at_; }
-  SIMT_INLINE std::byte* page(std::uint32_t p) const {
+  HEAPWOOD_INLINE std::uint32_t* full() const {
+    return reinterpret_cast<std::uint32_t*>(base_) + 1;
+  }
+  HEAPWOOD_INLINE unsigned page_shift() const { return page_shift_; }
+  HEAPWOOD_INLINE const std::byte* base() const { return base_; }
+  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
+  HEAPWOOD_INLINE std::byte* page(std::uint32_t p) const {
     return memory() + (std::size_t{p} << page_shift_);
   }
 
   // Returns whole pages for `bytes`, or nullptr.
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > (std::size_t{pages_} << page_shift_)) return nullptr;
     const std::uint32_t first = take_pages(thread, pages_for(bytes), false);
     return first == none ? nullptr : page(first);
   }
   // Number of pages for a block of `bytes` bytes, which are at most the pool's.
-  SIMT_INLINE std::uint32_t pages_for(std::size_t bytes) const {
+  HEAPWOOD_INLINE std::uint32_t pages_for(std::size_t bytes) const {
     return bytes == 0 ? 1
                       : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >>
                                                    page_shift_);
   }
-  SIMT_INLINE void deallocate(void* block) const {
+  HEAPWOOD_INLINE void deallocate(void* block) const {
     give_pages(
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
   }
@@ -139,7 +141,7 @@ class TBuddy {
   // Allocates n pages, aligned to n if that is a power of two; returns the first page, or `none`.
   // walk() reports `marked`.
   template <class Thread>
-  SIMT_OUTLINE std::uint32_t take_pages(Thread thread, std::uint32_t n, bool marked) const {
+  HEAPWOOD_OUTLINE std::uint32_t take_pages(Thread thread, std::uint32_t n, bool marked) const {
     std::uint32_t k = 0;
     while ((1u << k) < n) ++k;
     if ((pages_ >> k) == 0) return none;
@@ -160,13 +162,14 @@ class TBuddy {
   // Allocates pages for `times` consecutive blocks of n pages, each of which is freed separately;
   // returns the first page, or `none`.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take_run(Thread& thread, std::uint32_t n, std::uint32_t times) const {
+  HEAPWOOD_INLINE std::uint32_t take_run(Thread& thread, std::uint32_t n,
+                                         std::uint32_t times) const {
     const std::uint32_t first = take_pages(thread, n * times, false);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; first != none && i < times; ++i) lengths()[first + i * n] = n;
     return first;
   }
-  SIMT_OUTLINE void give_pages(std::uint32_t first) const {
+  HEAPWOOD_OUTLINE void give_pages(std::uint32_t first) const {
     const std::uint32_t n = lengths()[first] & ~mark;
     lengths()[first] = 0;  // plain: the pages are the caller's until they are freed
     give_back(first, n, 0);
@@ -214,42 +217,44 @@ class TBuddy {
   // beginnings of the maps; the words of all maps; the lengths; the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> missed() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> missed() const {
     return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
   }
-  SIMT_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
+  HEAPWOOD_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
     return reinterpret_cast<std::uint64_t*>(base_ + semaphores_at + order * semaphore_bytes);
   }
   // The semaphores only count: blocks are handed over with their bits.
   using Semaphore = BasicBulkSemaphore<false>;
-  SIMT_INLINE Semaphore semaphore(std::uint32_t order) const {
+  HEAPWOOD_INLINE Semaphore semaphore(std::uint32_t order) const {
     return Semaphore(semaphore_word(order));
   }
   // Counts splits of blocks of this order, and merges of buddies to blocks of this order.
-  SIMT_INLINE Moves moves(std::uint32_t order) const { return Moves(semaphore_word(order) + 1); }
-  SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
+  HEAPWOOD_INLINE Moves moves(std::uint32_t order) const {
+    return Moves(semaphore_word(order) + 1);
+  }
+  HEAPWOOD_INLINE const std::uint32_t* table(std::uint32_t order) const {
     return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) +
            order * SumMap::table_entries;
   }
-  SIMT_INLINE std::uint64_t* words() const {
+  HEAPWOOD_INLINE std::uint64_t* words() const {
     return reinterpret_cast<std::uint64_t*>(base_ + words_at_);
   }
-  SIMT_INLINE std::uint32_t* lengths() const {
+  HEAPWOOD_INLINE std::uint32_t* lengths() const {
     return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_);
   }
-  SIMT_INLINE SumMap map(std::uint32_t order) const {
+  HEAPWOOD_INLINE SumMap map(std::uint32_t order) const {
     return {words(), table(order), pages_ >> order};
   }
-  SIMT_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
-  SIMT_INLINE std::uint32_t top() const { return simt::highest_bit(pages_); }
+  HEAPWOOD_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
+  HEAPWOOD_INLINE std::uint32_t top() const { return simt::highest_bit(pages_); }
 
   // Promises one block of each order that has a bit in `orders`.
-  SIMT_INLINE void promise(std::uint32_t orders) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void promise(std::uint32_t orders) const {
+    HEAPWOOD_ROLLED
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).promise(1);
   }
-  SIMT_INLINE void break_promise(std::uint32_t orders) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void break_promise(std::uint32_t orders) const {
+    HEAPWOOD_ROLLED
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).signal(0, 1);
   }
 
@@ -258,9 +263,9 @@ class TBuddy {
   // The supply of blocks of this order and above; pairs: smaller blocks may be merged (checked only
   // if `sweeps`). Reads from the top down: a move changes the units of the order that counts it and
   // of lower orders, so each count is read before and after all units that its moves change.
-  SIMT_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
+  HEAPWOOD_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
     std::uint64_t before = 0, after = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t k = top() + 1; k-- > order;) {
       before += moves(k).read();
       // acquire: a thread that sees that units are missing also sees, below, the move that took
@@ -274,7 +279,7 @@ class TBuddy {
     // the second reading.
     if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
     if (Moves::in_progress(before) != 0) return Supply::moving;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t k = order; k <= top(); ++k) after += moves(k).read_again();
     return before == after ? Supply::none : Supply::moving;
   }
@@ -289,10 +294,10 @@ class TBuddy {
   // has lost to other threads too often, or if the launch is aborted. `thread` is passed by value:
   // the address of a thread that lives in registers must not escape.
   template <class Thread>
-  SIMT_OUTLINE Taken take_block_slow(Thread thread, std::uint32_t order, bool divides) const {
+  HEAPWOOD_OUTLINE Taken take_block_slow(Thread thread, std::uint32_t order, bool divides) const {
     const simt::atomic_ref<std::uint32_t> is_full(*full());
     unsigned sweeps = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       const Supply seen = supply(order, sweeps < max_sweeps);
       if (seen == Supply::none) {
@@ -320,21 +325,21 @@ class TBuddy {
   // Each order grows from the order `step` above it, or from the top: a batch is the blocks into
   // which one block of that order is split.
   static constexpr std::uint32_t step = 5;
-  SIMT_INLINE std::uint32_t above(std::uint32_t order) const {
+  HEAPWOOD_INLINE std::uint32_t above(std::uint32_t order) const {
     std::uint32_t up = order;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (up < order + step && !is_top(up)) ++up;
     return up;
   }
 
   // One attempt. divides: the caller frees a part of the block.
   template <class Thread>
-  SIMT_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides,
-                               std::uint32_t* dry) const {
+  HEAPWOOD_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides,
+                                   std::uint32_t* dry) const {
     using Wait = Semaphore::Wait;
     std::uint32_t k = order, low = order;
     bool got = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       // The top order does not grow: a batch of one promises nothing.
       const std::uint32_t up = above(k), batch = 1u << (up - k);
@@ -344,7 +349,7 @@ class TBuddy {
                                 : semaphore(k).wait_and_move(thread, 1, batch, hint, moves(k));
       got = answer == Wait::got;
       if (got || answer == Wait::fail || up == k) break;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (!got && ++k < up) got = take_unit(k);  // a smaller block to split suffices
       if (got) break;
     }
@@ -354,7 +359,7 @@ class TBuddy {
     std::uint32_t b = got ? find(thread, k) : none;
     const std::uint32_t from = is_move && b != none ? k : none;
     if (is_move && b == none) moves(k).end();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (k > order) {
       low = order + (k - 1 - order) / step * step;
       const std::uint32_t promised = (1u << (above(low) - low)) - 1;
@@ -374,7 +379,7 @@ class TBuddy {
 
   // Takes a unit of a block to split, within a move, which the caller ends. The load comes first
   // for the reason in wait_and_move().
-  SIMT_INLINE bool take_unit(std::uint32_t order) const {
+  HEAPWOOD_INLINE bool take_unit(std::uint32_t order) const {
     // relaxed: decides only whether to try.
     if (Semaphore::available(
             simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
@@ -388,7 +393,7 @@ class TBuddy {
   // Takes n units, if there are enough, within a move. Subtracts instead of comparing and swapping:
   // a compare-and-swap on a word that thousands of threads change succeeds about once per round
   // trip to the cache. Other threads may see too few units for a moment; supply() allows for that.
-  SIMT_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
     const simt::atomic_ref<std::uint64_t> word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
       const auto least = static_cast<std::int32_t>(n);
@@ -404,11 +409,11 @@ class TBuddy {
   // Takes the bit of a block for a thread that has a unit of this order. Returns none only if the
   // launch is aborted.
   template <class Thread>
-  SIMT_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
+  HEAPWOOD_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
     std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint32_t b = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t next = m.find(b);
       if (next != SumMap::none) {
@@ -429,11 +434,12 @@ class TBuddy {
 
   // Frees pages [first, first + n) as maximal aligned blocks, each of which has been promised
   // `promised` times.
-  SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n, std::uint32_t promised) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void give_back(std::uint32_t first, std::uint32_t n,
+                                 std::uint32_t promised) const {
+    HEAPWOOD_ROLLED
     while (n > 0) {
       std::uint32_t k = 0;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while ((first >> k & 1) == 0 && (2u << k) <= n) ++k;
       free_block(k, first >> k, promised);
       first += 1u << k;
@@ -442,9 +448,9 @@ class TBuddy {
   }
 
   // Frees block b of order k. merged: the block comes from merge().
-  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised,
-                              bool merged = false) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised,
+                                  bool merged = false) const {
+    HEAPWOOD_ROLLED
     for (;;) {
       semaphore(k).signal(1, promised);
       if (merged) moves(k).end();
@@ -460,13 +466,13 @@ class TBuddy {
 
   // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, and
   // promises that block. Begins a move, which free_block() ends.
-  SIMT_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
+  HEAPWOOD_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
     // Before the halves disappear: a thread that needs a larger block must wait for this one.
     moves(k + 1).begin();
     semaphore(k + 1).promise(1);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t got; (got = m.take(left, 3)) != 0;) {
       const bool both = got == 3;
       if (both && pay(k, 2)) return true;
@@ -487,26 +493,26 @@ class TBuddy {
 
   // Records that this order may have pairs of free buddies. acq_rel: the thread that sweeps the
   // order sees their bits.
-  SIMT_INLINE void note(std::uint32_t order) const {
+  HEAPWOOD_INLINE void note(std::uint32_t order) const {
     missed().fetch_or(1u << order, simt::acq_rel);
   }
 
   // Merges the recorded pairs of all orders below this one.
-  SIMT_OUTLINE void sweep(std::uint32_t order) const {
+  HEAPWOOD_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
     moves(top()).begin();
     // acquire: the bits of those pairs. release: a thread that sees no recorded pair sees the move.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; orders != 0; orders &= orders - 1) {
       const std::uint32_t k = simt::lowest_bit(orders);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
         // relaxed: decides only where to try.
         std::uint64_t pairs =
             simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
         pairs &= pairs >> 1 & 0x5555555555555555u;
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (; pairs != 0; pairs &= pairs - 1) {
           const std::uint32_t b = at + simt::lowest_bit(pairs);
           if (merge(k, b)) free_block(k + 1, b / 2, 1, true);

@@ -51,7 +51,7 @@ namespace heapwood::alloc {
 template <class U>
 struct EmptyLists {
   U u;
-  SIMT_FN void operator()(std::size_t i) const { u.empty_list(static_cast<std::uint32_t>(i)); }
+  HEAPWOOD_FN void operator()(std::size_t i) const { u.empty_list(static_cast<std::uint32_t>(i)); }
 };
 
 class UAlloc : public UAllocLayout {
@@ -77,20 +77,20 @@ class UAlloc : public UAllocLayout {
     return u;
   }
 
-  SIMT_FN void empty_list(std::uint32_t number) const {
+  HEAPWOOD_FN void empty_list(std::uint32_t number) const {
     list_at(number)->units = Units::initial(0);
   }
 
   // For functions that are not inlined, because a handle in registers has no address. Inlined
   // functions read the handle, not memory.
-  SIMT_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
-  SIMT_INLINE const TBuddy& pages() const {
+  HEAPWOOD_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
+  HEAPWOOD_INLINE const TBuddy& pages() const {
     return *reinterpret_cast<const TBuddy*>(head_ + pages_at);
   }
 
   // For bytes <= max_bytes().
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     const std::uint32_t k = class_of(bytes);
     List* const list = list_at(thread.sm() % arenas_ * lists_per_arena + k);
     const std::uint32_t lanes = thread.together(list);
@@ -99,7 +99,7 @@ class UAlloc : public UAllocLayout {
     const unsigned leader = simt::lowest_bit(lanes);
     std::uint64_t mine = 0, grant = 0;
     std::uint32_t rights = 0;  // of the leader: granted blocks that it has not found yet
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t done = 0; done < wanted; done += count_of(grant)) {
       if (rank == 0) grant = obtain(thread, list, k, wanted - done, rights);
       grant = thread.shfl(lanes, grant, leader);
@@ -116,7 +116,7 @@ class UAlloc : public UAllocLayout {
 
   // For blocks that are not pages.
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     const Place place = place_of(block);
     Bin* const bin = bin_at(place.page);
     // relaxed: constant while a block is in use; a first guess.
@@ -135,9 +135,9 @@ class UAlloc : public UAllocLayout {
 
   // Releases empty bins that lists keep; called after a failed allocation. Returns false if there
   // were none.
-  static SIMT_OUTLINE bool collect(const UAlloc* self) {
+  static HEAPWOOD_OUTLINE bool collect(const UAlloc* self) {
     bool any = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t number = 0; number < self->arenas_ * lists_per_arena; ++number) {
       List* const list = self->list_at(number);
       // relaxed: a hint.
@@ -161,35 +161,35 @@ class UAlloc : public UAllocLayout {
 
   // A grant: the page of a bin, the place in the bin to search from, the number of blocks: {32, 16,
   // 16}.
-  static SIMT_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start,
-                                            std::uint32_t count) {
+  static HEAPWOOD_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start,
+                                                std::uint32_t count) {
     return std::uint64_t{page} << 32 | start << 16 | count;
   }
-  static SIMT_INLINE std::uint32_t page_of(std::uint64_t grant) {
+  static HEAPWOOD_INLINE std::uint32_t page_of(std::uint64_t grant) {
     return static_cast<std::uint32_t>(grant >> 32);
   }
-  static SIMT_INLINE std::uint32_t start_of(std::uint64_t grant) {
+  static HEAPWOOD_INLINE std::uint32_t start_of(std::uint64_t grant) {
     return static_cast<std::uint32_t>(grant) >> 16;
   }
-  static SIMT_INLINE std::uint32_t count_of(std::uint64_t grant) {
+  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t grant) {
     return static_cast<std::uint32_t>(grant) & 0xffffu;
   }
 
-  static SIMT_INLINE simt::atomic_ref<std::uint32_t> state(Bin* bin) {
+  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state(Bin* bin) {
     return simt::atomic_ref<std::uint32_t>(bin->state);
   }
-  static SIMT_INLINE simt::atomic_ref<std::uint64_t> bits(Bin* bin, std::uint32_t word) {
+  static HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> bits(Bin* bin, std::uint32_t word) {
     return simt::atomic_ref<std::uint64_t>(bin->used[word]);
   }
-  static SIMT_INLINE simt::atomic_ref<std::uint32_t> spare(List* list) {
+  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> spare(List* list) {
     return simt::atomic_ref<std::uint32_t>(list->spare);
   }
   // The semaphores only count; the blocks are handed over through their bin's state and bits.
   using Units = BasicBulkSemaphore<false>;
-  static SIMT_INLINE Units units(List* list) { return Units(&list->units); }
+  static HEAPWOOD_INLINE Units units(List* list) { return Units(&list->units); }
   struct Link {
     const UAlloc* self;
-    SIMT_INLINE std::uint32_t* operator()(std::uint32_t page) const {
+    HEAPWOOD_INLINE std::uint32_t* operator()(std::uint32_t page) const {
       return &self->bin_at(page)->link;
     }
   };
@@ -197,8 +197,8 @@ class UAlloc : public UAllocLayout {
   // Returns up to n blocks of one bin of the list, or none if the list cannot grow. `rights` is
   // state kept by the caller, initially 0.
   template <class Thread>
-  SIMT_INLINE std::uint64_t obtain(Thread& thread, List* list, std::uint32_t k, std::uint32_t n,
-                                   std::uint32_t& rights) const {
+  HEAPWOOD_INLINE std::uint64_t obtain(Thread& thread, List* list, std::uint32_t k, std::uint32_t n,
+                                       std::uint32_t& rights) const {
     if (rights == 0) {
       const std::uint32_t blocks_per_bin = blocks(k);
       const std::uint32_t asked = n < blocks_per_bin ? n : blocks_per_bin;
@@ -215,19 +215,19 @@ class UAlloc : public UAllocLayout {
   // Returns at least one block of one bin to a thread that has a right to n blocks of the list.
   // Returns none only if the launch is aborted.
   template <Level level, class Thread>
-  SIMT_INLINE std::uint64_t find(Thread& thread, List* list, std::uint32_t k,
-                                 std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint64_t find(Thread& thread, List* list, std::uint32_t k,
+                                     std::uint32_t n) const {
     const Rcu readers(&list->readers);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t section = readers.enter();
       // acquire, here and below: the bin's header.
       std::uint32_t next = simt::atomic_ref<std::uint32_t>(list->first).load(simt::acquire);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (next != 0) {
         Bin* const bin = bin_at(next - 1);
         std::uint32_t seen = state(bin).load(simt::relaxed);
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         while (free_of(seen) != 0 && (seen & closed) == 0) {
           const std::uint32_t free = free_of(seen), taken = free < n ? free : n;
           const bool last = taken == free;
@@ -253,11 +253,11 @@ class UAlloc : public UAllocLayout {
   // the grant's place on, cyclically. A thread that was counted always finds one. Returns `none`
   // only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE std::uint32_t set_bit(Thread& thread, std::uint64_t grant) const {
+  HEAPWOOD_INLINE std::uint32_t set_bit(Thread& thread, std::uint64_t grant) const {
     Bin* const bin = bin_at(page_of(grant));
     std::uint32_t w = start_of(grant) / 64, bit = start_of(grant) % 64, turn = 0;
     std::uint64_t taken = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       if (~taken != 0) {
         const std::uint64_t behind = ~taken >> bit;
@@ -281,8 +281,8 @@ class UAlloc : public UAllocLayout {
   // Adds a bin (or a chunk) that the caller has promised to the list; the caller keeps its first n
   // blocks.
   template <Level level, class Thread>
-  static SIMT_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list,
-                                         std::uint32_t k, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list,
+                                             std::uint32_t k, std::uint32_t n) {
     const std::uint32_t left = self->blocks(k) - n;
     std::uint32_t page;
     if constexpr (level == chunks) {
@@ -296,7 +296,7 @@ class UAlloc : public UAllocLayout {
     }
     // relaxed: the page belongs to this thread; posting publishes it.
     Bin* const bin = self->bin_at(page);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t w = 0; w < bitmap_words; ++w)
       bits(bin, w).store(self->absent_blocks(k, w), simt::relaxed);
     simt::atomic_ref<std::uint32_t>(bin->list).store(self->number_of(list), simt::relaxed);
@@ -309,7 +309,7 @@ class UAlloc : public UAllocLayout {
 
   // Takes a page from the arena's list of chunks or, if that cannot grow, from another arena's.
   template <class Thread>
-  static SIMT_INLINE std::uint32_t take_bin(const UAlloc* self, Thread& thread, List* list) {
+  static HEAPWOOD_INLINE std::uint32_t take_bin(const UAlloc* self, Thread& thread, List* list) {
     std::uint64_t grant = 0;
     const auto answer = units(list).wait(thread, 1, self->blocks(chunk_class), self->full_);
     if (answer == Units::Wait::grow) grant = grow<chunks>(self, thread, list, chunk_class, 1);
@@ -317,7 +317,7 @@ class UAlloc : public UAllocLayout {
       const std::uint32_t own = self->number_of(list);
       std::uint32_t number = own;
       bool got = answer == Units::Wait::got;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (!got) {
         number = (number + lists_per_arena) % (self->arenas_ * lists_per_arena);
         if (number == own) return none;
@@ -333,15 +333,15 @@ class UAlloc : public UAllocLayout {
   // Slow path, for an arena that has no block and cannot grow: a block of any arena, a larger
   // block, or a page.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const UAlloc* self, Thread thread, std::uint32_t k) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const UAlloc* self, Thread thread, std::uint32_t k) {
     const std::uint32_t own = thread.sm() % self->arenas_;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 4 && !thread.aborted(); ++turn) {
       std::uint64_t grant = 0;
       std::uint32_t c = k, rights = 0;
       if (turn > 0)
         grant = self->obtain(thread, self->list_at(own * lists_per_arena + k), k, 1, rights);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0;
            count_of(grant) == 0 && c < self->class_of(self->max_bytes()) + 1;) {
         List* const list = self->list_at((own + i) % self->arenas_ * lists_per_arena + c);
@@ -367,10 +367,10 @@ class UAlloc : public UAllocLayout {
   // Returns n blocks of a bin, whose bits are clear, to the list. `seen` is a state that the bin
   // had.
   template <Level level>
-  SIMT_INLINE void free_units(List* list, std::uint32_t k, std::uint32_t page, std::uint32_t n,
-                              std::uint32_t seen) const {
+  HEAPWOOD_INLINE void free_units(List* list, std::uint32_t k, std::uint32_t page, std::uint32_t n,
+                                  std::uint32_t seen) const {
     Bin* const bin = bin_at(page);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const bool all = free_of(seen) + n == blocks(k);
       // relaxed: a hint that the list already has an empty bin.
@@ -394,8 +394,8 @@ class UAlloc : public UAllocLayout {
   // The caller has closed an empty bin, n of whose units are not signalled yet. Takes the other
   // units out of the list and retires the bin, or reopens it if a thread has a right to its blocks.
   // Returns true if the caller must post the bin.
-  static SIMT_OUTLINE bool retire(const UAlloc* self, List* list, std::uint32_t k,
-                                  std::uint32_t page, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE bool retire(const UAlloc* self, List* list, std::uint32_t k,
+                                      std::uint32_t page, std::uint32_t n) {
     Bin* const bin = self->bin_at(page);
     const std::uint32_t rest = self->blocks(k) - n;
     const bool has_taken_units = rest == 0 || units(list).try_wait(rest);
@@ -411,19 +411,19 @@ class UAlloc : public UAllocLayout {
 
   // The caller has set `queued`.
   template <Level level>
-  static SIMT_INLINE void post(const UAlloc* self, List* list, std::uint32_t page) {
+  static HEAPWOOD_INLINE void post(const UAlloc* self, List* list, std::uint32_t page) {
     if (Delegation(&list->posted).post(page, Link{self})) process_list<level>(self, list, false);
   }
 
   // The work of the one thread that processes a list: moves posted bins to where they belong,
   // closes empty ones if `all`, and releases those whose readers have left.
   template <Level level>
-  static SIMT_OUTLINE void process_list(const UAlloc* self, List* list, bool all) {
+  static HEAPWOOD_OUTLINE void process_list(const UAlloc* self, List* list, bool all) {
     const Delegation posted(&list->posted);
     const Rcu readers(&list->readers);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t next = posted.take(); next != 0;) {
         const std::uint32_t page = next - 1;
         next = Delegation::next_after(page, Link{self});
@@ -431,7 +431,7 @@ class UAlloc : public UAllocLayout {
       }
       if (all) close_empty(self, list);
       all = false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while ((list->leaving | list->unlinked) != 0) {
         if (list->leaving == 0) {
           list->leaving = list->unlinked;
@@ -441,7 +441,7 @@ class UAlloc : public UAllocLayout {
         if (!readers.is_over(list->period)) break;  // the next worker checks again
         std::uint32_t next = list->leaving;
         list->leaving = 0;
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         while (next != 0) {
           const std::uint32_t page = next - 1;
           next = self->bin_at(page)->link;
@@ -452,7 +452,8 @@ class UAlloc : public UAllocLayout {
     } while (!posted.finish());
   }
 
-  static SIMT_INLINE void update_membership(const UAlloc* self, List* list, std::uint32_t page) {
+  static HEAPWOOD_INLINE void update_membership(const UAlloc* self, List* list,
+                                                std::uint32_t page) {
     Bin* const bin = self->bin_at(page);
     // acquire: synchronizes with the changes that led to the state. Later changes are posted again.
     const std::uint32_t seen = state(bin).fetch_and(~queued, simt::acq_rel);
@@ -475,17 +476,17 @@ class UAlloc : public UAllocLayout {
       list->unlinked = page + 1;
     }
   }
-  static SIMT_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous,
-                                   std::uint32_t next) {
+  static HEAPWOOD_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous,
+                                       std::uint32_t next) {
     // release: the header of the bin that becomes visible.
     simt::atomic_ref<std::uint32_t>(previous == 0 ? list->first : self->bin_at(previous - 1)->next)
         .store(next, simt::release);
   }
 
-  static SIMT_INLINE void close_empty(const UAlloc* self, List* list) {
+  static HEAPWOOD_INLINE void close_empty(const UAlloc* self, List* list) {
     const std::uint32_t k = self->number_of(list) % lists_per_arena;
     std::uint32_t next = list->first;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (next != 0) {
       const std::uint32_t page = next - 1;
       Bin* const bin = self->bin_at(page);
@@ -501,7 +502,7 @@ class UAlloc : public UAllocLayout {
   }
 
   template <Level level>
-  static SIMT_INLINE void release_page(const UAlloc* self, std::uint32_t page) {
+  static HEAPWOOD_INLINE void release_page(const UAlloc* self, std::uint32_t page) {
     if constexpr (level == chunks) {
       self->pages().give_pages(page);
     } else {

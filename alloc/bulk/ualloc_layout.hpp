@@ -26,11 +26,13 @@ class UAllocLayout {
     return lists_at + std::size_t{arenas} * lists_per_arena * sizeof(List);
   }
 
-  SIMT_INLINE std::uint32_t page_bytes() const { return 1u << page_shift_; }
-  SIMT_INLINE std::size_t max_bytes() const { return page_bytes() / 4; }
-  SIMT_INLINE std::uint32_t chunk_pages() const { return page_bytes() / header_bytes; }
-  SIMT_INLINE std::size_t chunk_bytes() const { return std::size_t{chunk_pages()} << page_shift_; }
-  SIMT_INLINE bool is_page(const void* block) const {
+  HEAPWOOD_INLINE std::uint32_t page_bytes() const { return 1u << page_shift_; }
+  HEAPWOOD_INLINE std::size_t max_bytes() const { return page_bytes() / 4; }
+  HEAPWOOD_INLINE std::uint32_t chunk_pages() const { return page_bytes() / header_bytes; }
+  HEAPWOOD_INLINE std::size_t chunk_bytes() const {
+    return std::size_t{chunk_pages()} << page_shift_;
+  }
+  HEAPWOOD_INLINE bool is_page(const void* block) const {
     return (offset_of(block) & (page_bytes() - 1)) == 0;
   }
 
@@ -70,42 +72,42 @@ class UAllocLayout {
   static constexpr std::uint32_t queued = 1u << 16;  // posted, or about to be
   static constexpr std::uint32_t closed = 1u << 17;  // its blocks are not allocated
   static constexpr std::uint32_t dead = 1u << 18;    // permanently closed
-  static SIMT_INLINE std::uint32_t free_of(std::uint32_t state) { return state & 0xffffu; }
+  static HEAPWOOD_INLINE std::uint32_t free_of(std::uint32_t state) { return state & 0xffffu; }
 
-  SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
+  HEAPWOOD_INLINE std::uint32_t class_of(std::size_t bytes) const {
     return bytes <= 16 ? 0 : simt::highest_bit(bytes - 1) + 1 - min_shift;
   }
   // Blocks per bin of class k.
-  SIMT_INLINE std::uint32_t blocks(std::uint32_t k) const {
+  HEAPWOOD_INLINE std::uint32_t blocks(std::uint32_t k) const {
     if (k == chunk_class) return chunk_pages() - 1;
     return (page_bytes() - (uses_tails(k) ? 0 : header_bytes)) >> (min_shift + k);
   }
-  static SIMT_INLINE bool uses_tails(std::uint32_t k) {
+  static HEAPWOOD_INLINE bool uses_tails(std::uint32_t k) {
     return (1u << (min_shift + k)) <= header_bytes;
   }
   // The bits of word w that stand for no block.
-  SIMT_INLINE std::uint64_t absent_blocks(std::uint32_t k, std::uint32_t w) const {
+  HEAPWOOD_INLINE std::uint64_t absent_blocks(std::uint32_t k, std::uint32_t w) const {
     const std::uint32_t n = blocks(k);
     if (n <= w * 64) return ~std::uint64_t{0};
     return n - w * 64 >= 64 ? 0 : ~std::uint64_t{0} << (n - w * 64);
   }
 
-  SIMT_INLINE std::size_t offset_of(const void* block) const {
+  HEAPWOOD_INLINE std::size_t offset_of(const void* block) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
   }
-  SIMT_INLINE Bin* bin_at(std::uint32_t page) const {
+  HEAPWOOD_INLINE Bin* bin_at(std::uint32_t page) const {
     return reinterpret_cast<Bin*>(memory_ + (std::size_t{page} << page_shift_));
   }
-  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint32_t page) const {
     return page & ~(chunk_pages() - 1);
   }
-  SIMT_INLINE std::uint32_t place_in_chunk(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint32_t place_in_chunk(std::uint32_t page) const {
     return page & (chunk_pages() - 1);
   }
 
   // The address of byte `at` of a bin's blocks, which are numbered as if the tail followed the
   // page.
-  SIMT_INLINE std::byte* address(std::uint32_t page, std::uint32_t at) const {
+  HEAPWOOD_INLINE std::byte* address(std::uint32_t page, std::uint32_t at) const {
     if (at < page_bytes() - header_bytes)
       return memory_ + (std::size_t{page} << page_shift_) + header_bytes + at;
     return memory_ + (std::size_t{chunk_of(page)} << page_shift_) +
@@ -115,7 +117,7 @@ class UAllocLayout {
   struct Place {
     std::uint32_t page, at;
   };
-  SIMT_INLINE Place place_of(const void* block) const {
+  HEAPWOOD_INLINE Place place_of(const void* block) const {
     const std::size_t offset = offset_of(block);
     const auto page = static_cast<std::uint32_t>(offset >> page_shift_);
     const auto in_page = static_cast<std::uint32_t>(offset & (page_bytes() - 1));
@@ -123,10 +125,10 @@ class UAllocLayout {
     return {page + in_page / header_bytes, page_bytes() - header_bytes + in_page % header_bytes};
   }
 
-  SIMT_INLINE List* list_at(std::uint32_t number) const {
+  HEAPWOOD_INLINE List* list_at(std::uint32_t number) const {
     return reinterpret_cast<List*>(head_ + lists_at) + number;
   }
-  SIMT_INLINE std::uint32_t number_of(const List* list) const {
+  HEAPWOOD_INLINE std::uint32_t number_of(const List* list) const {
     return static_cast<std::uint32_t>(list - list_at(0));
   }
 

@@ -49,7 +49,7 @@ class CircularList {
   static constexpr AllocatorSetting settings[1] = {smallest_setting};
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::uint64_t wanted =
         bytes == 0 ? 1 : (bytes - 1 + (std::uint64_t{1} << unit_shift_)) >> unit_shift_;
     if (bytes > (std::uint64_t{shape_.units} << unit_shift_)) return nullptr;
@@ -65,7 +65,7 @@ class CircularList {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
     const auto at =
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) >> unit_shift_);
@@ -201,27 +201,27 @@ class CircularList {
   std::size_t bytes(std::uint32_t units) const { return std::size_t{units} << unit_shift_; }
 
   template <class Thread>
-  SIMT_INLINE std::uint32_t heap(Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t heap(Thread& thread) const {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
   }
   // A hint where to begin; the last thread to store it wins. relaxed: visit() detects wrong values.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
     return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
   }
 
   // Moves the caller's offset to the end of a new block. A block in the rest does not move it, so
   // that it stays within the heaps.
   template <class Thread>
-  SIMT_INLINE void move_offset(Thread& thread, std::uint32_t to) const {
+  HEAPWOOD_INLINE void move_offset(Thread& thread, std::uint32_t to) const {
     if (to < shape_.rest()) offset(heap(thread)).store(to, simt::relaxed);
   }
 
   // Merges the free chunks from `link` on into the caller's chunk, at most `max_chunks` of them and
   // until it reaches `enough`. Returns how many.
-  SIMT_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough,
-                                   std::uint32_t max_chunks) const {
+  HEAPWOOD_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough,
+                                       std::uint32_t max_chunks) const {
     std::uint32_t absorbed = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t next = 0;
          absorbed < max_chunks && link < enough && headers_.take(link, next); ++absorbed) {
       headers_.erase(link);
@@ -231,12 +231,12 @@ class CircularList {
   }
 
   template <class Thread>
-  SIMT_INLINE void* attempt(Thread& thread, std::uint32_t units) {
+  HEAPWOOD_INLINE void* attempt(Thread& thread, std::uint32_t units) {
     // Lanes that make the same request together act as one and share the blocks of one chunk. The
     // remaining lanes continue alone. The key is an address in the pool: lanes may call with
     // different pools.
     LaneGroup<Thread> group(thread, thread.together(memory_ + units));
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::uint64_t found =
           group.once([&] { return search(thread, units, shape_.units_for(units, group.size())); });
@@ -261,11 +261,11 @@ class CircularList {
   // Finds a chunk for one block or more, up to `wanted` units, and marks it used: {begin:32,
   // end:32}. 0 if there is none.
   template <class Thread>
-  SIMT_INLINE std::uint64_t search(Thread& thread, std::uint32_t units,
-                                   std::uint32_t wanted) const {
+  HEAPWOOD_INLINE std::uint64_t search(Thread& thread, std::uint32_t units,
+                                       std::uint32_t wanted) const {
     Walk w{.at = offset(heap(thread)).load(simt::relaxed), .piece = {}};
     w.piece = shape_.piece(w.at);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       Visit v = headers_.visit(w.at, units, w.piece.end);
       if (v.found == Found::claimed) {
@@ -288,9 +288,9 @@ class CircularList {
   // Frees the units after the first `wanted`; adds to `removed` if there are none. Returns the new
   // end of the chunk.
   template <class Thread>
-  SIMT_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end,
-                                      std::uint32_t units, std::uint32_t wanted,
-                                      std::uint32_t& removed) const {
+  HEAPWOOD_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end,
+                                          std::uint32_t units, std::uint32_t wanted,
+                                          std::uint32_t& removed) const {
     if (end - w.at >= wanted + units) {
       headers_.publish_free(w.at + wanted, end);  // before the link that leads to it
       end = w.at + wanted;
@@ -307,8 +307,8 @@ class CircularList {
 
   // Advances to the next position. Returns false if the walk is over.
   template <class Thread>
-  SIMT_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units,
-                           std::uint32_t wanted) const {
+  HEAPWOOD_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units,
+                               std::uint32_t wanted) const {
     const bool lap = w.turn >= first_lap;
     if (v.found == Found::nothing) {
       // The chunk was absorbed after the position was read, or is part of a block that began in
@@ -344,7 +344,7 @@ class CircularList {
 
   // Moves to the start position of the piece `w.piece`. Returns false if the piece is full or too
   // small.
-  SIMT_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
+  HEAPWOOD_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
     // Both loads are in flight together.
     const std::uint32_t free_chunks =
         pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
@@ -362,8 +362,8 @@ class CircularList {
   // complete laps, or three since a chunk was last held by a thread; the incomplete lap in which it
   // starts, or in which it meets such a chunk, does not count.
   template <class Thread>
-  SIMT_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t begin = w.piece.end;; begin = w.piece.end) {
       if (begin >= shape_.units) {
         if (++w.turn > first_lap + 3 || thread.aborted()) return false;
@@ -387,10 +387,10 @@ class CircularList {
   // `draws_per_level` others, only the larger half of the heaps' pieces remains to draw from.
   // Finally a lap over all pieces starts at the next piece. Returns false if that lap finds none.
   template <class Thread>
-  SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
-                              std::uint32_t wanted) const {
+  HEAPWOOD_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
+                                  std::uint32_t wanted) const {
     if (wanted > shape_.root() && units <= shape_.root()) wanted = shape_.root();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;; full = true) {
       std::uint32_t h = (thread.worker() * 32 + thread.lane() + w.turn * 0x5bd1e995u) * 0x9e3779b1u;
       h = (h ^ h >> 15) * 0x85ebca77u;
@@ -428,18 +428,18 @@ class CircularList {
   // search there visit it again. All of this is inlined: a call makes a kernel that is short of
   // registers spill around it.
   template <class Thread>
-  SIMT_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
+  HEAPWOOD_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;
     // Holds the pieces in [first, at).
     std::uint32_t at = offset(shape_.heaps).load(simt::relaxed), first = at;
     bool again = false;  // a chunk was held by another thread
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned laps = 0;;) {
       const Piece piece = shape_.piece(at);
       Visit v = headers_.visit(at, 1, piece.end);  // the tail's state is used
       if (v.found == Found::claimed) {
         std::uint32_t end = v.link, absorbed = 0;
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         while (end < piece.end && (v = headers_.visit(end, 1, piece.end)).found == Found::claimed) {
           headers_.erase(end);
           end = v.link;
@@ -477,7 +477,7 @@ class CircularList {
   }
 
   // Splits a block of several pieces into those pieces again, the last one first.
-  SIMT_INLINE void free_pieces(std::uint32_t at, std::uint32_t end) const {
+  HEAPWOOD_INLINE void free_pieces(std::uint32_t at, std::uint32_t end) const {
     for (std::uint32_t begin = end; begin != at;) {
       const Piece piece = shape_.piece(begin - 1);
       begin = piece.begin;

@@ -42,19 +42,19 @@ struct FusedHeaders {
     return {reinterpret_cast<std::uint32_t*>(table)};
   }
   // Called before any thread runs.
-  SIMT_INLINE void init(std::uint32_t at, std::uint32_t link, bool used) const {
+  HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool used) const {
     word[at] = link | (used ? header::used : 0);
   }
 
   // Claims the chunk if it is free and has at least `units` units, or may have them once merged
   // with the next chunk.
-  SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
+  HEAPWOOD_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
     const simt::atomic_ref<std::uint32_t> entry(word[at]);
     // relaxed: a walker that runs ahead of a new header reads 0 and restarts; the claim below
     // synchronizes. On the GPU an acquire at every hop would invalidate the multiprocessor's L1
     // each time.
     std::uint32_t h = entry.load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::uint32_t link = h & header::next;
       if (h == 0) return {Found::nothing, 0};
@@ -69,12 +69,12 @@ struct FusedHeaders {
     }
   }
   // relaxed: a guess; take() decides.
-  SIMT_INLINE bool is_joinable(std::uint32_t at) const {
+  HEAPWOOD_INLINE bool is_joinable(std::uint32_t at) const {
     const std::uint32_t h = entry(at).load(simt::relaxed);
     return h != 0 && (h & header::used) == 0;
   }
   // Claims the chunk at `at`, of any size, which follows the caller's chunk.
-  SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
+  HEAPWOOD_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
     const simt::atomic_ref<std::uint32_t> entry(word[at]);
     std::uint32_t h = entry.load(simt::relaxed);
     if ((h & header::used) != 0) return false;
@@ -84,26 +84,26 @@ struct FusedHeaders {
                                          simt::relaxed);
   }
   // relaxed: only the owner stores here.
-  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
     return entry(at).load(simt::relaxed) & header::next;
   }
   // relaxed, for these three: a walker that runs ahead of the header at the link restarts, and no
   // thread accesses a block based on them. A release is a fence, which on the GPU waits for all of
   // the warp's writes.
-  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t link) const {
+  HEAPWOOD_INLINE void mark_busy(std::uint32_t at, std::uint32_t link) const {
     entry(at).store(link | header::used | header::busy, simt::relaxed);
   }
-  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
     entry(at).store(link | header::used, simt::relaxed);
   }
-  SIMT_INLINE void erase(std::uint32_t at) const { entry(at).store(0, simt::relaxed); }
+  HEAPWOOD_INLINE void erase(std::uint32_t at) const { entry(at).store(0, simt::relaxed); }
   // release: hands the block's memory to its next owner.
-  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
     entry(at).store(link, simt::release);
   }
 
  private:
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> entry(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> entry(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(word[at]);
   }
 };
@@ -121,12 +121,12 @@ struct SplitHeaders {
     std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
     return {words, words + entries};
   }
-  SIMT_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
+  HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
     links[at] = link;
     state[at] = is_used ? tail : free;
   }
 
-  SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
+  HEAPWOOD_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
     // relaxed, both, so that the loads are in flight together and no acquire invalidates the
     // multiprocessor's L1 at every hop. A link older than the state is still a valid position,
     // except 0, which only the tail may have: it has not been written yet.
@@ -143,42 +143,42 @@ struct SplitHeaders {
       return {Found::busy, link};
     return {Found::claimed, link_at(at).load(simt::relaxed)};  // only this thread may change it
   }
-  SIMT_INLINE bool is_joinable(std::uint32_t at) const {
+  HEAPWOOD_INLINE bool is_joinable(std::uint32_t at) const {
     return state_at(at).load(simt::relaxed) == free;
   }
-  SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
+  HEAPWOOD_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
     std::uint32_t s = free;
     // acquire: orders the last owner's accesses to this memory before the next owner's.
     if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return false;
     link = link_at(at).load(simt::relaxed);
     return true;
   }
-  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
     return link_at(at).load(simt::relaxed);
   }
   // relaxed: a walker may follow an old link from here, but since it has met `busy` it does not
   // count the lap as complete.
-  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const {
+  HEAPWOOD_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const {
     state_at(at).store(busy, simt::relaxed);
   }
-  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
     publish(at, link, used);
   }
-  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
     publish(at, link, free);
   }
-  SIMT_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
+  HEAPWOOD_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
 
  private:
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> state_at(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(state[at]);
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(links[at]);
   }
   // release: orders the link before the state, and the block's memory too if it is freed. The
   // header at the link needs no order: a walker that runs ahead of it restarts.
-  SIMT_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
+  HEAPWOOD_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
     link_at(at).store(link, simt::relaxed);
     state_at(at).store(s, simt::release);
   }

@@ -37,7 +37,7 @@ struct FirstOffset {
   static constexpr std::uint32_t stride = 8;  // words
   std::uint32_t* offsets;
   std::uint32_t units;  // between two offsets
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     offsets[i * stride] = static_cast<std::uint32_t>(i) * units;
   }
 };
@@ -84,38 +84,38 @@ struct PresplitShape {
     return s;
   }
 
-  SIMT_INLINE std::uint32_t root() const { return 1u << root_shift; }
-  SIMT_INLINE std::uint32_t heap_units() const { return levels << root_shift; }
-  SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  HEAPWOOD_INLINE std::uint32_t root() const { return 1u << root_shift; }
+  HEAPWOOD_INLINE std::uint32_t heap_units() const { return levels << root_shift; }
+  HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
   // Where the heaps end.
-  SIMT_INLINE std::uint32_t rest() const { return heaps * heap_units(); }
-  SIMT_INLINE std::uint32_t rest_piece() const { return 1u << rest_shift; }
-  SIMT_INLINE std::uint32_t rest_pieces() const {
+  HEAPWOOD_INLINE std::uint32_t rest() const { return heaps * heap_units(); }
+  HEAPWOOD_INLINE std::uint32_t rest_piece() const { return 1u << rest_shift; }
+  HEAPWOOD_INLINE std::uint32_t rest_pieces() const {
     return (units - rest() + rest_piece() - 1) >> rest_shift;
   }
 
   // The units of n blocks of `each` units, at most all units (fewer than 2^30). In 32 bits the
   // product can wrap.
-  SIMT_INLINE std::uint32_t units_for(std::uint32_t each, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t units_for(std::uint32_t each, std::uint32_t n) const {
     const std::uint64_t all = std::uint64_t{each} * n;
     return all < units ? static_cast<std::uint32_t>(all) : units;
   }
 
   // The pieces of a heap, numbered as in equation 1, that have at least `wanted` units are 1 ...
   // fits(wanted).
-  SIMT_INLINE std::uint32_t fits(std::uint32_t wanted) const {
+  HEAPWOOD_INLINE std::uint32_t fits(std::uint32_t wanted) const {
     if (wanted > root()) return 0;
     const std::uint32_t shift = wanted <= 1 ? 0 : simt::highest_bit(wanted - 1) + 1;
     const std::uint32_t level = root_shift - shift;
     return (2u << (level < piece_levels ? level : piece_levels - 1)) - 1;
   }
-  SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t chunk) const {
+  HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t chunk) const {
     const unsigned level = simt::highest_bit(chunk);
     return heap * heap_units() + (level << root_shift) +
            ((chunk - (1u << level)) << (root_shift - level));
   }
   // The piece that contains a unit.
-  SIMT_INLINE Piece piece(std::uint32_t at) const {
+  HEAPWOOD_INLINE Piece piece(std::uint32_t at) const {
     if (at >= rest()) {
       const std::uint32_t n = (at - rest()) >> rest_shift, begin = rest() + (n << rest_shift);
       return {begin, begin + rest_piece() < units ? begin + rest_piece() : units};
@@ -126,23 +126,23 @@ struct PresplitShape {
     return {begin, begin + size};
   }
   // The entry in the table of pieces for the piece that begins at `begin`.
-  SIMT_INLINE std::uint32_t index(std::uint32_t begin) const {
+  HEAPWOOD_INLINE std::uint32_t index(std::uint32_t begin) const {
     const std::uint32_t finest = root_shift + 1 - piece_levels;
     return begin < rest() ? begin >> finest : (rest() >> finest) + ((begin - rest()) >> rest_shift);
   }
   // The inverse of index(), for any entry.
-  SIMT_INLINE std::uint32_t begin_of(std::uint32_t index) const {
+  HEAPWOOD_INLINE std::uint32_t begin_of(std::uint32_t index) const {
     const std::uint32_t finest = root_shift + 1 - piece_levels, in_heaps = rest() >> finest;
     return index < in_heaps ? index << finest : rest() + ((index - in_heaps) << rest_shift);
   }
   // Where a walk continues if the piece at `begin` is too small: the later pieces of a heap are no
   // larger, nor are those of the rest.
-  SIMT_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
+  HEAPWOOD_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
     return begin < rest() ? begin - begin % heap_units() + heap_units() : units;
   }
   // Entries of the table of pieces; those in the heaps are numbered as if all had the smallest
   // size. The tail has an entry, which stays 0.
-  SIMT_INLINE std::uint32_t table_size() const {
+  HEAPWOOD_INLINE std::uint32_t table_size() const {
     return (rest() >> (root_shift + 1 - piece_levels)) + rest_pieces() + 1;
   }
 
@@ -166,24 +166,24 @@ struct PieceTable {
   // The number of free chunks that begin in the piece, including chunks being claimed, so 0 means
   // that it is full. Raised before the release that frees and lowered after the acquire that
   // claims: relaxed, and never below the true number.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> free_chunks(std::uint32_t index) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> free_chunks(std::uint32_t index) const {
     return simt::atomic_ref<std::uint32_t>(words[2 * index]);
   }
   // Where to begin, as stored by the last thread to allocate or free there: a position in the
   // piece, or any other value.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> start(std::uint32_t index) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> start(std::uint32_t index) const {
     return simt::atomic_ref<std::uint32_t>(words[2 * index + 1]);
   }
   // Whether no piece in the group of 256 entries has free chunks; next_group is the entry after
   // them.
-  SIMT_INLINE bool is_group_full(std::uint32_t index) const {
+  HEAPWOOD_INLINE bool is_group_full(std::uint32_t index) const {
     return simt::atomic_ref<std::uint32_t>(sums[index >> 8]).load(simt::relaxed) == 0;
   }
-  static SIMT_INLINE std::uint32_t next_group(std::uint32_t index) { return (index | 255) + 1; }
+  static HEAPWOOD_INLINE std::uint32_t next_group(std::uint32_t index) { return (index | 255) + 1; }
 
   // Adds `more` free chunks, modulo 2^32. The sum is modular too, so concurrent updates need no
   // order.
-  SIMT_INLINE void add_free_chunks(std::uint32_t index, std::uint32_t more) const {
+  HEAPWOOD_INLINE void add_free_chunks(std::uint32_t index, std::uint32_t more) const {
     simt::atomic_ref<std::uint32_t>(sums[index >> 8]).fetch_add(more, simt::relaxed);
     free_chunks(index).fetch_add(more, simt::relaxed);
   }
@@ -196,7 +196,7 @@ struct Presplit {
   PieceTable pieces;
   PresplitShape shape;
 
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const std::size_t chunks = std::size_t{shape.heaps} * shape.heap_chunks();
     if (i < chunks) {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
@@ -213,7 +213,7 @@ struct Presplit {
   }
 
  private:
-  SIMT_FN void free(std::uint32_t at, std::uint32_t next) const {
+  HEAPWOOD_FN void free(std::uint32_t at, std::uint32_t next) const {
     headers.init(at, next, false);
     pieces.add_free_chunks(shape.index(shape.piece(at).begin), 1);
   }

@@ -48,23 +48,23 @@ class Grace {
       : words_(words), groups_(groups), count_(count) {}
 
   template <class Thread>
-  SIMT_INLINE Section enter(Thread& thread) const {
+  HEAPWOOD_INLINE Section enter(Thread& thread) const {
     const std::uint32_t group = thread.sm() % count_;
     return {group, Rcu(&groups_[group].readers).enter()};
   }
-  SIMT_INLINE void leave(Section section) const {
+  HEAPWOOD_INLINE void leave(Section section) const {
     Rcu(&groups_[section.group].readers).leave(section.parity);
   }
 
   // The stamp of a chunk that the caller has merged, never 0.
-  SIMT_INLINE std::uint32_t stamp() const {
+  HEAPWOOD_INLINE std::uint32_t stamp() const {
     // A read-modify-write, because a load would not order the merge before the next period.
     // release: that period's later readers see the merged list. acquire: continues earlier merges'
     // order.
     return stamp_at(periods().fetch_add(0, simt::acq_rel));
   }
   // Whether memory with this stamp may be handed out.
-  SIMT_INLINE bool has_passed(std::uint32_t stamp) const {
+  HEAPWOOD_INLINE bool has_passed(std::uint32_t stamp) const {
     // acquire: synchronizes with the end of the period, and so with the walkers that have left.
     return stamp == 0 ||
            ((periods().load(simt::acquire) / 2 - stamp) & flag::stamp_mask) <= flag::stamp_mask / 2;
@@ -73,19 +73,19 @@ class Grace {
   // Begins a grace period if none is in progress, else ends it if its walkers have left. For
   // threads outside a section. move_offsets() moves offsets away from dead headers.
   template <class F>
-  SIMT_INLINE void poll(F move_offsets) const {
+  HEAPWOOD_INLINE void poll(F move_offsets) const {
     const simt::atomic_ref<std::uint32_t> driver(words_->driver);
     // acquire: `entered` as left by the last driver.
     if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
     if ((periods().load(simt::relaxed) & 1) == 0) {
       periods().fetch_add(1, simt::acq_rel);  // as in stamp()
       move_offsets();
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t g = 0; g < count_; ++g)
         groups_[g].entered = Rcu(&groups_[g].readers).begin_period();
     } else {
       std::uint32_t waiting = 0;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t g = 0; g < count_; ++g) {
         if (groups_[g].entered == all_left) continue;
         if (Rcu(&groups_[g].readers).is_over(groups_[g].entered)) {
@@ -103,11 +103,11 @@ class Grace {
  private:
   static constexpr std::uint64_t all_left = ~std::uint64_t{0};
 
-  static SIMT_INLINE std::uint32_t stamp_at(std::uint32_t periods) {
+  static HEAPWOOD_INLINE std::uint32_t stamp_at(std::uint32_t periods) {
     const std::uint32_t stamp = ((periods + 1) / 2 + 1) & flag::stamp_mask;
     return stamp == 0 ? 1 : stamp;  // one period later than necessary
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> periods() const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> periods() const {
     return simt::atomic_ref<std::uint32_t>(words_->periods);
   }
 

@@ -36,10 +36,10 @@ enum class Storage { in_pool, table };
 namespace flag {
 inline constexpr unsigned state_shift = 30;
 inline constexpr std::uint32_t stamp_mask = (1u << state_shift) - 1;
-SIMT_INLINE constexpr std::uint32_t of(State state, std::uint32_t stamp) {
+HEAPWOOD_INLINE constexpr std::uint32_t of(State state, std::uint32_t stamp) {
   return static_cast<std::uint32_t>(state) << state_shift | stamp;
 }
-SIMT_INLINE constexpr State state(std::uint32_t flag) {
+HEAPWOOD_INLINE constexpr State state(std::uint32_t flag) {
   return static_cast<State>(flag >> state_shift);
 }
 }  // namespace flag
@@ -50,7 +50,7 @@ struct HeaderPlace {
   static constexpr std::size_t stride = storage == Storage::in_pool ? granule : 8;
   std::byte* first = nullptr;  // the header at position 0
 
-  SIMT_INLINE std::byte* address(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::byte* address(std::uint32_t at) const {
     return first + std::size_t{at} * stride;
   }
   // From a copy of the 8 bytes.
@@ -65,15 +65,15 @@ struct HeaderPlace {
 template <Storage storage>
 struct FusedHeaders : HeaderPlace<storage> {
   // Of memory that only the caller can reach.
-  SIMT_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
+  HEAPWOOD_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
     store(at, state, 0, link, simt::relaxed);
   }
   // Locks the chunk if it is free, whatever its size, and reads its header as it was.
-  SIMT_INLINE bool try_lock(std::uint32_t at, Header& h) const {
+  HEAPWOOD_INLINE bool try_lock(std::uint32_t at, Header& h) const {
     // acquire: synchronizes with the last owner's release, and with the initialization of the
     // header at the link.
     std::uint64_t seen = word(at).load(simt::acquire);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (unpacked(seen).state == State::free) {
       h = unpacked(seen);
       // acquire, both: as above.
@@ -85,32 +85,33 @@ struct FusedHeaders : HeaderPlace<storage> {
     return false;
   }
   // Flag and link as they were at one moment.
-  SIMT_INLINE Header snapshot(std::uint32_t at) const {
+  HEAPWOOD_INLINE Header snapshot(std::uint32_t at) const {
     return unpacked(word(at).load(simt::acquire));  // acquire: as in try_lock
   }
   // relaxed: only the owner stores here.
-  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
     return unpacked(word(at).load(simt::relaxed)).link;
   }
   // For the owner. release: publishes the header at the link; a free chunk's memory too.
-  SIMT_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
-                           std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
+                               std::uint32_t link) const {
     store(at, state, stamp, link, simt::release);
   }
 
  private:
-  static SIMT_INLINE std::uint64_t packed(State state, std::uint32_t stamp, std::uint32_t link) {
+  static HEAPWOOD_INLINE std::uint64_t packed(State state, std::uint32_t stamp,
+                                              std::uint32_t link) {
     return std::uint64_t{flag::of(state, stamp)} << 32 | link;
   }
-  static SIMT_INLINE Header unpacked(std::uint64_t word) {
+  static HEAPWOOD_INLINE Header unpacked(std::uint64_t word) {
     const auto high = static_cast<std::uint32_t>(word >> 32);
     return {flag::state(high), high & flag::stamp_mask, static_cast<std::uint32_t>(word)};
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t at) const {
     return simt::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(this->address(at)));
   }
-  SIMT_INLINE void store(std::uint32_t at, State state, std::uint32_t stamp, std::uint32_t link,
-                         cuda::memory_order order) const {
+  HEAPWOOD_INLINE void store(std::uint32_t at, State state, std::uint32_t stamp, std::uint32_t link,
+                             cuda::memory_order order) const {
     word(at).store(packed(state, stamp, link), order);
   }
 };
@@ -118,14 +119,14 @@ struct FusedHeaders : HeaderPlace<storage> {
 // CMalloc's form: two words that change one after the other.
 template <Storage storage>
 struct TwoWordHeaders : HeaderPlace<storage> {
-  SIMT_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
+  HEAPWOOD_INLINE void init(std::uint32_t at, State state, std::uint32_t link) const {
     link_at(at).store(link, simt::relaxed);
     flag_at(at).store(flag::of(state, 0), simt::relaxed);
   }
   // As published: exchanges the flag first, then reads the link.
-  SIMT_INLINE bool try_lock(std::uint32_t at, Header& h) const {
+  HEAPWOOD_INLINE bool try_lock(std::uint32_t at, Header& h) const {
     std::uint32_t seen = flag::of(State::free, 0);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       h.stamp = seen & flag::stamp_mask;
       // acquire, both: synchronizes with the last owner's release.
@@ -140,7 +141,7 @@ struct TwoWordHeaders : HeaderPlace<storage> {
     return false;
   }
   // A header that changes meanwhile counts as busy.
-  SIMT_INLINE Header snapshot(std::uint32_t at) const {
+  HEAPWOOD_INLINE Header snapshot(std::uint32_t at) const {
     // acquire: a link that is older than this flag is not read.
     const std::uint32_t seen = flag_at(at).load(simt::acquire);
     const std::uint32_t link = load_link(at);
@@ -148,11 +149,11 @@ struct TwoWordHeaders : HeaderPlace<storage> {
     const bool same = flag_at(at).load(simt::relaxed) == seen;
     return {same ? flag::state(seen) : State::busy, seen & flag::stamp_mask, link};
   }
-  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
     return link_at(at).load(simt::relaxed);
   }
-  SIMT_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
-                           std::uint32_t link) const {
+  HEAPWOOD_INLINE void publish(std::uint32_t at, State state, std::uint32_t stamp,
+                               std::uint32_t link) const {
     // A block that is freed is busy before its link leads past the chunk merged with it; in all
     // other cases the link comes first.
     if (state == State::busy) flag_at(at).store(flag::of(state, stamp), simt::relaxed);
@@ -163,16 +164,16 @@ struct TwoWordHeaders : HeaderPlace<storage> {
   }
 
  private:
-  SIMT_INLINE std::uint32_t* words(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t* words(std::uint32_t at) const {
     return reinterpret_cast<std::uint32_t*>(this->address(at));
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(words(at)[0]);
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> flag_at(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> flag_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(words(at)[1]);
   }
-  SIMT_INLINE std::uint32_t load_link(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t at) const {
     return link_at(at).load(simt::acquire);  // acquire: the header at the link is initialized
   }
 };

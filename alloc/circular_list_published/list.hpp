@@ -41,19 +41,19 @@ enum class Walks { from_offset, drawn };
 
 // The position of the previous chunk, in the 4 bytes before a header.
 struct NoPrevious {
-  SIMT_INLINE void store(std::uint32_t, std::uint32_t) const {}
+  HEAPWOOD_INLINE void store(std::uint32_t, std::uint32_t) const {}
 };
 struct PreviousWords {
   std::byte* first = nullptr;
-  SIMT_INLINE void store(std::uint32_t at, std::uint32_t previous) const {
+  HEAPWOOD_INLINE void store(std::uint32_t at, std::uint32_t previous) const {
     word(at).store(previous, simt::release);  // publishes the header of the previous chunk
   }
-  SIMT_INLINE std::uint32_t load(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t load(std::uint32_t at) const {
     return word(at).load(simt::acquire);  // that header is initialized
   }
 
  private:
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t at) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(
         *reinterpret_cast<std::uint32_t*>(first + std::size_t{at} * granule));
   }
@@ -94,7 +94,7 @@ class List {
 
  public:
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     if (bytes > std::size_t{shape_.units} * granule) return nullptr;
     const auto wanted = static_cast<std::uint32_t>(
         ((bytes == 0 ? 1 : bytes) + header_bytes + granule - 1) / granule);
@@ -103,7 +103,7 @@ class List {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
     std::uint32_t at = position_of(block), end = headers_.link_of_owned(at), stamp = 0;
     Header next;
@@ -205,23 +205,23 @@ class List {
   }
 
  private:
-  static SIMT_INLINE std::size_t block_offset(std::uint32_t at) {
+  static HEAPWOOD_INLINE std::size_t block_offset(std::uint32_t at) {
     return (std::size_t{at} + in_pool) * granule;
   }
-  SIMT_INLINE std::uint32_t position_of(void* block) const {
+  HEAPWOOD_INLINE std::uint32_t position_of(void* block) const {
     return static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) / granule) -
            in_pool;
   }
   template <class Thread>
-  SIMT_INLINE std::uint32_t mine(Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t mine(Thread& thread) const {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.offsets : 0;
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
     return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
   }
 
   // Merges the locked chunk at `second`, which ends at `end`, with the caller's chunk before it.
-  SIMT_INLINE void merge(std::uint32_t at, std::uint32_t second, std::uint32_t end) const {
+  HEAPWOOD_INLINE void merge(std::uint32_t at, std::uint32_t second, std::uint32_t end) const {
     headers_.publish(at, State::busy, 0, end);
     headers_.publish(second, State::dead, 0, end);
     previous_.store(end, at);
@@ -229,10 +229,10 @@ class List {
 
   // Walks from the offset, as published, and then once more before it refuses.
   template <class Thread>
-  SIMT_INLINE void* search(Thread& thread, std::uint32_t units) const {
+  HEAPWOOD_INLINE void* search(Thread& thread, std::uint32_t units) const {
     std::uint32_t polls = 0;
     bool refusing = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       Section section;
       if (in_pool) section = grace_.enter(thread);
@@ -263,13 +263,13 @@ class List {
   // enough, but walkers may still read in it; only if `stops` is true. busy, refused: whether a lap
   // that is refusing has met a large enough chunk that may become free memory.
   template <class Thread>
-  SIMT_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
-                         std::uint32_t& at, std::uint32_t& end) const {
+  HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
+                             std::uint32_t& at, std::uint32_t& end) const {
     // acquire: the header at the offset is initialized.
     at = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
     std::uint32_t start = at, hops = 0, draws = 0;
     bool wrapped = false, seen_busy = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       Header h;
       bool locked = false;
@@ -307,8 +307,8 @@ class List {
   // user data. So the rest is busy until all links lead to it, and the offset comes last. The chunk
   // at `end` cannot be merged with the block meanwhile, because the block is still the caller's.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
-                                 std::uint32_t units) const {
+  HEAPWOOD_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
+                                     std::uint32_t units) const {
     if (end - at >= units + min_chunk && (end - at) / max_fragmentation >= units) {
       const std::uint32_t rest = at + units;
       if constexpr (in_pool) {
@@ -331,8 +331,8 @@ class List {
 
   // Draws a chunk of the pre-split that was large enough: of the caller's heaps, later of any.
   template <class Thread>
-  SIMT_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
-                        std::uint32_t& to) const {
+  HEAPWOOD_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
+                            std::uint32_t& to) const {
     const std::uint32_t fit = shape_.fits(units);
     if (fit == 0) return false;
     std::uint32_t h = (thread.worker() * 32 + thread.lane() + draws * 0x5bd1e995u) * 0x9e3779b1u;
@@ -348,12 +348,12 @@ class List {
   }
 
   // Moves offsets that lead to a dead header to the next one that is not.
-  SIMT_INLINE void move_offsets() const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void move_offsets() const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < (offset_count == Offsets::one ? 1 : shape_.offsets); ++i) {
       std::uint32_t seen = offset(i).load(simt::acquire), to = seen;  // acquire: as in lap()
       Header h;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while ((h = headers_.snapshot(to)).state == State::dead) to = h.link;
       // release: as in take(). An offset that has changed since it was read stays: at that time its
       // new chunk was not dead.

@@ -43,22 +43,24 @@ struct Shape {
             .offsets = offsets < chunks ? offsets : chunks};
   }
 
-  SIMT_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
-  SIMT_INLINE std::uint32_t heap_units() const { return levels * root(); }
-  SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
-  SIMT_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
-  SIMT_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
+  HEAPWOOD_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
+  HEAPWOOD_INLINE std::uint32_t heap_units() const { return levels * root(); }
+  HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  HEAPWOOD_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
+  HEAPWOOD_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
   // Between the initial positions of two offsets.
   std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
   // Chunk i of a heap, counted from 1 as in equation 1.
-  SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
+  HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
     const unsigned level = simt::highest_bit(i);
     return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);
   }
-  SIMT_INLINE std::uint32_t size(std::uint32_t i) const { return root() >> simt::highest_bit(i); }
+  HEAPWOOD_INLINE std::uint32_t size(std::uint32_t i) const {
+    return root() >> simt::highest_bit(i);
+  }
   // The chunks of a heap with at least `wanted` units are 1 ... fits(wanted).
-  SIMT_INLINE std::uint32_t fits(std::uint32_t wanted) const {
+  HEAPWOOD_INLINE std::uint32_t fits(std::uint32_t wanted) const {
     if (wanted > root()) return 0;
     const unsigned level = simt::highest_bit(root() / wanted);
     return (2u << (level < levels ? level : levels - 1)) - 1;
@@ -75,7 +77,7 @@ struct WriteHeaders {
   Previous previous;
   Shape shape;
 
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const std::uint32_t chunks = shape.heaps * shape.heap_chunks(), last = shape.end_of_heaps();
     if (i < chunks) {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());

@@ -65,38 +65,38 @@ class Arenas {
   // Stored, not derived from `shift`, because every allocation from a warp's own arena reads it.
   std::uint32_t granules_per_arena = 0;
 
-  SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
-  SIMT_INLINE std::uint32_t granules() const { return granules_per_arena; }
-  SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
+  HEAPWOOD_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
+  HEAPWOOD_INLINE std::uint32_t granules() const { return granules_per_arena; }
+  HEAPWOOD_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
   // Whether the superblocks in which runs are allocated are split from the start. True for arenas
   // of 16 KiB or more; smaller pools need whole superblocks just as often.
-  SIMT_INLINE bool runs_begin_split() const { return shift >= 14; }
+  HEAPWOOD_INLINE bool runs_begin_split() const { return shift >= 14; }
   // Returns the index of the arena that contains a block.
-  SIMT_INLINE std::uint32_t index(const void* block) const {
+  HEAPWOOD_INLINE std::uint32_t index(const void* block) const {
     return static_cast<std::uint32_t>(
         static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);
   }
-  SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
-  SIMT_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
+  HEAPWOOD_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
+  HEAPWOOD_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
   // Number of superblock words, padded to the width of one look by a search.
-  SIMT_INLINE std::uint32_t padded_superblocks() const { return (superblocks + 31) / 32 * 32; }
-  SIMT_INLINE std::uint32_t arenas_in(std::uint32_t s) const {
+  HEAPWOOD_INLINE std::uint32_t padded_superblocks() const { return (superblocks + 31) / 32 * 32; }
+  HEAPWOOD_INLINE std::uint32_t arenas_in(std::uint32_t s) const {
     return s + 1 < superblocks ? per_superblock : arenas - (superblocks - 1) * per_superblock;
   }
 
   // Hashes a seed to the start of a search.
-  SIMT_INLINE static std::uint32_t hashed(std::uint32_t number) {
+  HEAPWOOD_INLINE static std::uint32_t hashed(std::uint32_t number) {
     return number * 2654435769u;  // multiples of the golden ratio are spread evenly
   }
-  SIMT_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
+  HEAPWOOD_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
     return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
   }
 
   // Number of arenas that have been used so far; searches start below it.
   template <class Team>
-  SIMT_INLINE std::uint32_t used_arenas(const Team& team) const {
+  HEAPWOOD_INLINE std::uint32_t used_arenas(const Team& team) const {
     // relaxed: a hint.
     const std::uint32_t seen = team.once([&] { return Word(*high_water).load(simt::relaxed); });
     return seen < arenas ? seen : arenas;
@@ -105,7 +105,7 @@ class Arenas {
   // ---- arenas -----------------------------------------------------------------------------------
 
   // Claims arena a for the calling lane; on success its count is `value`.
-  SIMT_INLINE bool take_arena(std::uint32_t a, std::uint32_t value) const {
+  HEAPWOOD_INLINE bool take_arena(std::uint32_t a, std::uint32_t value) const {
     std::uint32_t expected = 0;
     // acquire: synchronizes with the frees of the last owner.
     if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed))
@@ -116,7 +116,8 @@ class Arenas {
   }
 
   // As take_arena. `is_given`: high_water gave the arena to the calling lane.
-  SIMT_INLINE bool take_fresh(std::uint32_t a, std::uint32_t value, bool is_given = true) const {
+  HEAPWOOD_INLINE bool take_fresh(std::uint32_t a, std::uint32_t value,
+                                  bool is_given = true) const {
     if (!is_given || a >= fresh_end) return take_arena(a, value);
     // relaxed: a thread that frees a block of it received the block from this thread.
     count(a).store(value, simt::relaxed);
@@ -124,18 +125,18 @@ class Arenas {
   }
   // Makes the arenas from a to fresh_end, which high_water gave to the calling lane, available to
   // all allocations. Returns their number.
-  SIMT_INLINE std::uint32_t release_fresh_from(std::uint32_t a) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint32_t release_fresh_from(std::uint32_t a) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = a; i < fresh_end; ++i) undo_claim(i, body);
     return a < fresh_end ? fresh_end - a : 0;
   }
 
   // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
   template <class Team>
-  SIMT_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
-                                        std::uint32_t turn) const {
+  HEAPWOOD_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
+                                            std::uint32_t turn) const {
     std::uint32_t bits = free_mask(team, at);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (bits != 0) {
       const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
@@ -151,8 +152,8 @@ class Arenas {
   // where the search starts and should differ between callers. Searches the whole pool only if
   // `thorough`, which reads every count.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value,
-                                  std::uint32_t seed, bool thorough) const {
+  HEAPWOOD_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value,
+                                      std::uint32_t seed, bool thorough) const {
     const std::uint32_t used = used_arenas(team), hash = hashed(seed + used);
     const std::uint32_t at = scaled(hash, used);
     std::uint32_t a = r == 1 ? take_any_at(team, at & ~(Team::mask_width - 1), value, hash >> 8)
@@ -162,7 +163,7 @@ class Arenas {
     if (r > 1) return search_run(team, r, value);
     return cooperative_search(team, *search_tickets, superblocks, [&](std::uint32_t s) {
       std::uint32_t found = none;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < per_superblock && found == none; i += Team::mask_width) {
         found = take_any_at(team, s * per_superblock + i, value, 0);
       }
@@ -171,7 +172,7 @@ class Arenas {
   }
 
   // As claim() of one arena by a single lane, without a search.
-  SIMT_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed) const {
+  HEAPWOOD_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed) const {
     const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
     const std::uint32_t a = take_any_at(
         SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
@@ -184,12 +185,12 @@ class Arenas {
   // returns its tickets: the next search looks there first, not last. Arenas that become free
   // together are often neighbours.
   template <class Group>
-  SIMT_INLINE std::uint32_t find_free_arena(const Group& searchers) const {
+  HEAPWOOD_INLINE std::uint32_t find_free_arena(const Group& searchers) const {
     const Word word(*search_tickets);
     // relaxed, here and below: the tickets are only numbers.
     const std::uint32_t begin = searchers.once([&] { return word.load(simt::relaxed); });
     std::uint32_t ticket = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       ticket = searchers.once([&] { return word.fetch_add(searchers.size(), simt::relaxed); });
       const std::uint32_t s = (ticket + searchers.rank()) % superblocks,
@@ -210,12 +211,12 @@ class Arenas {
   // without a search: looks at a few superblocks of the range chosen by Layout. Fails if the blocks
   // together need more than 32 arenas. Single arenas are claimed from the start of the pool.
   template <class Warp>
-  SIMT_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second,
-                                   std::uint32_t seed) const {
+  HEAPWOOD_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second,
+                                       std::uint32_t seed) const {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t n = arenas_for(first), more = arenas_for(second), all = n + more;
     std::uint32_t a = none;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < attempts && all <= per_superblock && a == none; ++i) {
       const std::uint32_t s = scaled(hashed(seed + i), run_capacity / per_superblock);
       a = take_run(team, run_first / per_superblock + s, all, head_word(all, false));
@@ -233,8 +234,8 @@ class Arenas {
   // out in turn by a ticket: those of the pool's last quarter, from its end. Fails if the blocks
   // together need more than 1/8 of the pool's arenas, or one of them 1 to 32 arenas.
   template <class Warp>
-  SIMT_INLINE BlockPair claim_superblock_runs(Warp& warp, std::uint32_t first,
-                                              std::uint32_t second) const {
+  HEAPWOOD_INLINE BlockPair claim_superblock_runs(Warp& warp, std::uint32_t first,
+                                                  std::uint32_t second) const {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t r0 = arenas_for(first), r1 = arenas_for(second);
     if (r0 + r1 > arenas / 8 || r0 - 1 < per_superblock || r1 - 1 < per_superblock) return {};
@@ -247,7 +248,7 @@ class Arenas {
     // maps tickets to places.
     const std::uint32_t capacity =
         static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4));
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
       // relaxed: only a hint; the superblocks decide.
       const std::uint64_t ticket =
@@ -270,8 +271,8 @@ class Arenas {
   // whose search fails releases the rest of the reserve, and from then on these arenas are like all
   // others.
   template <class Team>
-  SIMT_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n,
-                                 std::uint32_t more) const {
+  HEAPWOOD_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n,
+                                     std::uint32_t more) const {
     const bool fits = n + more <= reserve - below;
     if (!fits) {
       release_reserved_from(team, below);
@@ -285,7 +286,7 @@ class Arenas {
   // Makes the rest of the reserve, and the fresh arenas that no thread has been given, available to
   // all allocations. Returns the number of arenas released.
   template <class Team>
-  SIMT_INLINE std::uint32_t release_reserve(const Team& team) const {
+  HEAPWOOD_INLINE std::uint32_t release_reserve(const Team& team) const {
     if (fresh_end != 0) {
       return team.once([&] {
         const Word word(*high_water);
@@ -302,18 +303,18 @@ class Arenas {
     return reserve - static_cast<std::uint32_t>(ticket);
   }
   // The first word of n arenas or superblocks that form one block; the other words are `body`.
-  SIMT_INLINE static std::uint32_t head_word(std::uint32_t n, bool in_superblocks) {
+  HEAPWOOD_INLINE static std::uint32_t head_word(std::uint32_t n, bool in_superblocks) {
     return n == 1 && !in_superblocks ? 1 : span + n;
   }
 
   // Closes an open arena from which `blocks` blocks have been allocated. relaxed: a
   // read-modify-write continues the release sequences of earlier frees.
-  SIMT_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
+  HEAPWOOD_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
     count(a).fetch_add(blocks - open, simt::relaxed);
   }
   // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
   // false if it belongs to a span.
-  SIMT_INLINE bool ensure_split(std::uint32_t s) const {
+  HEAPWOOD_INLINE bool ensure_split(std::uint32_t s) const {
     // acquire: synchronizes with the free of a previous span.
     std::uint32_t seen = superblock(s).load(simt::acquire);
     if (seen == 0 &&
@@ -322,12 +323,12 @@ class Arenas {
     return !is_span(seen);
   }
   // Releases an arena claimed with `value` and not used. relaxed: nothing was written there.
-  SIMT_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const {
+  HEAPWOOD_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const {
     count(a).fetch_sub(value, simt::relaxed);
   }
 
   // Number of arenas in a block of n granules.
-  SIMT_INLINE std::uint32_t arenas_for(std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t arenas_for(std::uint32_t n) const {
     return (n + granules() - 1) >> (shift - 4);
   }
 
@@ -335,8 +336,8 @@ class Arenas {
 
   // Claims one block of more than one arena.
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
-                                    bool thorough) const {
+  HEAPWOOD_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
+                                        bool thorough) const {
     const std::size_t r = ((bytes - 1) >> shift) + 1;
     if (r > arenas) return nullptr;
     if (r <= per_superblock) {
@@ -351,7 +352,7 @@ class Arenas {
   // Returns the first word of the block that starts at arena a. If the superblock belongs to a
   // span, its counts mean nothing, so the superblock word takes precedence; both loads are in
   // flight together. relaxed: the word has belonged to the block's owner since the claim.
-  SIMT_INLINE SpanHead span_at(std::uint32_t a) const {
+  HEAPWOOD_INLINE SpanHead span_at(std::uint32_t a) const {
     const std::uint32_t s = a % per_superblock == 0
                                 ? superblock(a / per_superblock).load(simt::relaxed)
                                 : 0,
@@ -360,13 +361,13 @@ class Arenas {
   }
   // Frees such a block.
   template <class Team>
-  SIMT_INLINE void free_span(const Team& team, std::uint32_t a, SpanHead head) const {
+  HEAPWOOD_INLINE void free_span(const Team& team, std::uint32_t a, SpanHead head) const {
     release_words(team, head.in_superblocks ? superblock_words + a / per_superblock : counts + a,
                   head.word - span, head.word);
   }
   // Frees a block that is known to consist of r > 1 arenas.
   template <class Team>
-  SIMT_INLINE void free_run(const Team& team, std::uint32_t a, std::uint32_t r) const {
+  HEAPWOOD_INLINE void free_run(const Team& team, std::uint32_t a, std::uint32_t r) const {
     // More than a superblock: either a run from the reserve or a span of superblocks.
     const bool in_superblocks =
         r > per_superblock && team.once([&] { return span_at(a).in_superblocks ? 1u : 0u; }) != 0;
@@ -377,7 +378,7 @@ class Arenas {
   // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
   // relaxed: only a candidate; the exchange decides.
   template <class Team>
-  SIMT_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
     const bool in_span = is_span(superblock(at / per_superblock).load(simt::relaxed));
     std::uint32_t* const words = counts + at;  // one base address with small offsets
     return team.mask([&](std::uint32_t i) {
@@ -387,28 +388,28 @@ class Arenas {
 
  private:
   template <class Team>
-  SIMT_INLINE std::uint32_t free_mask_of_superblock(const Team& team, std::uint32_t s) const {
+  HEAPWOOD_INLINE std::uint32_t free_mask_of_superblock(const Team& team, std::uint32_t s) const {
     std::uint32_t bits = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < per_superblock; i += Team::mask_width)
       bits |= free_mask(team, s * per_superblock + i) << i;
     return bits;
   }
 
   template <class Team>
-  SIMT_INLINE void release_reserved_from(const Team& team, std::uint32_t below) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void release_reserved_from(const Team& team, std::uint32_t below) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = below + team.first(); i < reserve; i += team.stride())
       undo_claim(run_first + i, body);
   }
 
   // Changes words[i] from 0 to value(i) for all i < r; all of them or none.
   template <class Team, class Value>
-  SIMT_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r,
-                              Value value) const {
+  HEAPWOOD_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r,
+                                  Value value) const {
     std::uint32_t taken = 0;
     bool mine = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team.first(); mine && i < r; i += team.stride()) {
       std::uint32_t expected = 0;
       // acquire: synchronizes with the frees of the last owners.
@@ -417,21 +418,21 @@ class Arenas {
       taken += mine;
     }
     if (team.all(mine)) return true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team.first(); taken > 0; --taken, i += team.stride()) {
       Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
     return false;
   }
   // The words of a span: the first is `value`, the others are `body`.
-  static SIMT_INLINE auto span_words(std::uint32_t value) {
+  static HEAPWOOD_INLINE auto span_words(std::uint32_t value) {
     return [value](std::uint32_t i) { return i == 0 ? value : body; };
   }
   // Undoes take_words with span_words. release: hands the memory to the next owner.
   template <class Team>
-  SIMT_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r,
-                                 std::uint32_t value) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r,
+                                     std::uint32_t value) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
       Word(words[i]).fetch_sub(i == 0 ? value : body, simt::release);
     }
@@ -439,24 +440,24 @@ class Arenas {
 
   // Takes arenas [a, a + r) and establishes invariant 3 for them.
   template <class Team>
-  SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
-                               std::uint32_t value) const {
+  HEAPWOOD_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
+                                   std::uint32_t value) const {
     return take_words(team, counts + a, r, span_words(value)) &&
            ensure_split_or_undo(team, a, r, span_words(value));
   }
   // Establishes invariant 3 for arenas whose counts are already taken. Gives the counts back if a
   // superblock belongs to a span.
   template <class Team, class Value>
-  SIMT_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r,
-                                        Value value) const {
+  HEAPWOOD_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r,
+                                            Value value) const {
     bool split_all = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t s = a / per_superblock + team.first(); s <= (a + r - 1) / per_superblock;
          s += team.stride()) {
       split_all = ensure_split(s) && split_all;
     }
     if (team.all(split_all)) return true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
       count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
@@ -465,18 +466,18 @@ class Arenas {
 
   // Takes r adjacent arenas whose first is in superblock s.
   template <class Team>
-  SIMT_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r,
-                                     std::uint32_t value) const {
+  HEAPWOOD_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r,
+                                         std::uint32_t value) const {
     std::uint64_t bits = free_mask_of_superblock(team, s);
     if (s + 1 < superblocks) bits |= std::uint64_t{free_mask_of_superblock(team, s + 1)} << 32;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t have = 1; have < r;) {
       const std::uint32_t more = have < r - have ? have : r - have;
       bits &= bits >> more;
       have += more;
     }
     auto starts = static_cast<std::uint32_t>(bits);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (starts != 0) {
       const std::uint32_t i = simt::lowest_bit(starts);
       if (take_run_at(team, s * per_superblock + i, r, value)) return s * per_superblock + i;
@@ -485,9 +486,9 @@ class Arenas {
     return none;
   }
   template <class Team>
-  SIMT_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r,
-                                       std::uint32_t value) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r,
+                                           std::uint32_t value) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t s = 0; s < superblocks; ++s) {
       const std::uint32_t a = take_run(team, s, r, value);
       if (a != none) return a;
@@ -497,9 +498,9 @@ class Arenas {
 
   // Takes r adjacent arenas that have probably never been used.
   template <class Team>
-  SIMT_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r,
-                                        std::uint32_t value) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r,
+                                            std::uint32_t value) const {
+    HEAPWOOD_ROLLED
     for (;;) {
       // relaxed: below fresh_end each index is given away once, and its arena had no owner before;
       // above, the counts decide.
@@ -530,12 +531,12 @@ class Arenas {
   // Claims adjacent free superblocks for r arenas. Scans from the end of the pool, because arenas
   // are claimed from its start. A second pass also tries split superblocks without a used arena.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim_superblocks(const Team& team, std::uint32_t r) const {
+  HEAPWOOD_INLINE std::uint32_t claim_superblocks(const Team& team, std::uint32_t r) const {
     const std::uint32_t k = (r + per_superblock - 1) / per_superblock;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::uint32_t run = 0;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t at =
                (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width;
            at > 0;) {
@@ -544,7 +545,7 @@ class Arenas {
         std::uint32_t* const words = superblock_words + at;
         std::uint32_t bits =
             team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (std::uint32_t i = Team::mask_width; i-- > 0;) {
           const bool free =
               (bits >> i & 1) != 0 || (pass > 0 && at + i < superblocks && unsplit(team, at + i));
@@ -561,7 +562,7 @@ class Arenas {
 
   // Makes a split superblock free if none of its arenas is used.
   template <class Team>
-  SIMT_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
+  HEAPWOOD_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
     const std::uint32_t n = arenas_in(s);
     if (free_mask_of_superblock(team, s) != ~0u >> (per_superblock - n)) return false;
     const bool mine = team.once([&] {

@@ -15,10 +15,10 @@ namespace heapwood::alloc::arena {
 // get none take fresh arenas with one add. `seed` selects the superblock, `used` is the result of
 // used_arenas(); both are the same in all lanes. Returns the arena, or `none`.
 template <class Thread>
-SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& thread,
-                                          const LaneGroup<Thread>& group, bool claims,
-                                          std::uint32_t value, std::uint32_t seed,
-                                          std::uint32_t used) {
+HEAPWOOD_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& thread,
+                                              const LaneGroup<Thread>& group, bool claims,
+                                              std::uint32_t value, std::uint32_t seed,
+                                              std::uint32_t used) {
   constexpr std::uint32_t per_superblock = Arenas::per_superblock;
   const std::uint32_t s = Arenas::scaled(Arenas::hashed(seed + used), used) / per_superblock;
   // Fewer than four lanes read a part of the superblock: the loads of one lane wait for each other.
@@ -26,7 +26,7 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
   // relaxed, here and in the loop: only a candidate; the exchange decides.
   const bool in_span = is_span(arenas.superblock(s).load(simt::relaxed));
   std::uint32_t bits = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t i = group.rank(); i < width; i += group.size()) {
     const bool is_free = arenas.count(s * per_superblock + i).load(simt::relaxed) == 0;
     bits |= std::uint32_t{is_free} << i;
@@ -65,15 +65,15 @@ SIMT_INLINE std::uint32_t claim_for_lanes(const Arenas& arenas, const Thread& th
 // Kept short because it is called from kernels that fill the instruction cache, where a rarely
 // run function costs more by the code that it evicts than by its own execution.
 template <class Warp>
-SIMT_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, std::uint32_t value,
-                                         std::uint32_t seed, std::uint32_t& known) {
+HEAPWOOD_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, std::uint32_t value,
+                                             std::uint32_t seed, std::uint32_t& known) {
   constexpr std::uint32_t per_superblock = Arenas::per_superblock;
   const Arenas::Word high_water(*arenas.high_water);
   const WholeWarp<Warp> team(warp);
   const std::uint32_t used = known;
   team.sync();  // all lanes have read `known`
   std::uint32_t taken = none;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t attempt = 0; attempt < Arenas::attempts && taken == none; ++attempt) {
     const std::uint32_t hash = Arenas::hashed(seed + used + attempt);
     std::uint32_t a = Arenas::scaled(hash, used) & ~(per_superblock - 1);

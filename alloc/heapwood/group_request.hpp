@@ -14,17 +14,17 @@ struct GroupRequest {
 
   // For lanes that request n granules each.
   template <class Thread>
-  static SIMT_INLINE GroupRequest of_equal(const LaneGroup<Thread>& group, std::uint32_t n) {
+  static HEAPWOOD_INLINE GroupRequest of_equal(const LaneGroup<Thread>& group, std::uint32_t n) {
     return {n * group.size(), n * group.rank()};
   }
   // For lanes that request different sizes, this one n granules. One vote per bit of the sizes.
   template <class Thread>
-  static SIMT_INLINE GroupRequest of(const Thread& thread, const LaneGroup<Thread>& group,
-                                     std::uint32_t n) {
+  static HEAPWOOD_INLINE GroupRequest of(const Thread& thread, const LaneGroup<Thread>& group,
+                                         std::uint32_t n) {
     if (group.has_one_lane()) return {n, 0};
     GroupRequest sum{0, 0};
     const std::uint32_t lower = group.lanes() & ((1u << thread.lane()) - 1);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t bits = group.reduce_or(n); bits != 0; bits &= bits - 1) {
       const unsigned b = simt::lowest_bit(bits);
       const std::uint32_t set = thread.ballot(group.lanes(), (n >> b & 1) != 0);
@@ -35,8 +35,8 @@ struct GroupRequest {
   }
   // The request of `rest`, the group's lanes from some lane on, after those below it are served.
   template <class Thread>
-  SIMT_INLINE GroupRequest remaining_for(const Thread& thread,
-                                         const LaneGroup<Thread>& rest) const {
+  HEAPWOOD_INLINE GroupRequest remaining_for(const Thread& thread,
+                                             const LaneGroup<Thread>& rest) const {
     if (rest.has_one_lane()) return {total - below, 0};
     const std::uint32_t served = thread.shfl(rest.lanes(), below, simt::lowest_bit(rest.lanes()));
     return {total - served, below - served};
@@ -45,11 +45,11 @@ struct GroupRequest {
 
 // The smallest request of a group. One vote per bit of the sizes.
 template <class Thread>
-SIMT_INLINE std::uint32_t min_request(const Thread& thread, const LaneGroup<Thread>& group,
-                                      std::uint32_t n) {
+HEAPWOOD_INLINE std::uint32_t min_request(const Thread& thread, const LaneGroup<Thread>& group,
+                                          std::uint32_t n) {
   if (group.has_one_lane()) return n;
   std::uint32_t candidates = group.lanes(), min = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (auto bits = static_cast<std::uint32_t>(group.reduce_or(n)); bits != 0;) {
     const unsigned b = simt::highest_bit(bits);
     bits &= ~(1u << b);
@@ -74,8 +74,8 @@ struct PackedPlace {
 
   // For lanes that request the same size. `capacity`: granules of an arena; no request is larger.
   template <class Thread>
-  static SIMT_INLINE PackedPlace of_equal(const Thread& thread, const LaneGroup<Thread>& group,
-                                          std::uint32_t n, std::uint32_t capacity) {
+  static HEAPWOOD_INLINE PackedPlace of_equal(const Thread& thread, const LaneGroup<Thread>& group,
+                                              std::uint32_t n, std::uint32_t capacity) {
     const std::uint32_t each = capacity / n, in_arena = group.rank() % each,
                         first = group.rank() - in_arena, behind = group.size() - first,
                         lanes = behind < each ? behind : each;
@@ -88,9 +88,9 @@ struct PackedPlace {
   }
   // For any sizes: fills an arena with the next lanes, then with later ones that still fit.
   template <class Thread>
-  static SIMT_INLINE PackedPlace of(const Thread& thread, const LaneGroup<Thread>& group,
-                                    std::uint32_t n, const GroupRequest& request,
-                                    std::uint32_t capacity) {
+  static HEAPWOOD_INLINE PackedPlace of(const Thread& thread, const LaneGroup<Thread>& group,
+                                        std::uint32_t n, const GroupRequest& request,
+                                        std::uint32_t capacity) {
     PackedPlace place{};
     // Lanes without a place, and the sum of those requests below this lane that were not taken out
     // of turn.
@@ -99,14 +99,14 @@ struct PackedPlace {
       return thread.shfl(group.lanes(), value, simt::lowest_bit(mask));
     };
     const std::uint32_t me = 1u << thread.lane();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       std::uint32_t granule = below - from_first(below, left);
       std::uint32_t here =
           thread.ballot(group.lanes(), (left & me) != 0 && granule + n <= capacity);
       left &= ~here;
       std::uint32_t used = left != 0 ? from_first(granule, left) : rest;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (;;) {
         const std::uint32_t fitting =
             thread.ballot(group.lanes(), (left & me) != 0 && used + n <= capacity);

@@ -19,7 +19,7 @@ namespace heapwood::alloc::arena {
 struct InitialWords {
   SharedArenas shared;
   std::uint32_t padded_superblocks;
-  SIMT_FN void operator()(std::size_t index) const {
+  HEAPWOOD_FN void operator()(std::size_t index) const {
     const auto i = static_cast<std::uint32_t>(index);
     const Arenas& a = shared.arenas;
     const std::uint32_t slots = shared.slot_mask + 1;

@@ -26,7 +26,7 @@ struct InitialPages {
   // granules.
   static constexpr std::uint32_t opened_together = 16;
 
-  SIMT_FN void operator()(std::size_t index) const {
+  HEAPWOOD_FN void operator()(std::size_t index) const {
     const auto i = static_cast<std::uint32_t>(index);
     const Arenas& a = shared.pages.arenas;
     const std::uint32_t slots = 1u << shared.slot_shift;
@@ -48,11 +48,11 @@ struct InitialPages {
   }
 
  private:
-  SIMT_FN static BlockClass opened_class(std::uint32_t page) {
+  HEAPWOOD_FN static BlockClass opened_class(std::uint32_t page) {
     return BlockClass::of(page < 1 ? 1 : 2u << simt::highest_bit(page));
   }
-  SIMT_FN OpenPage first_page(std::uint32_t class_index, std::uint32_t slot) const {
-    SIMT_ROLLED
+  HEAPWOOD_FN OpenPage first_page(std::uint32_t class_index, std::uint32_t slot) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t k = 0; k < 5; ++k) {
       const std::uint32_t pages = k == 0 ? 1 : 1u << (k - 1), sharing = 8 / pages;
       const std::uint32_t arena =

@@ -16,8 +16,8 @@ class PageSearch {
   //
   // Lanes that call it together count as one request for as many blocks, and each of them searches.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
-                                           std::uint32_t class_index) {
+  static HEAPWOOD_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
+                                               std::uint32_t class_index) {
     const BlockClass c(class_index);
     const LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
     const std::uint32_t i = PageSlots::slot_index(thread, group.size());
@@ -31,7 +31,7 @@ class PageSearch {
                              (thread.worker() * 32 + thread.lane()) + refusal * seed_stride);
       if (!found.found()) return nullptr;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
       if (turn == 1 && !make_space(*slots, released)) break;
       constexpr std::uint32_t width = SingleLane::mask_width;
@@ -46,8 +46,8 @@ class PageSearch {
   }
   // Allocates a block of more than one arena.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
-                                          std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
+                                              std::size_t bytes) {
     const std::uint32_t i = PageSlots::slot_index(thread, 1);
     const std::size_t granules = bytes / granule;
     const std::uint32_t n = granules < 1u << 30 ? static_cast<std::uint32_t>(granules) : 1u << 30;
@@ -56,7 +56,7 @@ class PageSearch {
     const bool thorough = Refusals::search_due(refusal);
     const std::uint32_t released = released_so_far(*slots);
     std::byte* block = nullptr;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && block == nullptr; ++turn) {
       if (turn == 1 && !(thorough && make_space(*slots, released))) break;
       block = slots->pages.arenas.claim_span(SingleLane(), bytes, seed, thorough);
@@ -65,16 +65,16 @@ class PageSearch {
     return block;
   }
   template <class Thread>
-  static SIMT_OUTLINE void free_span(const PageSlots* slots, Thread thread, std::uint32_t a,
-                                     SpanHead head) {
+  static HEAPWOOD_OUTLINE void free_span(const PageSlots* slots, Thread thread, std::uint32_t a,
+                                         SpanHead head) {
     slots->pages.arenas.free_span(SingleLane(), a, head);
     // What this thread requests next may fit where the block was.
     slots->refusals_of(PageSlots::slot_index(thread, 1)).clear();
   }
 
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.
-  static SIMT_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
-                                                std::uint32_t at) {
+  static HEAPWOOD_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
+                                                    std::uint32_t at) {
     // relaxed, here and below: a hint.
     if (is_span(pages.arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed)))
       return OwnedBlocks::nothing();
@@ -82,7 +82,7 @@ class PageSearch {
     std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
       return may_serve(PageWord(Arenas::Word(counts[k]).load(simt::relaxed)), c);
     });
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; candidates != 0; candidates &= candidates - 1) {
       const OwnedBlocks found = take_in_arena(pages, c, at + simt::lowest_bit(candidates));
       if (found.found()) return found;
@@ -90,10 +90,10 @@ class PageSearch {
     return OwnedBlocks::nothing();
   }
   // Releases the pages of superblock s that have no block in use. Returns their number.
-  static SIMT_INLINE std::uint32_t release_free_pages(const Pages& pages, std::uint32_t s) {
+  static HEAPWOOD_INLINE std::uint32_t release_free_pages(const Pages& pages, std::uint32_t s) {
     if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a hint
     std::uint32_t released = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < pages.arenas.arenas_in(s); ++i) {
       const std::uint32_t a = s * Arenas::per_superblock + i;
       const PageWord page = pages.page_word(a);
@@ -103,10 +103,11 @@ class PageSearch {
   }
 
  private:
-  static SIMT_INLINE bool may_serve(PageWord page, BlockClass c) {
+  static HEAPWOOD_INLINE bool may_serve(PageWord page, BlockClass c) {
     return page.bits() == 0 || (page.is_page() && page.block_class().index() >= c.index());
   }
-  static SIMT_INLINE OwnedBlocks take_in_arena(const Pages& pages, BlockClass c, std::uint32_t a) {
+  static HEAPWOOD_INLINE OwnedBlocks take_in_arena(const Pages& pages, BlockClass c,
+                                                   std::uint32_t a) {
     const PageWord page = pages.page_word(a);
     if (page.bits() == 0)
       return pages.arenas.take_arena(a, PageWord(c, 0, 0).bits()) ? OwnedBlocks::page(a, 0)
@@ -117,13 +118,13 @@ class PageSearch {
     constexpr std::uint32_t width = SingleLane::mask_width;
     const std::uint32_t step = pages.step(page.block_class());
     const std::uint32_t mine = pages.words() < width ? (1u << pages.words()) - 1 : ~0u;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t w = 0; w < pages.words(); w += step < width ? width : step) {
       std::uint32_t* const marks = pages.marks + (std::size_t{a} << pages.word_shift) + w;
       std::uint32_t marked = mine & SingleLane().mask([&](std::uint32_t k) {
         return Arenas::Word(marks[k]).load(simt::relaxed) != 0;  // relaxed: a hint
       });
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (; marked != 0; marked &= marked - 1) {
         const OwnedBlocks blocks = pages.take_word(a, w + simt::lowest_bit(marked), c, true);
         if (blocks.found()) return blocks;
@@ -134,8 +135,8 @@ class PageSearch {
   // If a page at a place chosen by `seed` has no block in use, releases it and takes its first
   // arena as a page of class c. A slot that refuses thus finds pages of other classes that have
   // become empty, if there are many.
-  static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
-                                                std::uint32_t seed) {
+  static HEAPWOOD_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
+                                                    std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
     const PageWord page = pages.page_word(a);
     const bool is_mine = page.is_page() && page.place() == 0 &&
@@ -145,8 +146,8 @@ class PageSearch {
   }
   // Releases the arenas of a page if none of its blocks is in use. `page` is the count of its first
   // arena as read earlier; it may have changed since.
-  static SIMT_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
-                                                   PageWord page) {
+  static HEAPWOOD_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
+                                                       PageWord page) {
     const BlockClass c = page.block_class();
     const std::uint32_t blocks = pages.blocks_in(c, page.run());
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
@@ -154,14 +155,14 @@ class PageSearch {
     // relaxed: a hint.
     if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
     std::uint32_t marked = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
     if (marked != blocks) return 0;
     // Takes each word if it has the marks of all its blocks. The first word includes the first
     // block, and while this thread owns that block the page cannot change. So the count can be
     // compared with `page`: another page at the same place may have the same marks.
     bool is_same = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (w = 0; w < all && is_same; w += step) {
       std::uint32_t bits = all_marks(pages, c, blocks, w);
       // acquire: synchronizes with the frees; the counts hand on what was acquired.
@@ -169,7 +170,7 @@ class PageSearch {
       is_same = pages.page_word(a).bits() == page.bits();
     }
     if (!is_same || w < all) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (w > 0) {
         w -= step;
         // release: as in give_back().
@@ -177,18 +178,18 @@ class PageSearch {
       }
       return 0;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 1u << page.run(); i-- > 0;)
       pages.arenas.count(a + i).fetch_sub(page.bits() + i, simt::release);
     return 1;
   }
   // Word w of the marks of a page whose `blocks` blocks are all free.
-  static SIMT_INLINE std::uint32_t all_marks(const Pages& pages, BlockClass c, std::uint32_t blocks,
-                                             std::uint32_t w) {
+  static HEAPWOOD_INLINE std::uint32_t all_marks(const Pages& pages, BlockClass c,
+                                                 std::uint32_t blocks, std::uint32_t w) {
     const std::uint32_t begin =
         (w >> pages.word_shift << pages.arena_shift) + (w & (pages.words() - 1));
     std::uint32_t bits = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < 1u << (pages.arena_shift - pages.word_shift); ++i) {
       const std::uint32_t g = begin + (i << pages.word_shift), block = g / c.granules();
       if (block * c.granules() == g && block < blocks) bits |= 1u << i;
@@ -198,7 +199,7 @@ class PageSearch {
 
   // Frees what all slots hold, then releases the pages without a block in use. Returns whether any
   // thread has freed or released something since `released` was read.
-  static SIMT_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
+  static HEAPWOOD_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
     constexpr std::uint32_t each = SingleLane::mask_width;
     const std::uint32_t all = slots.classes << slots.slot_shift;
     const auto add_released = [&](std::uint32_t n) {
@@ -215,7 +216,7 @@ class PageSearch {
                                   slots.holds_blocks(BlockClass((first + k) >> slots.slot_shift),
                                                      first + k);
                          });
-                         SIMT_ROLLED
+                         HEAPWOOD_ROLLED
                          for (; bits != 0; bits &= bits - 1) {
                            const std::uint32_t k = first + simt::lowest_bit(bits);
                            add_released(slots.empty_slot(BlockClass(k >> slots.slot_shift), k));
@@ -228,28 +229,28 @@ class PageSearch {
     return released_so_far(slots) != released;
   }
   // relaxed: a counter.
-  static SIMT_INLINE std::uint32_t released_so_far(const PageSlots& slots) {
+  static HEAPWOOD_INLINE std::uint32_t released_so_far(const PageSlots& slots) {
     return PageSlots::HintWord(slots.tickets[PageSlots::released]).load(simt::relaxed);
   }
 
   // Counts a failing request: Refusals::refuse().
-  static SIMT_INLINE std::uint32_t refuse(const PageSlots& slots, std::uint32_t i,
-                                          std::uint32_t granules, std::uint32_t blocks) {
+  static HEAPWOOD_INLINE std::uint32_t refuse(const PageSlots& slots, std::uint32_t i,
+                                              std::uint32_t granules, std::uint32_t blocks) {
     const Arenas& arenas = slots.pages.arenas;
     if (arenas.superblocks <= Refusals::small_pool_superblocks) return 0;
     const std::uint32_t counted = (1u << 26) >> arenas.shift;
     return slots.refusals_of(i).refuse(granules, blocks,
                                        arenas.superblocks < counted ? arenas.superblocks : counted);
   }
-  static SIMT_INLINE void record_search(const PageSlots& slots, std::uint32_t i,
-                                        std::uint32_t granules, bool has_found) {
+  static HEAPWOOD_INLINE void record_search(const PageSlots& slots, std::uint32_t i,
+                                            std::uint32_t granules, bool has_found) {
     if (slots.pages.arenas.superblocks <= Refusals::small_pool_superblocks) return;
     has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
   }
   // Ends a search: returns the first of the blocks found, or nullptr, and keeps the others for
   // later requests of the slot.
-  static SIMT_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
-                                  std::uint32_t i) {
+  static HEAPWOOD_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
+                                      std::uint32_t i) {
     record_search(slots, i, c.granules(), found.found());
     if (!found.found()) return nullptr;
     if (found.is_page()) {

@@ -20,25 +20,27 @@ namespace heapwood::alloc::arena {
 // the slot; others wait for it for a short time.
 class OpenPage {
  public:
-  SIMT_INLINE explicit OpenPage(std::uint64_t bits) : bits_(bits) {}
-  SIMT_INLINE OpenPage(std::uint32_t arena, std::uint32_t limit, std::uint32_t position)
+  HEAPWOOD_INLINE explicit OpenPage(std::uint64_t bits) : bits_(bits) {}
+  HEAPWOOD_INLINE OpenPage(std::uint32_t arena, std::uint32_t limit, std::uint32_t position)
       : bits_(std::uint64_t{arena} << 40 | std::uint64_t{limit} << 32 | position) {}
   // A whole page.
-  SIMT_INLINE OpenPage(OwnedBlocks page, std::uint32_t position)
+  HEAPWOOD_INLINE OpenPage(OwnedBlocks page, std::uint32_t position)
       : OpenPage(page.arena(), 8u << page.run(), position) {}
   // No page. The next request renews the slot, and later ones wait for it.
-  SIMT_INLINE static OpenPage initial() { return {OwnedBlocks::no_arena, 0, 0}; }
+  HEAPWOOD_INLINE static OpenPage initial() { return {OwnedBlocks::no_arena, 0, 0}; }
   // No page. Requests are served from the slot's second word, whose awaited flag elects the request
   // that renews the slot.
-  SIMT_INLINE static OpenPage vacant() { return {OwnedBlocks::no_arena, 0, 1}; }
+  HEAPWOOD_INLINE static OpenPage vacant() { return {OwnedBlocks::no_arena, 0, 1}; }
   // What a request adds to the word.
-  SIMT_INLINE static std::uint64_t request(std::uint32_t granules) { return granules; }
+  HEAPWOOD_INLINE static std::uint64_t request(std::uint32_t granules) { return granules; }
 
-  SIMT_INLINE std::uint64_t bits() const { return bits_; }
-  SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  SIMT_INLINE std::uint32_t limit() const { return static_cast<std::uint32_t>(bits_ >> 32) & 255; }
-  SIMT_INLINE std::uint32_t position() const { return static_cast<std::uint32_t>(bits_); }
-  SIMT_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
+  HEAPWOOD_INLINE std::uint64_t bits() const { return bits_; }
+  HEAPWOOD_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
+  HEAPWOOD_INLINE std::uint32_t limit() const {
+    return static_cast<std::uint32_t>(bits_ >> 32) & 255;
+  }
+  HEAPWOOD_INLINE std::uint32_t position() const { return static_cast<std::uint32_t>(bits_); }
+  HEAPWOOD_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
 
  private:
   std::uint64_t bits_;
@@ -49,17 +51,17 @@ class OpenPage {
 // look, 1, 3 and then 7 of them, so a program that only allocates hardly looks.
 class NewestPage {
  public:
-  SIMT_INLINE explicit NewestPage(std::uint32_t bits) : bits_(bits) {}
-  SIMT_INLINE static NewestPage none() { return NewestPage(OwnedBlocks::no_arena << 8); }
+  HEAPWOOD_INLINE explicit NewestPage(std::uint32_t bits) : bits_(bits) {}
+  HEAPWOOD_INLINE static NewestPage none() { return NewestPage(OwnedBlocks::no_arena << 8); }
 
-  SIMT_INLINE std::uint32_t bits() const { return bits_; }
-  SIMT_INLINE std::uint32_t arena() const { return bits_ >> 8; }
-  SIMT_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
-  SIMT_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
-  SIMT_INLINE bool pauses() const { return (bits_ & 15) != 0; }
+  HEAPWOOD_INLINE std::uint32_t bits() const { return bits_; }
+  HEAPWOOD_INLINE std::uint32_t arena() const { return bits_ >> 8; }
+  HEAPWOOD_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
+  HEAPWOOD_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
+  HEAPWOOD_INLINE bool pauses() const { return (bits_ & 15) != 0; }
   // The word after the slot has taken another page: during a pause, or because a look found
   // nothing.
-  SIMT_INLINE NewestPage followed_by(std::uint32_t arena) const {
+  HEAPWOOD_INLINE NewestPage followed_by(std::uint32_t arena) const {
     const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 3 ? failures + 1 : 3;
     const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | ((1u << more) - 1);
     return NewestPage(arena << 8 | counters);
@@ -72,7 +74,7 @@ class NewestPage {
 };
 
 // Up to n of the set bits, in circular order from bit `turn` % 32 on. n is not 0.
-SIMT_INLINE std::uint32_t some_bits(std::uint32_t bits, std::uint32_t n, std::uint32_t turn) {
+HEAPWOOD_INLINE std::uint32_t some_bits(std::uint32_t bits, std::uint32_t n, std::uint32_t turn) {
   if (simt::popcount(bits) <= n) return bits;
   const std::uint32_t left = turn & 31, right = (32 - left) & 31;
   std::uint32_t turned = bits >> left | bits << right;
@@ -102,31 +104,31 @@ struct PageSlots {
   using HintWord = simt::atomic_ref<std::uint32_t>;
 
   template <class Thread>
-  SIMT_INLINE static std::uint32_t slot_index(const Thread& thread, std::uint32_t lanes) {
+  HEAPWOOD_INLINE static std::uint32_t slot_index(const Thread& thread, std::uint32_t lanes) {
     const std::uint32_t which =
         lanes < spread_lanes ? 0 : thread.worker() % slots_per_multiprocessor;
     return thread.sm() * slots_per_multiprocessor + which;
   }
   // The words of slot i for a class.
-  SIMT_INLINE SlotWord open_page(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE SlotWord open_page(BlockClass c, std::uint32_t i) const {
     return SlotWord(slots[2 * index(c, i)]);
   }
-  SIMT_INLINE SlotWord spare_blocks(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE SlotWord spare_blocks(BlockClass c, std::uint32_t i) const {
     return SlotWord(slots[2 * index(c, i) + 1]);
   }
-  SIMT_INLINE HintWord newest_page(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE HintWord newest_page(BlockClass c, std::uint32_t i) const {
     return HintWord(newest[index(c, i)]);
   }
-  SIMT_INLINE HintWord previous_page(std::uint32_t a) const { return HintWord(previous[a]); }
-  SIMT_INLINE Refusals refusals_of(std::uint32_t i) const {
+  HEAPWOOD_INLINE HintWord previous_page(std::uint32_t a) const { return HintWord(previous[a]); }
+  HEAPWOOD_INLINE Refusals refusals_of(std::uint32_t i) const {
     return Refusals(refusals[i & ((1u << slot_shift) - 1)]);
   }
 
   // Where the slot's part of a page ends, in granules.
-  SIMT_INLINE std::uint32_t limit(OpenPage page) const {
+  HEAPWOOD_INLINE std::uint32_t limit(OpenPage page) const {
     return page.limit() << (pages.arena_shift - 3);
   }
-  SIMT_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
+  HEAPWOOD_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
 
   // Takes free blocks or a page without a search. With `walks`, tries the words after `last`, where
   // the slot last looked for free blocks, and after the last word of a page those of the page that
@@ -134,15 +136,15 @@ struct PageSlots {
   // try pages at random. `demand`: granules requested at the moment, for the size of a new page.
   // relaxed: hints.
   template <class Thread>
-  SIMT_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
-                                      OwnedBlocks& last, bool walks, bool refuses,
-                                      std::uint32_t demand) const {
+  HEAPWOOD_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
+                                          OwnedBlocks& last, bool walks, bool refuses,
+                                          std::uint32_t demand) const {
     const NewestPage seen(newest_page(c, i).load(simt::relaxed));
     const std::uint32_t used = pages.arenas.used_arenas(SingleLane());
     const bool is_scarce = used >= pages.arenas.arenas;
     OwnedBlocks found = OwnedBlocks::nothing();
     if (walks && !refuses && seen.has_page() && (is_scarce || !seen.pauses())) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t turn = seen.has_failed() ? 2 : 4; turn > 0 && !found.found(); --turn) {
         std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
         if (w >= pages.words() || !last.found()) {
@@ -156,7 +158,7 @@ struct PageSlots {
       if (found.found() && seen.has_failed())
         newest_page(c, i).fetch_and(NewestPage::without_failures, simt::relaxed);
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t turn = is_scarce                  ? (refuses ? 1 : 4)
                               : !walks && !seen.pauses() ? 1
                                                          : 0;
@@ -169,7 +171,7 @@ struct PageSlots {
       std::uint32_t a = found.arena() + (1u << found.run()) - 1;
       const NewestPage before(
           newest_page(c, i).exchange(seen.followed_by(a).bits(), simt::relaxed));
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (; a != found.arena(); --a) previous_page(a).store(a - 1, simt::relaxed);
       previous_page(a).store(before.arena(), simt::relaxed);
     }
@@ -178,14 +180,15 @@ struct PageSlots {
 
   // Records where the slot last looked for free blocks, and clears the awaited flag. relaxed: a
   // hint.
-  SIMT_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen, OwnedBlocks last) {
+  HEAPWOOD_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen,
+                                       OwnedBlocks last) {
     if (last.bits() != seen)
       spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
   }
 
   // Puts free blocks into slot i for its later requests or, if the slot already has some, marks
   // them as free. release: hands them on.
-  SIMT_INLINE void keep_blocks(OwnedBlocks blocks, BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE void keep_blocks(OwnedBlocks blocks, BlockClass c, std::uint32_t i) const {
     if (blocks.marks() == 0) return;
     const SlotWord spare = spare_blocks(c, i);
     std::uint64_t now = spare.load(simt::relaxed);  // relaxed: a hint
@@ -194,8 +197,8 @@ struct PageSlots {
       pages.give_back(blocks);
   }
   // The same for the blocks of a page from granule `from` on.
-  SIMT_INLINE void keep_page(OwnedBlocks page, BlockClass c, std::uint32_t i,
-                             std::uint32_t from) const {
+  HEAPWOOD_INLINE void keep_page(OwnedBlocks page, BlockClass c, std::uint32_t i,
+                                 std::uint32_t from) const {
     const SlotWord slot = open_page(c, i);
     const OpenPage rest(page, from);
     std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a hint
@@ -205,7 +208,7 @@ struct PageSlots {
       pages.mark_blocks(page.arena(), c, from, limit(rest));
   }
   // Marks all blocks that the slot holds as free. Returns whether there were any.
-  SIMT_INLINE bool empty_slot(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE bool empty_slot(BlockClass c, std::uint32_t i) const {
     const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
     std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a hint
     bool had_any = false;
@@ -215,7 +218,7 @@ struct PageSlots {
       pages.give_back(blocks);
       had_any = blocks.marks() != 0;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (!is_exhausted(OpenPage(now))) {
       // acquire: as above. On failure another request has been served, or the page was replaced.
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::acquire,
@@ -228,14 +231,14 @@ struct PageSlots {
     return had_any;
   }
   // Whether slot i of class c holds a block. relaxed: a hint.
-  SIMT_INLINE bool holds_blocks(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE bool holds_blocks(BlockClass c, std::uint32_t i) const {
     return static_cast<bool>(
         static_cast<unsigned>(!is_exhausted(OpenPage(open_page(c, i).load(simt::relaxed)))) |
         static_cast<unsigned>(OwnedBlocks(spare_blocks(c, i).load(simt::relaxed)).marks() != 0));
   }
 
  private:
-  SIMT_INLINE std::size_t index(BlockClass c, std::uint32_t i) const {
+  HEAPWOOD_INLINE std::size_t index(BlockClass c, std::uint32_t i) const {
     return (std::size_t{c.index()} << slot_shift) + (i & ((1u << slot_shift) - 1));
   }
 };

@@ -36,45 +36,45 @@ struct Pages {
   std::uint32_t arena_shift = 0;  // log2 of an arena's granules
   bool has_runs = false;          // whether pages may have several arenas
 
-  SIMT_INLINE std::uint32_t words() const { return 1u << word_shift; }
-  SIMT_INLINE Word word(std::uint32_t a, std::uint32_t w) const {
+  HEAPWOOD_INLINE std::uint32_t words() const { return 1u << word_shift; }
+  HEAPWOOD_INLINE Word word(std::uint32_t a, std::uint32_t w) const {
     return Word(marks[(std::size_t{a} << word_shift) + w]);
   }
   // Blocks of a class have their marks in every step-th word of an arena.
-  SIMT_INLINE std::uint32_t step(BlockClass c) const {
+  HEAPWOOD_INLINE std::uint32_t step(BlockClass c) const {
     const std::uint32_t low = 1u << simt::lowest_bit(c.granules());
     return low < words() ? low : words();
   }
   // The block with a mark, of a word of arena a.
-  SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
+  HEAPWOOD_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.place(a, (bit << word_shift) + w);
   }
   // Pages of at most this many blocks are as small as the class allows, whatever the demand, and
   // only some of the slots have one: most memory that slots hold is in such pages.
   static constexpr std::uint32_t few_blocks = 64;
-  SIMT_INLINE bool has_few_blocks(BlockClass c) const {
+  HEAPWOOD_INLINE bool has_few_blocks(BlockClass c) const {
     return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;
   }
   // Log2 of the arenas of a new page if `demand` granules are requested at the moment.
-  SIMT_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
+  HEAPWOOD_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
     if (!has_runs) return 0;
     const std::uint32_t min = c.run_shift(arena_shift);
     if (has_few_blocks(c)) return min;
     const std::uint32_t wanted = simt::highest_bit(demand >> arena_shift | 1);
     return wanted < min ? min : wanted < PageWord::max_run ? wanted : PageWord::max_run;
   }
-  SIMT_INLINE std::uint32_t blocks_in(BlockClass c, std::uint32_t run) const {
+  HEAPWOOD_INLINE std::uint32_t blocks_in(BlockClass c, std::uint32_t run) const {
     return (1u << (run + arena_shift)) / c.granules();
   }
   // relaxed: the caller owns a block of the page, or only looks.
-  SIMT_INLINE PageWord page_word(std::uint32_t a) const {
+  HEAPWOOD_INLINE PageWord page_word(std::uint32_t a) const {
     return PageWord(arenas.count(a).load(simt::relaxed));
   }
 
   // ---- blocks -----------------------------------------------------------------------------------
 
   // The mark of the block that starts `offset` bytes after the start of the first arena.
-  SIMT_INLINE Mark mark_at(std::size_t offset) const {
+  HEAPWOOD_INLINE Mark mark_at(std::size_t offset) const {
     const std::size_t a = offset >> arenas.shift;
     const std::uint32_t g =
         static_cast<std::uint32_t>(offset / granule) & ((1u << arena_shift) - 1);
@@ -83,7 +83,7 @@ struct Pages {
   // Frees the blocks of all lanes that call it together. release: hands the blocks to the next
   // owner.
   template <class Thread>
-  SIMT_INLINE void mark(const Thread& thread, std::size_t offset) const {
+  HEAPWOOD_INLINE void mark(const Thread& thread, std::size_t offset) const {
     Mark mine = mark_at(offset);
     const LaneGroup<Thread> all(thread, thread.together());
     all.sync();  // all lanes are done with their blocks
@@ -102,9 +102,9 @@ struct Pages {
     Word(*mine.word).fetch_or(mine.bit, simt::release);
   }
   // Frees the blocks of a class that start at granules [from, to) of the page at arena a.
-  SIMT_INLINE void mark_blocks(std::uint32_t a, BlockClass c, std::uint32_t from,
-                               std::uint32_t to) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void mark_blocks(std::uint32_t a, BlockClass c, std::uint32_t from,
+                                   std::uint32_t to) const {
+    HEAPWOOD_ROLLED
     for (; from + c.granules() <= to; from += c.granules()) {
       const Mark next = mark_at((std::size_t{a} << arenas.shift) + std::size_t{from} * granule);
       // release: what came with the page is handed on.
@@ -112,8 +112,8 @@ struct Pages {
     }
   }
   // Takes the free blocks of a word of marks if their class is c, or with `or_larger` not smaller.
-  SIMT_INLINE OwnedBlocks take_word(std::uint32_t a, std::uint32_t w, BlockClass c,
-                                    bool or_larger) const {
+  HEAPWOOD_INLINE OwnedBlocks take_word(std::uint32_t a, std::uint32_t w, BlockClass c,
+                                        bool or_larger) const {
     // acquire: synchronizes with the frees.
     const std::uint32_t bits = word(a, w).exchange(0, simt::acquire);
     if (bits == 0) return OwnedBlocks::nothing();
@@ -125,7 +125,7 @@ struct Pages {
     return OwnedBlocks::nothing();
   }
   // release: what was acquired is handed on.
-  SIMT_INLINE void give_back(OwnedBlocks blocks) const {
+  HEAPWOOD_INLINE void give_back(OwnedBlocks blocks) const {
     if (blocks.marks() != 0)
       word(blocks.arena(), blocks.word()).fetch_or(blocks.marks(), simt::release);
   }
@@ -134,18 +134,19 @@ struct Pages {
 
   // Looks at 8 of the first `used` arenas, at a place chosen by `seed`: takes free blocks of the
   // class, or a free arena as a page.
-  SIMT_INLINE OwnedBlocks take_nearby(BlockClass c, std::uint32_t used, std::uint32_t seed) const {
+  HEAPWOOD_INLINE OwnedBlocks take_nearby(BlockClass c, std::uint32_t used,
+                                          std::uint32_t seed) const {
     const std::uint32_t hash = Arenas::hashed(seed);
     const std::uint32_t at = Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1);
     std::uint32_t* const counts = arenas.counts + at;
     std::uint32_t same = 0, free = 0;
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (std::uint32_t i = 0; i < SingleLane::mask_width; ++i) {
       const std::uint32_t count = Word(counts[i]).load(simt::relaxed);  // relaxed: a hint
       same |= std::uint32_t{PageWord(count).has_class(c)} << i;
       free |= std::uint32_t{count == 0} << i;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t bits = same != 0 ? same : free, turn = 0; bits != 0 && turn < 2; ++turn) {
       const std::uint32_t behind = bits & ~0u << (hash & 7);
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
@@ -163,10 +164,10 @@ struct Pages {
   }
   // Takes arenas that have probably never been used as a page, one for each lane that calls it.
   template <class Thread>
-  SIMT_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c,
-                                      std::uint32_t demand) const {
+  HEAPWOOD_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c,
+                                          std::uint32_t demand) const {
     const std::uint32_t run = run_for(c, demand), n = 1u << run;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
       const LaneGroup<Thread> takers(thread, thread.together(arenas.high_water));
       // relaxed: a hint; the counts decide.
@@ -185,18 +186,18 @@ struct Pages {
   }
   // Releases a page of which no block has been handed out or marked. relaxed: nothing was written
   // there.
-  SIMT_INLINE void undo_take(OwnedBlocks page) const {
+  HEAPWOOD_INLINE void undo_take(OwnedBlocks page) const {
     const std::uint32_t first = page_word(page.arena()).bits();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 1u << page.run(); i-- > 0;)
       arenas.undo_claim(page.arena() + i, first + i);
   }
 
  private:
   // Takes 2^run adjacent arenas, all or none. The exchanges are in flight together.
-  SIMT_INLINE bool take_run(std::uint32_t a, BlockClass c, std::uint32_t run) const {
+  HEAPWOOD_INLINE bool take_run(std::uint32_t a, BlockClass c, std::uint32_t run) const {
     std::uint32_t taken = 0;
-    SIMT_UNROLLED_4
+    HEAPWOOD_UNROLLED_4
     for (std::uint32_t i = 0; i < 1u << PageWord::max_run; ++i) {
       std::uint32_t expected = 0;
       // acquire: synchronizes with the frees of the last owners.
@@ -209,7 +210,7 @@ struct Pages {
     if (taken == (1u << (1u << run)) - 1 && arenas.ensure_split(a / Arenas::per_superblock) &&
         arenas.ensure_split(last / Arenas::per_superblock))
       return true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; taken != 0; taken &= taken - 1) {
       const std::uint32_t i = simt::lowest_bit(taken);
       arenas.undo_claim(a + i, PageWord(c, run, i).bits());

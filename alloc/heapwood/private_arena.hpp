@@ -28,11 +28,11 @@ struct alignas(16) WarpArena {
   std::uint32_t live = 1;         // blocks allocated and not freed by this warp
   std::byte* base = nullptr;
 
-  SIMT_INLINE bool contains(const void* block, const Arenas& arenas) const {
+  HEAPWOOD_INLINE bool contains(const void* block, const Arenas& arenas) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
            std::size_t{arenas.granules()} * granule;
   }
-  SIMT_INLINE std::uint32_t index(const Arenas& arenas) const { return arenas.index(base); }
+  HEAPWOOD_INLINE std::uint32_t index(const Arenas& arenas) const { return arenas.index(base); }
 };
 
 struct WarpState {
@@ -59,8 +59,8 @@ template <class Warp>
 class PrivateArena {
  public:
   // `self` is the copy of `shared` in the pool.
-  SIMT_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp,
-                           WarpState& state)
+  HEAPWOOD_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp,
+                               WarpState& state)
       : arenas_(shared.arenas), state_(state) {
     if (warp.lane() == 0) {
       state_.own = {};
@@ -74,7 +74,7 @@ class PrivateArena {
     warp.sync();
   }
   // Claims an arena before the warp waits for its first work. Optional; called at most once.
-  SIMT_INLINE void begin(Warp& warp) {
+  HEAPWOOD_INLINE void begin(Warp& warp) {
     if (state_.has_ample_arenas && arenas_.fresh_end == 0)
       claim_initial_arena(arenas_, warp, state_, state_.self->slot_mask + 1);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
@@ -83,7 +83,7 @@ class PrivateArena {
 
   // Allocates two blocks. If either cannot be allocated, allocates none and returns nullptr as the
   // first. A block of 0 granules gets an arbitrary address.
-  SIMT_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
+  HEAPWOOD_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
     const WarpArena from = state_.own;
     const std::uint32_t used = from.used + first + second;
     if (used > arenas_.granules()) {
@@ -103,10 +103,10 @@ class PrivateArena {
   }
   // Whether a block of n granules may be freed by any address inside it: an arena counts its blocks
   // and does not know their sizes.
-  SIMT_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules(); }
+  HEAPWOOD_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules(); }
   // Allocates a block of n granules, if that needs no call out of line. Returns false if it does;
   // then nothing has happened. A block of 0 granules gets an arbitrary address.
-  SIMT_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
+  HEAPWOOD_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
     const WarpArena own = state_.own;
     const std::uint32_t used = own.used + n;
     if (used > arenas_.granules()) return false;
@@ -122,12 +122,12 @@ class PrivateArena {
   // After a failed try_allocate() for n granules: replaces the arena by one with room for them.
   // Returns false if they need an arena of their own or several, or no arena is found at once:
   // then allocate() is needed.
-  SIMT_INLINE bool make_room(Warp& warp, std::uint32_t n) {
+  HEAPWOOD_INLINE bool make_room(Warp& warp, std::uint32_t n) {
     return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }
   // Frees a block of n granules, if that needs no call out of line. Returns false if it does; then
   // nothing has happened.
-  SIMT_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
+  HEAPWOOD_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
     const WarpArena own = state_.own;
     if (!own.contains(block, arenas_)) return defer_free(warp, block, n);
     const std::uint32_t live = own.live - 1;
@@ -139,27 +139,27 @@ class PrivateArena {
     return true;
   }
   // Allocates one block; a request of 0 granules gets 1.
-  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) {
+  HEAPWOOD_INLINE void* allocate(Warp& warp, std::uint32_t n) {
     return allocate_one_block_or_run(warp, state_, n == 0 ? 1 : n);
   }
   // Frees a block of n granules, the size it was allocated with. Syncs: after the call all lanes
   // are done with the block.
-  SIMT_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
+  HEAPWOOD_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
     if (!try_deallocate(warp, block, n)) deallocate_slow(warp, state_, block, n);
     warp.sync();
   }
 
   // Called before the warp waits: where arenas are scarce, a waiting warp holds none.
-  SIMT_INLINE void release_if_scarce(Warp& warp) {
+  HEAPWOOD_INLINE void release_if_scarce(Warp& warp) {
     if (!state_.has_ample_arenas) hand_over(warp, state_, true);
   }
   // Whether blocks that are no longer needed may be freed a little later. True where memory is
   // spare.
-  SIMT_INLINE bool may_delay_frees() const { return arenas_.reserve != 0; }
+  HEAPWOOD_INLINE bool may_delay_frees() const { return arenas_.reserve != 0; }
   // Releases the warp's arena, at the end of the kernel or when holding it is no longer useful.
   // Also clears the failed searches of its slot, because other warps may have freed memory since. A
   // warp that ends without this call keeps its arena until the pool is initialized again.
-  SIMT_INLINE void end(Warp& warp) {
+  HEAPWOOD_INLINE void end(Warp& warp) {
     hand_over(warp, state_, true);
     if (warp.lane() == 0) state_.self->clear_refusals(state_.self->slot_index(warp));
   }
@@ -172,7 +172,7 @@ class PrivateArena {
 
   // Defers the free of a block outside the warp's arena. Returns false if the list is full or the
   // block spans several arenas.
-  SIMT_INLINE bool defer_free(Warp& warp, void* block, std::uint32_t n) {
+  HEAPWOOD_INLINE bool defer_free(Warp& warp, void* block, std::uint32_t n) {
     const std::uint32_t deferred = state_.deferred_count;
     if (n > arenas_.granules() || deferred == WarpState::max_deferred) return false;
     warp.sync();  // all lanes have read
@@ -186,8 +186,8 @@ class PrivateArena {
   // Claims the arena before there is work: a warp that claims its first arena with work in hand
   // delays all warps that wait for the result of that work. Arenas are assigned by warp number,
   // after those that slots start with. A warp whose arena is already taken starts without one.
-  SIMT_INLINE static void claim_initial_arena(const Arenas& arenas, Warp& warp, WarpState& state,
-                                              std::uint32_t first) {
+  HEAPWOOD_INLINE static void claim_initial_arena(const Arenas& arenas, Warp& warp,
+                                                  WarpState& state, std::uint32_t first) {
     if (warp.lane() == 0) {
       const std::uint32_t a = first + warp.worker();
       if (a < arenas.arenas && arenas.take_arena(a, open))
@@ -202,18 +202,18 @@ class PrivateArena {
   // all warps wait for the warp that splits the first large nodes there. In a kernel with at least
   // 16 warps per multiprocessor, in blocks of two that are distributed round-robin, at least one
   // warp per multiprocessor does this; in other kernels, some warps do.
-  SIMT_INLINE void warm_instruction_cache(Warp& warp) {
+  HEAPWOOD_INLINE void warm_instruction_cache(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
     void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
-  static SIMT_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     return state.keeps_arena && n < state.own.used && claim_next(warp, at, true, 0, 0) != nullptr;
   }
   // Allocates two blocks that do not fit the warp's arena from another one.
-  static SIMT_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
-                                                      std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
+                                                          std::uint32_t second) {
     WarpState& state = *at;
     const std::uint32_t total = first + second,
                         blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
@@ -227,8 +227,8 @@ class PrivateArena {
   // arena has more space left than this one would have, and stays. Flushes the deferred frees.
   // Nearly all calls out of line lead here, so this does everything in one piece. Returns the
   // arena's start, or nullptr if none is found at once.
-  static SIMT_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
-                                            std::uint32_t used, std::uint32_t blocks) {
+  static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
+                                                std::uint32_t used, std::uint32_t blocks) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t seed = search_seed(warp, state.own, arenas);
@@ -243,8 +243,9 @@ class PrivateArena {
   }
   // Allocates two blocks of more than an arena together, while the reserve lasts. All warps may be
   // waiting for a large node's split, so the latency is the minimum: one access to L2.
-  static SIMT_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State at, std::uint32_t first,
-                                                           std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State at,
+                                                               std::uint32_t first,
+                                                               std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
@@ -265,8 +266,8 @@ class PrivateArena {
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // The same without the reserve.
-  static SIMT_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first,
-                                                      std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first,
+                                                          std::uint32_t second) {
     WarpState& state = *at;
     if (takes_own_run(state.arenas, first) && takes_own_run(state.arenas, second)) {
       const BlockPair blocks = claim_runs(warp, at, first, second);
@@ -274,30 +275,32 @@ class PrivateArena {
     }
     return allocate_pair_individually(warp, state, first, second);
   }
-  static SIMT_OUTLINE BlockPair claim_runs(Warp warp, State at, std::uint32_t first,
-                                           std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair claim_runs(Warp warp, State at, std::uint32_t first,
+                                               std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     if (arenas.arenas_for(first) + arenas.arenas_for(second) > Arenas::per_superblock)
       return claim_superblock_runs(warp, at, first, second);
     return arenas.claim_runs(warp, first, second, search_seed(warp, state.own, arenas));
   }
-  static SIMT_OUTLINE BlockPair claim_superblock_runs(Warp warp, State at, std::uint32_t first,
-                                                      std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair claim_superblock_runs(Warp warp, State at, std::uint32_t first,
+                                                          std::uint32_t second) {
     WarpState& state = *at;
     return state.arenas.claim_superblock_runs(warp, first, second);
   }
   // Whether a block that does not fit the warp's arena together with a second one gets a run
   // without first trying that arena. True for a block of several arenas, and for any block
   // where arenas are so large that few blocks are of this kind.
-  SIMT_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
+  HEAPWOOD_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
     return large_blocks_are_rare(arenas) || n == 0 || n > arenas.granules();
   }
   // 32 KiB, which builders get from large pools: 1,024 clipped refs, the largest node that one warp
   // splits alone.
-  SIMT_INLINE static bool large_blocks_are_rare(const Arenas& arenas) { return arenas.shift >= 15; }
+  HEAPWOOD_INLINE static bool large_blocks_are_rare(const Arenas& arenas) {
+    return arenas.shift >= 15;
+  }
   // Allocates a block of n granules from the warp's arena, which has the space.
-  SIMT_INLINE static std::byte* bump_allocate(Warp& warp, WarpState& state, std::uint32_t n) {
+  HEAPWOOD_INLINE static std::byte* bump_allocate(Warp& warp, WarpState& state, std::uint32_t n) {
     const WarpArena from = state.own;
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
@@ -307,8 +310,9 @@ class PrivateArena {
     warp.sync();
     return from.base + std::size_t{from.used} * granule;
   }
-  static SIMT_OUTLINE BlockPair allocate_pair_individually(Warp warp, State at, std::uint32_t first,
-                                                           std::uint32_t second) {
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_individually(Warp warp, State at,
+                                                               std::uint32_t first,
+                                                               std::uint32_t second) {
     WarpState& state = *at;
     void* const block = first != 0 ? allocate_one_block_or_run(warp, state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
@@ -317,7 +321,7 @@ class PrivateArena {
     if (block != nullptr) deallocate_slow(warp, state, block, first);
     return {};
   }
-  static SIMT_OUTLINE void* allocate_one_block_or_run(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* allocate_one_block_or_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     warp.sync();  // lane 0 has written
     if (n > state.arenas.granules()) return allocate_run(warp, state, n);
@@ -327,7 +331,7 @@ class PrivateArena {
     warp.sync();  // lane 0 has written
     return block != nullptr ? block : claim_with_full_search(warp, state, n);
   }
-  static SIMT_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     void* block = claim_runs(warp, at, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
@@ -335,7 +339,7 @@ class PrivateArena {
       block = search_for_span(warp, state, n);
     return block != nullptr ? block : collect_run(warp, state, n);
   }
-  static SIMT_OUTLINE void* allocate_shared(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* allocate_shared(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     hand_over(warp, at, false);
     void* const block = reinterpret_cast<void*>(WholeWarp<Warp>(warp).once([&] {
@@ -345,13 +349,13 @@ class PrivateArena {
     warp.sync();  // makes the acquire visible to all lanes
     return block;
   }
-  SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
-                                               const Arenas& arenas) {
+  HEAPWOOD_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
+                                                   const Arenas& arenas) {
     return warp.worker() + own.index(arenas) * seed_stride;
   }
   // Claims an arena with a search, for the block alone or in place of the warp's arena; if there is
   // none, allocates n granules from a slot.
-  static SIMT_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const WholeWarp<Warp> team(warp);
     const std::uint32_t slot = state.self->slot_index(warp);
@@ -374,7 +378,7 @@ class PrivateArena {
     warp.sync();  // makes the acquire visible to all lanes
     return block;
   }
-  static SIMT_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     void* const block =
         state.self->arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
@@ -384,7 +388,7 @@ class PrivateArena {
   }
   // Collects a run for a block of more arenas than a superblock has. Such blocks are rare, and many
   // warps may wait for the node that needs one.
-  static SIMT_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.arenas_for(n);
@@ -393,12 +397,12 @@ class PrivateArena {
     const std::uint32_t a = RunCollector<Warp>(arenas, warp, r).collect();
     return a == none ? nullptr : arenas.place(a, 0);
   }
-  static SIMT_OUTLINE bool retire_idle_arenas_of_slots(Warp warp, State at) {
+  static HEAPWOOD_OUTLINE bool retire_idle_arenas_of_slots(Warp warp, State at) {
     return (*at).self->retire(WholeWarp<Warp>(warp));
   }
   // Frees a block for which the list has no space, or a block of several arenas, which is returned
   // at once.
-  static SIMT_OUTLINE void deallocate_slow(Warp warp, State at, void* block, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void deallocate_slow(Warp warp, State at, void* block, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.arenas_for(n);
@@ -418,12 +422,12 @@ class PrivateArena {
   // Hands over the deferred frees, and with `closes_own` the warp's arena: one word per lane. A
   // deferred block of that arena is still included in its `live`, so it is subtracted from the
   // count like those of any other arena.
-  static SIMT_OUTLINE void hand_over(Warp warp, State at, bool closes_own) {
+  static HEAPWOOD_OUTLINE void hand_over(Warp warp, State at, bool closes_own) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     warp.sync();  // all lanes are done with the blocks, and lane 0 has written
     const std::uint32_t deferred = state.deferred_count;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = warp.lane(); i < WarpState::max_deferred + 1; i += Warp::width) {
       const std::byte* place = nullptr;
       std::uint32_t blocks = 1;

@@ -18,14 +18,14 @@ namespace heapwood::alloc::arena {
 template <class Warp>
 class RunCollector {
  public:
-  SIMT_INLINE RunCollector(const Arenas& arenas, Warp& warp, std::uint32_t r)
+  HEAPWOOD_INLINE RunCollector(const Arenas& arenas, Warp& warp, std::uint32_t r)
       : arenas_(arenas),
         warp_(warp),
         team_(warp),
         r_(r),
         superblocks_((r - 1) / per_superblock + 1) {}
 
-  SIMT_INLINE std::uint32_t collect() {
+  HEAPWOOD_INLINE std::uint32_t collect() {
     const Arenas::Word busy(*arenas_.collects);
     // acquire: the last collector has replaced all of its `collected` counts.
     if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
@@ -44,13 +44,13 @@ class RunCollector {
   static constexpr unsigned max_pause = 2;  // of Warp::pause()
 
   // The first arena of the place with most free arenas, the last one of several, or `none`.
-  SIMT_INLINE std::uint32_t best_place() const {
+  HEAPWOOD_INLINE std::uint32_t best_place() const {
     const std::uint32_t size = superblocks_ * per_superblock, places = arenas_.arenas / size;
     std::uint32_t max_free = 0, best = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t p = team_.first(); p < places; p += team_.stride()) {
       std::uint32_t free = 0;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < size; i += SingleLane::mask_width)
         free += simt::popcount(arenas_.free_mask(SingleLane(), p * size + i));
       if (free >= max_free) {
@@ -63,18 +63,18 @@ class RunCollector {
     return highest == 0 ? none : best * size;
   }
   // Ensures that all superblocks of the place are split. False: one belongs to a span.
-  SIMT_INLINE bool ensure_split() const {
+  HEAPWOOD_INLINE bool ensure_split() const {
     bool split_all = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team_.first(); i < superblocks_; i += team_.stride())
       split_all = arenas_.ensure_split(first_ / per_superblock + i) && split_all;
     return team_.all(split_all);
   }
-  SIMT_INLINE bool take_all() const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE bool take_all() const {
+    HEAPWOOD_ROLLED
     for (unsigned round = 0; round < max_rounds; ++round) {
       bool has_all = true;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = team_.first(); i < r_; i += team_.stride()) {
         const Arenas::Word count = arenas_.count(first_ + i);
         std::uint32_t seen = count.load(simt::relaxed);  // relaxed: the exchange decides
@@ -92,8 +92,8 @@ class RunCollector {
   }
   // Makes the collected arenas one block, or free again. relaxed: they belong to this warp, and
   // nothing was written there.
-  SIMT_INLINE void replace_collected(bool with_block) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void replace_collected(bool with_block) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = team_.first(); i < r_; i += team_.stride()) {
       const Arenas::Word count = arenas_.count(first_ + i);
       const std::uint32_t value = !with_block ? 0 : i == 0 ? Arenas::head_word(r_, false) : body;

@@ -62,16 +62,16 @@ struct SharedArenas {
   }
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.
-  SIMT_INLINE std::uint64_t vacant() const {
+  HEAPWOOD_INLINE std::uint64_t vacant() const {
     return Slot(Slot::no_arena, 0, arenas.granules()).bits();
   }
 
   using SlotWord = simt::atomic_ref<std::uint64_t>;
-  SIMT_INLINE SlotWord slot_word(std::uint32_t i) const {
+  HEAPWOOD_INLINE SlotWord slot_word(std::uint32_t i) const {
     return SlotWord(slots[(i & slot_mask) * slot_stride]);
   }
   template <class Thread>
-  SIMT_INLINE std::uint32_t slot_index(const Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t slot_index(const Thread& thread) const {
     return thread.sm() * slots_per_multiprocessor +
            (thread.worker() & (slots_per_multiprocessor - 1));
   }
@@ -80,8 +80,9 @@ struct SharedArenas {
   // arenas of slots. The search is thorough only if slot i has not just refused a request of this
   // size; `searched` returns whether it was.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n,
-                                  std::uint32_t value, std::uint32_t seed, bool& searched) const {
+  HEAPWOOD_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n,
+                                      std::uint32_t value, std::uint32_t seed,
+                                      bool& searched) const {
     const std::uint32_t refusal = refuse(team, i, n);
     searched = Refusals::search_due(refusal);
     const std::uint32_t a = claim_after_refusal(team, refusal, value, seed + refusal * seed_stride);
@@ -89,8 +90,8 @@ struct SharedArenas {
     return a;
   }
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes,
-                                    std::uint32_t seed) const {
+  HEAPWOOD_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes,
+                                        std::uint32_t seed) const {
     const std::size_t granules = bytes / granule;
     const std::uint32_t n =
         granules < max_granules ? static_cast<std::uint32_t>(granules) : max_granules;
@@ -105,10 +106,10 @@ struct SharedArenas {
   }
   // The same, independent of what slots have refused.
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
-                                    bool thorough) const {
+  HEAPWOOD_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
+                                        bool thorough) const {
     std::byte* block = nullptr;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;
          block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
       block = arenas.claim_span(team, bytes, seed, thorough);
@@ -116,23 +117,24 @@ struct SharedArenas {
     return block;
   }
   template <class Team>
-  SIMT_INLINE bool retire(const Team& team) const {
+  HEAPWOOD_INLINE bool retire(const Team& team) const {
     return team.once([&] { return retire_idle_slots(this); }) != 0;
   }
   // Forgets the failed search of slot i: the next request that consults its second word searches.
-  SIMT_INLINE void clear_refusals(std::uint32_t i) const { refusals(i).clear(); }
+  HEAPWOOD_INLINE void clear_refusals(std::uint32_t i) const { refusals(i).clear(); }
 
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
   // calls out of line.
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes,
+                                 const SharedArenas* self) const {
     if (bytes > arenas.arena_bytes()) return allocate_span(self, thread, bytes);
     return allocate_granules(thread, static_cast<std::uint32_t>(padded(bytes) / granule), self);
   }
   // The same for n granules, at most an arena's.
   template <class Thread>
-  SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
-                                      const SharedArenas* self) const {
+  HEAPWOOD_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
+                                          const SharedArenas* self) const {
     // The key is an address in the pool: lanes may call with different pools.
     std::uint32_t all = 0;
     const LaneGroup<Thread> group(thread, thread.together(arenas.memory + n, all));
@@ -155,7 +157,7 @@ struct SharedArenas {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block, const SharedArenas* self) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block, const SharedArenas* self) const {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
     const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
     if ((offset & (arenas.arena_bytes() - 1)) == 0) {
@@ -170,8 +172,8 @@ struct SharedArenas {
 
   // Allocates a block for one lane of slot i from any slot that has space. Called if there is no
   // free arena.
-  static SIMT_INLINE void* allocate_from_any_slot(const SharedArenas* self, std::uint32_t i,
-                                                  std::uint32_t n) {
+  static HEAPWOOD_INLINE void* allocate_from_any_slot(const SharedArenas* self, std::uint32_t i,
+                                                      std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     void* block = nullptr;
     const auto fits = [&](std::uint64_t bits) {
@@ -206,30 +208,30 @@ struct SharedArenas {
   static constexpr std::uint32_t min_mixed_share = 4;
   static constexpr std::uint32_t max_granules = ~1u;
 
-  SIMT_INLINE Refusals refusals(std::uint32_t i) const {
+  HEAPWOOD_INLINE Refusals refusals(std::uint32_t i) const {
     return Refusals(slots[(i & slot_mask) * slot_stride + 1]);
   }
   template <class Team>
-  SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
-                                   std::uint32_t requests = 1) const {
+  HEAPWOOD_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
+                                       std::uint32_t requests = 1) const {
     if (arenas.superblocks <= Refusals::small_pool_superblocks) return 0;
     return team.once([&] { return refusals(i).refuse(n, requests, arenas.superblocks); });
   }
   // Blocks that a slot refuses before its second word is consulted again. At most the number of
   // superblocks, so that a single lane is not refused more often than that rule allows, and at most
   // 2^20 granules.
-  SIMT_INLINE std::uint32_t max_refusals() const {
+  HEAPWOOD_INLINE std::uint32_t max_refusals() const {
     const std::uint32_t counted = (1u << 26) >> arenas.shift;
     return arenas.superblocks < counted ? arenas.superblocks : counted;
   }
   // Whether the slot refuses `blocks` blocks of n granules without a search. Such a slot is also
   // exhausted.
-  SIMT_INLINE bool refuses(Slot slot, std::uint32_t blocks, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool refuses(Slot slot, std::uint32_t blocks, std::uint32_t n) const {
     return slot.has_failed_search_for(n) && slot.blocks() + blocks < max_refusals();
   }
 
   // Clears the failed search of slot i after an arena has been found.
-  SIMT_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
+  HEAPWOOD_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
     // relaxed: a hint.
     if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(arenas.granules()))
       vacate(slot_word(i));
@@ -238,11 +240,11 @@ struct SharedArenas {
 
   // claim() with the verdict of refuse(): one attempt without a search unless a search is due.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal,
-                                                std::uint32_t value, std::uint32_t seed) const {
+  HEAPWOOD_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal,
+                                                    std::uint32_t value, std::uint32_t seed) const {
     std::uint32_t a = none;
     const bool thorough = Refusals::search_due(refusal);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team)));
          ++turn) {
       a = arenas.claim(team, 1, value, seed, thorough);
@@ -253,7 +255,7 @@ struct SharedArenas {
   // arenas are scarce. A refused request uses the number of its refusal, not the shared ticket
   // word, which all refused requests would read. Out of line, which saves registers.
   template <class Thread>
-  SIMT_OUTLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
+  HEAPWOOD_OUTLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
     const std::uint32_t other = Refusals::search_due(refusal)
                                     ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed)
                                     : refusal * seed_stride;
@@ -261,7 +263,7 @@ struct SharedArenas {
   }
   // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
   // has been used: a hint.
-  SIMT_INLINE bool sees_free_arena(std::uint32_t seed) const {
+  HEAPWOOD_INLINE bool sees_free_arena(std::uint32_t seed) const {
     const std::uint32_t all = arenas.arenas;
     const std::uint32_t at =
         Arenas::scaled(Arenas::hashed(seed + all), all) & ~(SingleLane::mask_width - 1);
@@ -269,14 +271,14 @@ struct SharedArenas {
   }
 
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread,
-                                          std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread,
+                                              std::size_t bytes) {
     return self->claim_span(SingleLane(), self->slot_index(thread), bytes,
                             self->search_seed(thread, 0));
   }
   template <class Thread>
-  static SIMT_OUTLINE void free_span_slow(const SharedArenas* self, Thread thread, std::uint32_t a,
-                                          SpanHead head) {
+  static HEAPWOOD_OUTLINE void free_span_slow(const SharedArenas* self, Thread thread,
+                                              std::uint32_t a, SpanHead head) {
     self->arenas.free_span(SingleLane(), a, head);
     // What this thread requests next may fit where the block was.
     self->clear_refusals(self->slot_index(thread));
@@ -286,8 +288,8 @@ struct SharedArenas {
   // which may request other sizes: from a slot if an arena can hold their blocks, else from arenas
   // of their own. If the last of these would be at most half full, its lanes use the slot.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_mixed_slow(const SharedArenas* self, Thread thread,
-                                                std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* allocate_mixed_slow(const SharedArenas* self, Thread thread,
+                                                    std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     LaneGroup<Thread> group(thread, thread.together(arenas.memory));
     auto request = GroupRequest::of(thread, group, n);
@@ -310,13 +312,13 @@ struct SharedArenas {
   // Allocates n granules for each of `lanes`, which may request different sizes. `seen`: the slot's
   // value before their request was added to it.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread,
-                                                std::uint32_t lanes, std::uint32_t n,
-                                                GroupRequest request, std::uint32_t i,
-                                                std::uint64_t seen) {
+  static HEAPWOOD_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread,
+                                                    std::uint32_t lanes, std::uint32_t n,
+                                                    GroupRequest request, std::uint32_t i,
+                                                    std::uint64_t seen) {
     const Arenas& arenas = self->arenas;
     LaneGroup<Thread> group(thread, lanes);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned round = 0;; ++round) {
       const Slot before(seen);
       const std::uint32_t at = before.granules() + request.below;
@@ -338,7 +340,7 @@ struct SharedArenas {
         return self->renew_slot(thread, group.size(), request.total, min_size, i, seen, round);
       });
       group.sync();
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (seen == needs_search) {
         const std::uint32_t found = arenas.find_free_arena(group);
         if (found == none && group.reduce_or(retire_idle_slots(self)) != 0) {
@@ -360,9 +362,9 @@ struct SharedArenas {
   // The part of allocate_block_slow() that one lane executes. Returns the slot's value before its
   // group's request was added, or `refused`, or `needs_search`.
   template <class Thread>
-  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t granules,
-                                       std::uint32_t n, std::uint32_t i, std::uint64_t seen,
-                                       unsigned round) const {
+  HEAPWOOD_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks,
+                                           std::uint32_t granules, std::uint32_t n, std::uint32_t i,
+                                           std::uint64_t seen, unsigned round) const {
     const SlotWord slot = slot_word(i);
     const Slot before(seen);
     // If the slot refuses without consulting its second word: any number that changes with each
@@ -378,7 +380,7 @@ struct SharedArenas {
       const bool crosses =
           before.granules() <= arenas.granules() || refuses(before, 0, arenas.granules());
       now = slot.load(simt::relaxed);  // relaxed, here and below: a hint
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n);
            ++turn) {
         thread.pause(turn < 2 ? turn : 2);
@@ -408,9 +410,9 @@ struct SharedArenas {
   }
   // Continues renew_slot after all lanes have searched: `found` is a free arena, or `none`. May
   // also return `full`.
-  SIMT_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks,
-                                            std::uint32_t granules, std::uint32_t n,
-                                            std::uint32_t i, unsigned round) const {
+  HEAPWOOD_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks,
+                                                std::uint32_t granules, std::uint32_t n,
+                                                std::uint32_t i, unsigned round) const {
     const SlotWord slot = slot_word(i);
     std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a hint
     if (found == none) {
@@ -427,16 +429,16 @@ struct SharedArenas {
     return install_arena(slot, now, found, blocks, granules, round);
   }
   // acquire: as in allocate_granules().
-  SIMT_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks,
-                                        std::uint32_t granules) const {
+  HEAPWOOD_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks,
+                                            std::uint32_t granules) const {
     return slot.fetch_add(Slot(0, blocks, granules).bits(), simt::acquire);
   }
   // Installs a claimed arena in an exhausted slot. If the slot is no longer exhausted, the arena is
   // released.
-  SIMT_INLINE std::uint64_t install_arena(const SlotWord& slot, std::uint64_t now, std::uint32_t a,
-                                          std::uint32_t blocks, std::uint32_t granules,
-                                          unsigned round) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint64_t install_arena(const SlotWord& slot, std::uint64_t now,
+                                              std::uint32_t a, std::uint32_t blocks,
+                                              std::uint32_t granules, unsigned round) const {
+    HEAPWOOD_ROLLED
     while (is_exhausted(now)) {
       // release: orders what the claim synchronized with before later requests' accesses.
       if (slot.compare_exchange_strong(now, Slot(a, blocks, granules).bits(), simt::release,
@@ -453,9 +455,10 @@ struct SharedArenas {
   }
   // Replaces the value of an exhausted slot for which no arena was found with `next`. Does nothing
   // if `now` is not exhausted any more or already refuses such requests.
-  SIMT_INLINE bool replace_exhausted(const SlotWord& slot, std::uint64_t& now, std::uint64_t next,
-                                     std::uint32_t blocks, std::uint32_t n) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE bool replace_exhausted(const SlotWord& slot, std::uint64_t& now,
+                                         std::uint64_t next, std::uint32_t blocks,
+                                         std::uint32_t n) const {
+    HEAPWOOD_ROLLED
     while (needs_renewal(now, blocks, n)) {
       // relaxed: publishes nothing.
       if (slot.compare_exchange_strong(now, next, simt::relaxed, simt::relaxed)) return true;
@@ -465,15 +468,15 @@ struct SharedArenas {
   // The value of a slot that refuses n granules. Its initial granule count also determines where
   // refused requests look for a free arena (renew_slot), so that they look in a different place
   // each time.
-  SIMT_INLINE std::uint64_t refusing_slot(std::uint32_t n, std::uint32_t refusal) const {
+  HEAPWOOD_INLINE std::uint64_t refusing_slot(std::uint32_t n, std::uint32_t refusal) const {
     return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * seed_stride & 0xffffu))
         .bits();
   }
   // Makes a slot vacant if it is exhausted: there is no arena for it.
-  SIMT_INLINE void vacate(const SlotWord& slot) const {
+  HEAPWOOD_INLINE void vacate(const SlotWord& slot) const {
     // relaxed, here and below: a vacant slot publishes nothing
     std::uint64_t now = slot.load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (is_exhausted(now) &&
            !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
     }
@@ -481,7 +484,7 @@ struct SharedArenas {
 
   // Closes the arenas without live blocks that are open in slots, and releases the reserve. Returns
   // the number of arenas made free.
-  static SIMT_INLINE std::uint32_t retire_idle_slots(const SharedArenas* self) {
+  static HEAPWOOD_INLINE std::uint32_t retire_idle_slots(const SharedArenas* self) {
     const auto idle = [self](std::uint64_t bits) {
       const Slot slot(bits);
       return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
@@ -504,11 +507,11 @@ struct SharedArenas {
   // Calls `use` for the slots for which `fits` holds, until it returns true; cooperative with all
   // threads that are searching at the same time.
   template <class Fits, class Use>
-  SIMT_INLINE void search_slots(Fits fits, Use use) const {
+  HEAPWOOD_INLINE void search_slots(Fits fits, Use use) const {
     constexpr std::uint32_t each = SingleLane::mask_width;
     cooperative_search(SingleLane(), *slot_search_tickets, (slot_mask + each) / each,
                        [&](std::uint32_t piece) {
-                         SIMT_ROLLED
+                         HEAPWOOD_ROLLED
                          for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
                            const SlotWord slot = slot_word(i);
                            // relaxed: a hint; `use` decides.
@@ -518,18 +521,19 @@ struct SharedArenas {
                        });
   }
 
-  SIMT_INLINE bool is_exhausted(std::uint64_t bits) const {
+  HEAPWOOD_INLINE bool is_exhausted(std::uint64_t bits) const {
     return Slot(bits).granules() > arenas.granules();
   }
   // Whether the slot is exhausted and does not already refuse such a request.
-  SIMT_INLINE bool needs_renewal(std::uint64_t bits, std::uint32_t blocks, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool needs_renewal(std::uint64_t bits, std::uint32_t blocks,
+                                     std::uint32_t n) const {
     return is_exhausted(bits) && !refuses(Slot(bits), blocks, n);
   }
 
   // Allocates n granules for each of `lanes`, where an arena holds only a few such blocks.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_equal_slow(const SharedArenas* self, Thread thread,
-                                                std::uint32_t lanes, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE void* allocate_equal_slow(const SharedArenas* self, Thread thread,
+                                                    std::uint32_t lanes, std::uint32_t n) {
     const LaneGroup<Thread> group(thread, lanes);
     return allocate_packed(self, thread, lanes, n,
                            PackedPlace::of_equal(thread, group, n, self->arenas.granules()));
@@ -537,9 +541,9 @@ struct SharedArenas {
   // Allocates n granules for each of `lanes`, which may request different sizes, in arenas that are
   // closed from the start. The first lane of each arena claims it.
   template <class Thread>
-  SIMT_INLINE static void* allocate_packed(const SharedArenas* self, Thread thread,
-                                           std::uint32_t lanes, std::uint32_t n,
-                                           const PackedPlace& place) {
+  HEAPWOOD_INLINE static void* allocate_packed(const SharedArenas* self, Thread thread,
+                                               std::uint32_t lanes, std::uint32_t n,
+                                               const PackedPlace& place) {
     const Arenas& arenas = self->arenas;
     const LaneGroup<Thread> group(thread, lanes);
     const bool claims = place.first_lane == thread.lane();

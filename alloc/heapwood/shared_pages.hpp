@@ -20,7 +20,7 @@ struct SharedPages : PageSlots {
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
   // calls out of line.
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedPages* self) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedPages* self) const {
     if (bytes > pages.arenas.arena_bytes()) return PageSearch::allocate_span(self, thread, bytes);
     const BlockClass c = BlockClass::of(static_cast<std::uint32_t>(padded(bytes) / granule));
     // The key is an address in the pool: lanes may call with different pools.
@@ -44,7 +44,7 @@ struct SharedPages : PageSlots {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block, const SharedPages* self) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block, const SharedPages* self) const {
     const auto offset =
         static_cast<std::size_t>(static_cast<std::byte*>(block) - pages.arenas.memory);
     if ((offset & (pages.arenas.arena_bytes() - 1)) == 0) {
@@ -65,16 +65,16 @@ struct SharedPages : PageSlots {
   // Allocates for each of `lanes`, after a request that found too little space in the slot, whose
   // word was `seen`.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const SharedPages* self, Thread thread,
-                                          std::uint32_t lanes, std::uint32_t class_index,
-                                          std::uint32_t i, std::uint64_t seen) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const SharedPages* self, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t class_index,
+                                              std::uint32_t i, std::uint64_t seen) {
     const BlockClass c(class_index);
     const Pages& pages = self->pages;
     LaneGroup<Thread> group(thread, lanes);
     // Whether `seen` is an OpenPage to which the group's request has been added, or else an
     // OwnedBlocks with at most as many blocks as the group has lanes.
     bool in_page = true;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned round = 0;; ++round) {
       void* block = nullptr;
       bool crosses = false;
@@ -103,9 +103,9 @@ struct SharedPages : PageSlots {
   // then sets `in_page`, the slot's word before their request was added. May select another slot,
   // `i`.
   template <class Thread>
-  SIMT_INLINE std::uint64_t renew(const Thread& thread, std::uint32_t blocks, BlockClass c,
-                                  std::uint32_t& i, bool crosses, unsigned round,
-                                  bool& in_page) const {
+  HEAPWOOD_INLINE std::uint64_t renew(const Thread& thread, std::uint32_t blocks, BlockClass c,
+                                      std::uint32_t& i, bool crosses, unsigned round,
+                                      bool& in_page) const {
     const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
     const std::uint32_t total = blocks * c.granules();
     // relaxed, here and below: a hint; the operations on the words decide.
@@ -113,7 +113,7 @@ struct SharedPages : PageSlots {
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
     // A request that has been added to an exhausted slot passes here before it adds to a slot
     // again, so the position exceeds max_position by at most one request per thread.
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (OpenPage(now).position() > max_position) {
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::relaxed,
                                        simt::relaxed))
@@ -122,10 +122,10 @@ struct SharedPages : PageSlots {
     // The request that crosses the end of the page, or is the first to find a slot without a page
     // and without free blocks, renews the slot; others wait for it for a short time. After a failed
     // search there is nothing to wait for.
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       in_page = false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (OwnedBlocks(spare_seen).marks() != 0) {
         const std::uint32_t wanted = some_bits(OwnedBlocks(spare_seen).marks(), blocks,
                                                thread.worker() * 11 + thread.lane());
@@ -168,7 +168,7 @@ struct SharedPages : PageSlots {
     const OwnedBlocks found = take_blocks(thread, c, i, last, true, refuses, demand);
     if (found.found() && found.is_page()) {
       const bool is_last_round = round >= max_rounds;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       while (is_exhausted(OpenPage(now)) && !is_last_round) {
         // release: orders what the claim synchronized with before later requests' accesses.
         if (slot.compare_exchange_strong(now, OpenPage(found, total).bits(), simt::release,
@@ -204,14 +204,14 @@ struct SharedPages : PageSlots {
   // Allocates blocks for lanes that together need more than half a page. The first lane of each
   // page takes it.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_pages(const SharedPages* self, Thread thread,
-                                           std::uint32_t lanes, std::uint32_t class_index,
-                                           std::uint32_t i) {
+  static HEAPWOOD_OUTLINE void* allocate_pages(const SharedPages* self, Thread thread,
+                                               std::uint32_t lanes, std::uint32_t class_index,
+                                               std::uint32_t i) {
     const BlockClass c(class_index);
     const Pages& pages = self->pages;
     LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t in_a_page = pages.blocks_in(c, pages.run_for(c, 0));
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::uint32_t rank = group.rank() % in_a_page, first = group.rank() - rank;
       const std::uint32_t behind = group.size() - first;
@@ -237,8 +237,8 @@ struct SharedPages : PageSlots {
   }
   // Takes a page, or at most `blocks` blocks of a word. Keeps what is left of a page.
   template <class Thread>
-  SIMT_INLINE std::uint64_t take_for(const Thread& thread, std::uint32_t blocks, BlockClass c,
-                                     std::uint32_t i) const {
+  HEAPWOOD_INLINE std::uint64_t take_for(const Thread& thread, std::uint32_t blocks, BlockClass c,
+                                         std::uint32_t i) const {
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
     OwnedBlocks last = OwnedBlocks::nothing();
     const OwnedBlocks found = take_blocks(thread, c, i, last, false, refuses, 0);

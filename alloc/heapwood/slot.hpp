@@ -22,20 +22,20 @@ class Slot {
  public:
   static constexpr std::uint32_t no_arena = (1u << 24) - 1;
 
-  SIMT_INLINE explicit Slot(std::uint64_t bits) : bits_(bits) {}
-  SIMT_INLINE Slot(std::uint32_t arena, std::uint32_t blocks, std::uint32_t granules)
+  HEAPWOOD_INLINE explicit Slot(std::uint64_t bits) : bits_(bits) {}
+  HEAPWOOD_INLINE Slot(std::uint32_t arena, std::uint32_t blocks, std::uint32_t granules)
       : bits_(std::uint64_t{arena} << 40 | std::uint64_t{blocks} << 24 | granules) {}
 
-  SIMT_INLINE std::uint64_t bits() const { return bits_; }
-  SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  SIMT_INLINE std::uint32_t blocks() const {
+  HEAPWOOD_INLINE std::uint64_t bits() const { return bits_; }
+  HEAPWOOD_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
+  HEAPWOOD_INLINE std::uint32_t blocks() const {
     return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu;
   }
-  SIMT_INLINE std::uint32_t granules() const {
+  HEAPWOOD_INLINE std::uint32_t granules() const {
     return static_cast<std::uint32_t>(bits_) & 0xffffffu;
   }
   // Whether the slot is refusing after a failed search for n granules or fewer.
-  SIMT_INLINE bool has_failed_search_for(std::uint32_t n) const {
+  HEAPWOOD_INLINE bool has_failed_search_for(std::uint32_t n) const {
     return no_arena - arena() - 1 < n;
   }
 
@@ -61,7 +61,7 @@ class Refusals {
   static constexpr std::uint32_t small_pool_superblocks = 64;
   using Word = simt::atomic_ref<std::uint64_t>;
 
-  SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
+  HEAPWOOD_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
 
   // Counts `requests` requests and returns whether they are refused.
   //
@@ -72,8 +72,8 @@ class Refusals {
   // meantime.
   //
   // relaxed, here and below: the word is only a counter and publishes nothing.
-  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests,
-                                   std::uint32_t max_refusals) const {
+  HEAPWOOD_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests,
+                                       std::uint32_t max_refusals) const {
     const std::uint64_t before = word_.fetch_add(std::uint64_t{requests} << 32, simt::relaxed);
     const auto searched_for = static_cast<std::uint32_t>(before);
     if (searched_for == none) return 0;
@@ -84,21 +84,23 @@ class Refusals {
                                                          : since + requests);
   }
   // Whether a search for `granules` granules or fewer has failed. relaxed: a hint.
-  SIMT_INLINE bool has_failed_search_for(std::uint32_t granules) const {
+  HEAPWOOD_INLINE bool has_failed_search_for(std::uint32_t granules) const {
     return granules >= static_cast<std::uint32_t>(word_.load(simt::relaxed));
   }
   // Whether any search has failed. relaxed: a hint.
-  SIMT_INLINE bool has_failed_search() const {
+  HEAPWOOD_INLINE bool has_failed_search() const {
     return static_cast<std::uint32_t>(word_.load(simt::relaxed)) != none;
   }
-  SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~recorded) == 0; }
+  HEAPWOOD_INLINE static bool search_due(std::uint32_t refusal) {
+    return (refusal & ~recorded) == 0;
+  }
 
   // Both return 0, so that a team can call them through once().
-  SIMT_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {
+  HEAPWOOD_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {
     word_.store(granules, simt::relaxed);
     return 0;
   }
-  SIMT_INLINE std::uint32_t clear() const {
+  HEAPWOOD_INLINE std::uint32_t clear() const {
     word_.store(none, simt::relaxed);
     return 0;
   }

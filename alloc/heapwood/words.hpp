@@ -27,7 +27,7 @@ inline constexpr std::uint32_t split = 1, locked = 2;
 // 2^16 over the golden ratio: multiples of it are spread evenly, as starts of searches.
 inline constexpr std::uint32_t seed_stride = 40503;
 
-SIMT_INLINE bool is_span(std::uint32_t word) { return word >= span; }
+HEAPWOOD_INLINE bool is_span(std::uint32_t word) { return word >= span; }
 // The first word of a span, and whether the span consists of arenas or of whole superblocks.
 struct SpanHead {
   std::uint32_t word;
@@ -41,7 +41,8 @@ struct SpanHead {
 // Tickets wrap at 2^32, where ticket % pieces jumps unless `pieces` is a power of two, so `pieces`
 // consecutive tickets across the wrap may miss a piece. Of 2 * pieces consecutive tickets at least
 // `pieces` are on one side of it, and these include every piece.
-SIMT_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket, std::uint32_t pieces) {
+HEAPWOOD_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket,
+                                    std::uint32_t pieces) {
   const std::uint32_t taken = ticket - begin;
   return taken < 1u << 31 && taken >= (ticket < begin ? 2 * pieces : pieces);
 }
@@ -52,13 +53,13 @@ SIMT_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket, std::
 // been taken by some thread since it started; other threads may still be scanning theirs. A thread
 // that searches alone scans every piece itself.
 template <class Team, class Look>
-SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets,
-                                             std::uint32_t pieces, Look look) {
+HEAPWOOD_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets,
+                                                 std::uint32_t pieces, Look look) {
   simt::atomic_ref<std::uint32_t> word(search_tickets);
   // relaxed, here and below: the tickets are only numbers.
   const std::uint32_t begin = team.once([&] { return word.load(simt::relaxed); });
   std::uint32_t ticket = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   do {
     ticket = team.once([&] { return word.fetch_add(1, simt::relaxed); });
     const std::uint32_t found = look(ticket % pieces);

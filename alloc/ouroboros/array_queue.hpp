@@ -34,8 +34,9 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                     std::uint32_t number, const ArrayQueue*, const Chunks*) const {
+  HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                         std::uint32_t number, const ArrayQueue*,
+                                         const Chunks*) const {
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
@@ -48,15 +49,15 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
   template <class Thread>
-  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                          std::uint32_t piece) const {
+  HEAPWOOD_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                              std::uint32_t piece) const {
     // relaxed: the number is handed out once.
     const auto number =
         static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     // Another thread may still be emptying the piece of the previous lap. release: the slots are
     // empty.
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t seen = 0;
          !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
          seen = 0) {
@@ -65,8 +66,8 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                           std::uint32_t number, std::uint32_t piece) const {
+  HEAPWOOD_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                               std::uint32_t number, std::uint32_t piece) const {
     simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
     if (take_surplus(chunks, q)) {
       release_piece(chunks, q, piece);
@@ -87,14 +88,14 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
 
  private:
   // {number:32, piece + 1:32}; 0: none.
-  static SIMT_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
+  static HEAPWOOD_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (piece + 1);
   }
-  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t pointer) {
+  static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t pointer) {
     return static_cast<std::uint32_t>(pointer) - 1;
   }
-  SIMT_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q,
-                                        std::uint32_t number) const {
+  HEAPWOOD_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q,
+                                            std::uint32_t number) const {
     return reinterpret_cast<std::uint64_t*>(chunks.base() + pointers_at_) +
            std::size_t{q} * pointers_ + (number & (pointers_ - 1));
   }

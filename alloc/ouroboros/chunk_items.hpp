@@ -64,7 +64,7 @@ class ChunkItems {
     queue_.reset(chunks_, device);
   }
 
-  SIMT_INLINE const Chunks& chunks() const { return chunks_; }
+  HEAPWOOD_INLINE const Chunks& chunks() const { return chunks_; }
 
   // `self` is a copy of this object in device memory, for functions out of line.
   //
@@ -72,7 +72,7 @@ class ChunkItems {
   // then act separately: their chunks differ as soon as malloc and free mix. If each lane waited,
   // the lane that adds a chunk would run only in the pauses of 31 others.
   template <class Thread>
-  SIMT_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
+  HEAPWOOD_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
     const std::uint32_t pages = chunks_.shape().pages(q);
     const bool shares_wait = pages >= 32;
     const LaneGroup<Thread> group(thread, shares_wait
@@ -99,8 +99,8 @@ class ChunkItems {
 
   // Frees the page at `offset` in chunk c, of class q.
   template <class Thread>
-  SIMT_INLINE void deallocate(const ChunkItems* self, Thread& thread, std::uint32_t c,
-                              std::uint32_t offset, std::uint32_t q) const {
+  HEAPWOOD_INLINE void deallocate(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                                  std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     // release: hands the page over to the thread that sets this bit.
     mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
@@ -116,15 +116,15 @@ class ChunkItems {
   }
   // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
   template <class Thread>
-  static SIMT_OUTLINE std::uint32_t take_whole_chunk(const ChunkItems* self, Thread thread,
-                                                     std::uint32_t q) {
+  static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const ChunkItems* self, Thread thread,
+                                                         std::uint32_t q) {
     return self->new_chunk(thread, q, self->chunks_.shape().pages(q));
   }
   // Frees chunks that their classes keep although they are empty. Returns false if there are none.
   template <class Thread>
-  static SIMT_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
+  static HEAPWOOD_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
     bool any = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t c; (c = reclaim(self, thread)) != Chunks::none; any = true)
       self->chunks_.give_back(c);
     return any;
@@ -158,32 +158,34 @@ class ChunkItems {
 
   // Parts of a chunk's state: the number of used pages, and two bits per class: `listed`, and
   // whether the class's queue has a slot for the chunk.
-  static SIMT_INLINE std::uint32_t count_of(std::uint64_t state) {
+  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t state) {
     return static_cast<std::uint32_t>(state);
   }
-  static SIMT_INLINE std::uint64_t listed(std::uint32_t q) { return std::uint64_t{1} << (32 + q); }
-  static SIMT_INLINE std::uint64_t has_slot(std::uint32_t q) {
+  static HEAPWOOD_INLINE std::uint64_t listed(std::uint32_t q) {
+    return std::uint64_t{1} << (32 + q);
+  }
+  static HEAPWOOD_INLINE std::uint64_t has_slot(std::uint32_t q) {
     return std::uint64_t{1} << (43 + q);
   }
-  SIMT_INLINE bool has_pages(std::uint64_t state, std::uint32_t q) const {
+  HEAPWOOD_INLINE bool has_pages(std::uint64_t state, std::uint32_t q) const {
     return Chunks::kind_of(state) == q + 1 && count_of(state) < chunks_.shape().pages(q);
   }
 
-  SIMT_INLINE Units units(std::uint32_t q) const {
+  HEAPWOOD_INLINE Units units(std::uint32_t q) const {
     return Units(chunks_.word_at(q, Chunks::units));
   }
-  SIMT_INLINE SumMap empties() const { return chunks_.map(0); }
-  SIMT_INLINE std::uint64_t* masks_of(std::uint32_t c) const {
+  HEAPWOOD_INLINE SumMap empties() const { return chunks_.map(0); }
+  HEAPWOOD_INLINE std::uint64_t* masks_of(std::uint32_t c) const {
     return reinterpret_cast<std::uint64_t*>(chunks_.base() + masks_at_) +
            std::size_t{c} * mask_words_;
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t c, std::uint32_t w) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t c, std::uint32_t w) const {
     return simt::atomic_ref<std::uint64_t>(masks_of(c)[w]);
   }
 
   // Counts a page of class q in the chunk. Returns the previous count, or `none` if all pages were
   // counted or the chunk has another class; the page then remains counted until release_pages().
-  SIMT_INLINE std::uint32_t reserve(std::uint32_t c, std::uint32_t q) const {
+  HEAPWOOD_INLINE std::uint32_t reserve(std::uint32_t c, std::uint32_t q) const {
     // acquire: the chunk may have had another class; synchronizes with the last users of its pages.
     const std::uint64_t old = chunks_.state(c).fetch_add(1, simt::acquire);
     return has_pages(old, q) ? count_of(old) : none;
@@ -192,8 +194,8 @@ class ChunkItems {
   // Returns the page for a thread that was counted, with `before` pages counted before it. nullptr
   // only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c,
-                            std::uint32_t q, std::uint32_t before) const {
+  HEAPWOOD_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                                std::uint32_t q, std::uint32_t before) const {
     // As long as no page is freed, the page after the counted ones is the first free one.
     const std::uint64_t bit = std::uint64_t{1} << before % 64;
     // acquire: synchronizes with the last user of the page.
@@ -203,10 +205,11 @@ class ChunkItems {
   }
   // Takes any other page. `taken`: pages of word w that were in use.
   template <class Thread>
-  static SIMT_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread, std::uint32_t c,
-                                            std::uint32_t q, std::uint32_t w, std::uint64_t taken) {
+  static HEAPWOOD_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread,
+                                                std::uint32_t c, std::uint32_t q, std::uint32_t w,
+                                                std::uint64_t taken) {
     const std::uint32_t page_count = self->chunks_.shape().pages(q), words = (page_count + 63) / 64;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t turn = 0;;) {
       if (page_count < 64) taken |= ~std::uint64_t{0} << page_count;  // there are no such pages
       if (~taken != 0) {
@@ -229,8 +232,8 @@ class ChunkItems {
 
   // Subtracts n freed pages from the chunk's count.
   template <class Thread>
-  SIMT_INLINE void release_pages(const ChunkItems* self, Thread& thread, std::uint32_t c,
-                                 std::uint32_t n) const {
+  HEAPWOOD_INLINE void release_pages(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                                     std::uint32_t n) const {
     // release: hands the pages over to the thread that is counted next, or that changes the chunk's
     // class.
     const std::uint64_t old = chunks_.state(c).fetch_sub(n, simt::release);
@@ -244,22 +247,22 @@ class ChunkItems {
 
   // Adds the chunk to the queue of class q, unless it is listed there.
   template <class Thread>
-  static SIMT_OUTLINE void add_to_queue(const ChunkItems* self, Thread thread, std::uint32_t c,
-                                        std::uint32_t q) {
+  static HEAPWOOD_OUTLINE void add_to_queue(const ChunkItems* self, Thread thread, std::uint32_t c,
+                                            std::uint32_t q) {
     // relaxed, wherever `listed` is changed: only this word is concerned.
     const std::uint64_t old = self->chunks_.state(c).fetch_or(listed(q), simt::relaxed);
     if ((old & listed(q)) == 0) self->push(thread, c, q);
   }
   // Called on the copy in device memory.
   template <class Thread>
-  SIMT_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
+  HEAPWOOD_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     queue_.put(chunks_, thread, single_lane(thread), q, c, &queue_, &chunks_);
     chunks_.word(q, Chunks::ready).fetch_add(1, simt::relaxed);
   }
   // Takes a listed chunk; `none` if there is none at the moment, or if the launch is aborted.
   // Called on the copy in device memory.
   template <class Thread>
-  SIMT_INLINE std::uint32_t pop(Thread& thread, std::uint32_t q) const {
+  HEAPWOOD_INLINE std::uint32_t pop(Thread& thread, std::uint32_t q) const {
     const simt::atomic_ref<std::uint64_t> ready = chunks_.word(q, Chunks::ready);
     const auto any = [](std::uint64_t n) { return static_cast<std::int64_t>(n) > 0; };
     if (!any(ready.load(simt::relaxed))) return none;
@@ -270,12 +273,12 @@ class ChunkItems {
     return none;
   }
   template <class Thread>
-  static SIMT_INLINE LaneGroup<Thread> single_lane(const Thread& thread) {
+  static HEAPWOOD_INLINE LaneGroup<Thread> single_lane(const Thread& thread) {
     return LaneGroup<Thread>(thread, 1u << thread.lane());
   }
   // The chunk's entry has been removed. Adds it again if it has free pages.
   template <class Thread>
-  SIMT_INLINE void remove_from_queue(Thread& thread, std::uint32_t c, std::uint32_t q) const {
+  HEAPWOOD_INLINE void remove_from_queue(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q))
       add_to_queue(this, thread, c, q);
   }
@@ -283,10 +286,10 @@ class ChunkItems {
   // Takes a page for a thread that holds a unit, from a head or a chunk in the queue. `seen` and
   // `before` are what the thread found in head h.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_from_queue(const ChunkItems* self, Thread thread,
-                                                std::uint32_t q, std::uint32_t h,
-                                                std::uint64_t seen, std::uint32_t before) {
-    SIMT_ROLLED
+  static HEAPWOOD_OUTLINE void* allocate_from_queue(const ChunkItems* self, Thread thread,
+                                                    std::uint32_t q, std::uint32_t h,
+                                                    std::uint64_t seen, std::uint32_t before) {
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       const std::uint32_t c = self->next_chunk(thread, q, h, seen, before);
       if (c != none) return self->page_of(self, thread, c, q, before);
@@ -302,10 +305,10 @@ class ChunkItems {
   // where it was counted already, or the next one of the queue. Called on the copy in device
   // memory.
   template <class Thread>
-  SIMT_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
-                                       std::uint64_t seen, std::uint32_t& before) const {
+  HEAPWOOD_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
+                                           std::uint64_t seen, std::uint32_t& before) const {
     const simt::atomic_ref<std::uint64_t> head = chunks_.word(q, Chunks::heads + h);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (bool queued = seen == 0;; queued = true) {
       const std::uint32_t c = queued ? pop(thread, q) : static_cast<std::uint32_t>(seen) - 1;
       if (c == none) return none;
@@ -329,8 +332,8 @@ class ChunkItems {
   // Slow path: the semaphore told the group to add a chunk (`grows`), or that no thread will. If
   // there are too few pages for all, the first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread,
-                                          std::uint32_t lanes, std::uint32_t q, bool grows) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t q, bool grows) {
     const LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n,
                         promised = grows ? others : 0;
@@ -352,7 +355,8 @@ class ChunkItems {
   // Creates a chunk of class q whose first `used` pages are in use: one, or all. Called on the copy
   // in device memory.
   template <class Thread>
-  SIMT_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q, std::uint32_t used) const {
+  HEAPWOOD_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q,
+                                          std::uint32_t used) const {
     std::uint32_t c = chunks_.take(thread);
     if (c == none) c = reclaim(this, thread);
     if (c == none) return none;
@@ -392,11 +396,11 @@ class ChunkItems {
 
   // Takes an empty chunk from its class; `none` if no class can do without one.
   template <class Thread>
-  static SIMT_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
+  static HEAPWOOD_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
     const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint32_t c =
         static_cast<std::uint32_t>((std::uint64_t{seed} * self->chunks_.shape().chunks) >> 32);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned misses = 0; misses < 8 && (c = self->empties().find(c)) != SumMap::none;) {
       if (self->empties().take(c) == 0) continue;
       const std::uint64_t seen = self->chunks_.state(c).load(simt::relaxed);
@@ -410,11 +414,11 @@ class ChunkItems {
     return none;
   }
   // Removes a chunk that was empty, in the state `seen`, from its class.
-  SIMT_INLINE bool retire(std::uint32_t c, std::uint64_t seen) const {
+  HEAPWOOD_INLINE bool retire(std::uint32_t c, std::uint64_t seen) const {
     const std::uint32_t q = Chunks::kind_of(seen) - 1, pages = chunks_.shape().pages(q);
     // Takes the units of all its pages first: no thread with a unit then needs one of them.
     if (!units(q).try_wait(pages)) return false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (Chunks::kind_of(seen) == q + 1 && count_of(seen) == 0) {
       // acq_rel: orders the last users of the pages before the thread that takes the chunk.
       if (chunks_.state(c).compare_exchange_strong(seen, seen - Chunks::of_kind(q + 1),

@@ -48,12 +48,12 @@ struct Shape {
   std::uint32_t max_pieces = 0;
   bool lowest_first = false;  // AllocatorOptions::ChunkSearch
 
-  SIMT_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
-  SIMT_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
-  SIMT_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
+  HEAPWOOD_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
+  HEAPWOOD_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
+  HEAPWOOD_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
   // Chunks for pages and queue pieces: the first three quarters, in whole words of the bitmap if
   // there are enough.
-  SIMT_INLINE std::uint32_t small() const {
+  HEAPWOOD_INLINE std::uint32_t small() const {
     return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192;
   }
 };
@@ -63,7 +63,7 @@ template <class Chunks>
 struct MarkLarge {
   Chunks chunks;
   std::uint32_t first;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     chunks.mark_large(first + static_cast<std::uint32_t>(i));
   }
 };
@@ -100,10 +100,10 @@ class Chunks {
   // The state of a chunk: {class + 1, or 0: free, or one of these}, above bits owned by the caller.
   static constexpr unsigned kind_shift = 56;
   static constexpr std::uint32_t queue_piece = 0xfe, large = 0xff;
-  static SIMT_INLINE std::uint32_t kind_of(std::uint64_t state) {
+  static HEAPWOOD_INLINE std::uint32_t kind_of(std::uint64_t state) {
     return static_cast<std::uint32_t>(state >> kind_shift);
   }
-  static SIMT_INLINE std::uint64_t of_kind(std::uint32_t kind) {
+  static HEAPWOOD_INLINE std::uint64_t of_kind(std::uint32_t kind) {
     return std::uint64_t{kind} << kind_shift;
   }
 
@@ -152,45 +152,47 @@ class Chunks {
     }
     device.for_each(shape_.chunks - shape_.small(), MarkLarge<Chunks>{*this, shape_.small()});
   }
-  SIMT_FN void mark_large(std::uint32_t c) const { state(c).store(of_kind(large), simt::relaxed); }
+  HEAPWOOD_FN void mark_large(std::uint32_t c) const {
+    state(c).store(of_kind(large), simt::relaxed);
+  }
 
-  SIMT_INLINE const Shape& shape() const { return shape_; }
-  SIMT_INLINE std::byte* base() const { return base_; }
-  SIMT_INLINE std::byte* chunk(std::uint32_t c) const {
+  HEAPWOOD_INLINE const Shape& shape() const { return shape_; }
+  HEAPWOOD_INLINE std::byte* base() const { return base_; }
+  HEAPWOOD_INLINE std::byte* chunk(std::uint32_t c) const {
     return memory_ + (std::size_t{c} << shape_.chunk_shift);
   }
-  SIMT_INLINE std::byte* page(std::uint32_t c, std::uint32_t q, std::uint32_t i) const {
+  HEAPWOOD_INLINE std::byte* page(std::uint32_t c, std::uint32_t q, std::uint32_t i) const {
     return chunk(c) + (std::size_t{i} << shape_.page_shift(q));
   }
   // Returns the chunk that contains an address, and the offset in it.
-  SIMT_INLINE std::uint32_t chunk_of(const void* block, std::uint32_t& offset) const {
+  HEAPWOOD_INLINE std::uint32_t chunk_of(const void* block, std::uint32_t& offset) const {
     const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
     offset = static_cast<std::uint32_t>(at) & ((1u << shape_.chunk_shift) - 1);
     return static_cast<std::uint32_t>(at >> shape_.chunk_shift);
   }
   // The class of a chunk, or `large` - 1 for a block of the buddy.
-  SIMT_INLINE std::uint32_t class_of(std::uint32_t c) const {
+  HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t c) const {
     // relaxed: constant while a block is in use.
     return c < shape_.chunks ? kind_of(state(c).load(simt::relaxed)) - 1 : large - 1;
   }
 
-  SIMT_INLINE std::uint64_t* word_at(std::uint32_t q, std::uint32_t which) const {
+  HEAPWOOD_INLINE std::uint64_t* word_at(std::uint32_t q, std::uint32_t which) const {
     return reinterpret_cast<std::uint64_t*>(base_ + words_at_ +
                                             (std::size_t{q * words + which} << shape_.word_shift));
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t q, std::uint32_t which) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t q, std::uint32_t which) const {
     return simt::atomic_ref<std::uint64_t>(*word_at(q, which));
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> state(std::uint32_t c) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> state(std::uint32_t c) const {
     return simt::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(base_ + states_at_)[c]);
   }
   // The caller's bitmaps, numbered from 0.
-  SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
+  HEAPWOOD_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
   // Takes a free chunk, or returns `none` if the bitmap has none.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(Thread& thread) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint32_t take(Thread& thread) const {
+    HEAPWOOD_ROLLED
     for (bool is_last = false;; is_last = true) {
       const std::uint32_t c = find_and_take(thread);
       if (is_last) end_search(exhausted, c != none);
@@ -199,35 +201,35 @@ class Chunks {
     }
   }
   // Frees a chunk that was in use. release: its last users' accesses.
-  SIMT_INLINE void give_back(std::uint32_t c) const {
+  HEAPWOOD_INLINE void give_back(std::uint32_t c) const {
     map_at(0).set(c);
     clear_hint(exhausted);
     clear_hint(buddy_exhausted);
     clear_hint(no_full_word);
   }
   // Puts a chunk back that could not be used because another one was missing: `exhausted` stays.
-  SIMT_INLINE void put_back(std::uint32_t c) const {
+  HEAPWOOD_INLINE void put_back(std::uint32_t c) const {
     map_at(0).set(c);
     clear_hint(no_full_word);
   }
   // Not 0 if the bitmap was empty when a thread last wanted a chunk.
-  SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
+  HEAPWOOD_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
 
   // Called by a thread that found no memory for a page: moves chunks from the buddy, one thread at
   // a time; the others wait for that thread, which is running. Returns whether the caller should
   // retry: true if there are free chunks, or after waiting for another thread. Called where few
   // values are in registers, not where a chunk is needed.
   template <class Thread>
-  static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
+  static HEAPWOOD_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
     return !self->says_empty(buddy_exhausted) && refill_from_buddy_slow(self, thread);
   }
 
   // Allocates a block larger than a chunk. Called on a copy in device memory.
   template <class Thread>
-  SIMT_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
     // First from memory that serves nothing else.
     void* block = buddy_[1].allocate(thread, bytes);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (bool again = block == nullptr; again;) {
       block = buddy_->allocate(thread, bytes);
       again = block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
@@ -235,12 +237,12 @@ class Chunks {
     }
     return block;
   }
-  SIMT_INLINE void give_large(void* block) const {
+  HEAPWOOD_INLINE void give_large(void* block) const {
     const Buddy& owner = buddy_of(block);
     owner.deallocate(block);
     if (&owner == buddy_) clear_hint(buddy_exhausted);
   }
-  SIMT_INLINE std::size_t bytes_of_large(const void* block) const {
+  HEAPWOOD_INLINE std::size_t bytes_of_large(const void* block) const {
     return buddy_of(block).bytes_of(block);
   }
 
@@ -282,17 +284,17 @@ class Chunks {
   // bitmap has no full word. refilling: a thread is moving chunks from the buddy.
   enum Hint : std::uint32_t { exhausted, buddy_exhausted, no_full_word, refilling, hints };
 
-  SIMT_INLINE SumMap map_at(std::uint32_t i) const {
+  HEAPWOOD_INLINE SumMap map_at(std::uint32_t i) const {
     return {reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{i} * map_words_,
             reinterpret_cast<const std::uint32_t*>(base_ + levels_at_), shape_.chunks};
   }
-  SIMT_INLINE std::uint32_t* hint_at(Hint which) const {
+  HEAPWOOD_INLINE std::uint32_t* hint_at(Hint which) const {
     return reinterpret_cast<std::uint32_t*>(base_ + hints_at_ + which * 64);
   }
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
     return simt::atomic_ref<std::uint32_t>(*hint_at(which));
   }
-  SIMT_INLINE const Buddy& buddy_of(const void* block) const {
+  HEAPWOOD_INLINE const Buddy& buddy_of(const void* block) const {
     return buddy_[buddy_[1].owns(block) ? 1 : 0];
   }
 
@@ -305,13 +307,15 @@ class Chunks {
   // see everything: one that finds memory clears the hint, since there may be more.
   static constexpr std::uint32_t empty = 1, searching = 2;
 
-  SIMT_INLINE void clear_hint(Hint which) const { hint(which).fetch_and(0, simt::release); }
+  HEAPWOOD_INLINE void clear_hint(Hint which) const { hint(which).fetch_and(0, simt::release); }
   // relaxed: a hint.
-  SIMT_INLINE bool says_empty(Hint which) const { return hint(which).load(simt::relaxed) == empty; }
-  SIMT_INLINE void begin_search(Hint which) const {
+  HEAPWOOD_INLINE bool says_empty(Hint which) const {
+    return hint(which).load(simt::relaxed) == empty;
+  }
+  HEAPWOOD_INLINE void begin_search(Hint which) const {
     hint(which).exchange(searching, simt::acquire);
   }
-  SIMT_INLINE void end_search(Hint which, bool has_found) const {
+  HEAPWOOD_INLINE void end_search(Hint which, bool has_found) const {
     if (has_found) return clear_hint(which);
     std::uint32_t expected = searching;
     // relaxed: what was freed is ordered by the beginning.
@@ -322,7 +326,7 @@ class Chunks {
   // first chunk. A thread that loses the lowest chunk to another one skips a hashed number of
   // chunks, from a range that grows with every loss.
   template <class Thread>
-  SIMT_INLINE std::uint32_t find_and_take(const Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t find_and_take(const Thread& thread) const {
     const SumMap free = map_at(0);
     const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     const auto hashed = [seed](std::uint32_t range) {
@@ -332,7 +336,7 @@ class Chunks {
     // first one.
     const std::uint32_t max_range = shape_.small();
     std::uint32_t c = shape_.lowest_first ? 0 : hashed(max_range), range = 64;  // bits of a word
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while ((c = free.find(c)) != SumMap::none) {
       if (free.take(c) != 0) return c;
       if (!shape_.lowest_first) continue;
@@ -342,7 +346,7 @@ class Chunks {
     return none;
   }
   template <class Thread>
-  static SIMT_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
+  static HEAPWOOD_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
     const simt::atomic_ref<std::uint32_t> refilling_now = self->hint(refilling);
     // acquire: the chunks that the last thread moved.
     if (refilling_now.exchange(1, simt::acquire) != 0) {
@@ -353,7 +357,7 @@ class Chunks {
         self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     if (!has_chunks) {
       self->begin_search(buddy_exhausted);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t n = 64; n > 0 && !has_chunks; n = n == 64 ? 1 : 0) {
         void* const block =
             self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
@@ -361,7 +365,7 @@ class Chunks {
         std::uint32_t offset = 0;
         const std::uint32_t c = self->chunk_of(block, offset);
         // relaxed: the bitmap publishes them.
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (std::uint32_t i = 0; i < n; ++i)
           self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
         self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
@@ -377,20 +381,20 @@ class Chunks {
 
   // Moves 64 adjacent chunks to the buddy. Returns false if there are none.
   template <class Thread>
-  SIMT_INLINE bool move_chunks_to_buddy(const Thread& thread) const {
+  HEAPWOOD_INLINE bool move_chunks_to_buddy(const Thread& thread) const {
     if (says_empty(no_full_word)) return false;
     begin_search(no_full_word);
     const SumMap free = map_at(0);
     const std::uint32_t rows = shape_.chunks / 64,
                         seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * rows) >> 32);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < rows; ++i) {
       const std::uint32_t c = (i + start < rows ? i + start : i + start - rows) * 64;
       if (free.look(c) != ~std::uint64_t{0}) continue;
       const std::uint64_t got = free.take(c, ~std::uint64_t{0});
       if (got == ~std::uint64_t{0}) {
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (std::uint32_t k = 0; k < 64; ++k)
           state(c + k).fetch_add(of_kind(large), simt::relaxed);
         buddy_->adopt(c, 64);

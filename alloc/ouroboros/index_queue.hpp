@@ -19,8 +19,8 @@ namespace heapwood::alloc::ouroboros {
 
 // Returns the value of the lane with this rank in the group.
 template <class Thread>
-SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group,
-                                     std::uint32_t rank, std::uint32_t value) {
+HEAPWOOD_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group,
+                                         std::uint32_t rank, std::uint32_t value) {
   return group.has_one_lane() ? value
                               : thread.shfl(group.lanes(), value, nth_bit(group.lanes(), rank));
 }
@@ -40,14 +40,15 @@ class IndexQueue {
   }
   // `self` and `chunks_copy`: as in take().
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                 std::uint32_t n, const IndexQueue* self,
-                                 const Chunks* chunks_copy) const {
+  HEAPWOOD_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                     std::uint32_t n, const IndexQueue* self,
+                                     const Chunks* chunks_copy) const {
     return slots_.reserve_slots(&self->slots_, chunks, chunks_copy, thread, q, n);
   }
 
   // Reserves n consecutive positions for entries that have free slots; they must then be put.
-  SIMT_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q,
+                                        std::uint32_t n) const {
     // relaxed: the number is handed out once.
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
   }
@@ -55,9 +56,9 @@ class IndexQueue {
   // Puts an entry for each lane of the group, unless the launch is aborted. `self` and
   // `chunks_copy`: as in take().
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
-                       std::uint32_t q, std::uint32_t entry, const IndexQueue* self,
-                       const Chunks* chunks_copy) const {
+  HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
+                           std::uint32_t q, std::uint32_t entry, const IndexQueue* self,
+                           const Chunks* chunks_copy) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
     const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run,
@@ -69,8 +70,8 @@ class IndexQueue {
   // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in
   // device memory.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                       std::uint64_t position, std::uint32_t entry) const {
+  HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                           std::uint64_t position, std::uint32_t entry) const {
     std::uint32_t run = 0;
     const Place place =
         slots_.template find<true>(chunks, thread, q, position, run, &slots_, &chunks);
@@ -81,28 +82,28 @@ class IndexQueue {
   // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
   // entries hand nothing over. Called on the copy in device memory.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
-                       std::uint32_t q, std::uint64_t begin, std::uint32_t n, std::uint32_t entry,
-                       std::uint32_t step) const {
+  HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
+                           std::uint32_t q, std::uint64_t begin, std::uint32_t n,
+                           std::uint32_t entry, std::uint32_t step) const {
     const std::uint32_t lanes = group.size();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
       const Place place =
           slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
       if (place.slot == nullptr) return;
       if (run > n) run = n;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
         // The exchanges are in flight together: none waits for the result of the previous one.
         std::uint32_t missed = 0;
-        SIMT_UNROLLED
+        HEAPWOOD_UNROLLED
         for (std::uint32_t k = 0; k < in_flight; ++k) {
           const std::uint32_t at = i + k * lanes;
           const bool filled = at >= run || fill<false>(place.slot + at, entry + at * step);
           missed |= (filled ? 0u : 1u) << k;
         }
         // The threads that will empty these slots are running.
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (; missed != 0; missed &= missed - 1) {
           const std::uint32_t at = i + simt::lowest_bit(missed) * lanes;
           const auto filled = [&] { return fill<false>(place.slot + at, entry + at * step); };
@@ -116,9 +117,9 @@ class IndexQueue {
   // and `chunks_copy` are copies of this object and of the chunks in device memory, for functions
   // out of line.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread,
-                                 const LaneGroup<Thread>& group, std::uint32_t q,
-                                 const IndexQueue* self, const Chunks* chunks_copy) const {
+  HEAPWOOD_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread,
+                                     const LaneGroup<Thread>& group, std::uint32_t q,
+                                     const IndexQueue* self, const Chunks* chunks_copy) const {
     // relaxed: the number is handed out once.
     const std::uint64_t first = group.once(
         [&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
@@ -129,7 +130,7 @@ class IndexQueue {
     if (place.slot != nullptr) {
       const simt::atomic_ref<std::uint32_t> slot(*place.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       do {
         // acquire: synchronizes with the entry's put(). An exchange with an empty slot changes
         // nothing.
@@ -161,9 +162,9 @@ class IndexQueue {
   static constexpr std::uint32_t in_flight = 16;
 
   template <class Thread>
-  static SIMT_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks,
-                                            Thread thread, std::uint32_t q, std::uint64_t position,
-                                            Place place) {
+  static HEAPWOOD_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks,
+                                                Thread thread, std::uint32_t q,
+                                                std::uint64_t position, Place place) {
     self->slots_.on_piece_emptied(*chunks, thread, q, position, place);
   }
 
@@ -173,7 +174,7 @@ class IndexQueue {
   // release: hands over what the entry represents. Nothing depends on an entry of a new chunk, but
   // its slot may be in a piece, whose memory later belongs to users.
   template <bool hands_over>
-  static SIMT_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
+  static HEAPWOOD_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
     constexpr auto order = hands_over ? simt::release : simt::order_by_coherence();
     std::uint32_t seen = empty;
     return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(seen, entry, order,

@@ -51,9 +51,9 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                     std::uint32_t number, const LinkedQueue* self,
-                                     const Chunks* chunks_copy) const {
+  HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                         std::uint32_t number, const LinkedQueue* self,
+                                         const Chunks* chunks_copy) const {
     // relaxed: only a place to start, and always a piece. `last`, unless the number is before it.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
@@ -61,7 +61,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       if (static_cast<std::int32_t>(number - number_in(from)) < 0) from = front;
     }
     std::uint32_t c = piece_in(from), hops = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       // acquire: the slots of this piece and the link to the next one belong to their numbers.
       const std::uint64_t seen = link_of(chunks, c).load(simt::acquire);
@@ -91,8 +91,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Called with a piece whose slots are empty.
   template <class Thread>
-  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                          std::uint32_t piece) const {
+  HEAPWOOD_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                              std::uint32_t piece) const {
     if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
     const std::uint64_t end = chunks.word(q, Chunks::end).load(simt::relaxed);
     chunks.word(q, Chunks::end).store(append(chunks, q, end, piece), simt::relaxed);
@@ -101,8 +101,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Called for a piece that has been emptied.
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t,
-                           std::uint32_t) const {
+  HEAPWOOD_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t,
+                               std::uint32_t) const {
     advance_front(chunks, q);
     return_slots(chunks, q);
     release_surplus(chunks, thread, q);
@@ -129,41 +129,41 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   static constexpr unsigned class_shift = 24;
   static constexpr std::uint32_t no_class = 0xff;
   static_assert(Chunks::max_chunks < (1u << class_shift));
-  static SIMT_INLINE std::uint64_t link(std::uint32_t q, std::uint32_t number,
-                                        std::uint32_t piece) {
+  static HEAPWOOD_INLINE std::uint64_t link(std::uint32_t q, std::uint32_t number,
+                                            std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (q << class_shift | (piece + 1));
   }
-  static SIMT_INLINE std::uint32_t number_in(std::uint64_t link) {
+  static HEAPWOOD_INLINE std::uint32_t number_in(std::uint64_t link) {
     return static_cast<std::uint32_t>(link >> 32);
   }
-  static SIMT_INLINE std::uint32_t class_in(std::uint64_t link) {
+  static HEAPWOOD_INLINE std::uint32_t class_in(std::uint64_t link) {
     return static_cast<std::uint32_t>(link) >> class_shift;
   }
-  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t link) {
+  static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t link) {
     return (static_cast<std::uint32_t>(link) & ((1u << class_shift) - 1)) - 1;
   }
-  SIMT_INLINE std::uint64_t* link_at(const Chunks& chunks, std::uint32_t piece) const {
+  HEAPWOOD_INLINE std::uint64_t* link_at(const Chunks& chunks, std::uint32_t piece) const {
     return reinterpret_cast<std::uint64_t*>(chunks.base() + links_at_) + piece;
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> link_of(const Chunks& chunks,
-                                                      std::uint32_t piece) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> link_of(const Chunks& chunks,
+                                                          std::uint32_t piece) const {
     return simt::atomic_ref<std::uint64_t>(*link_at(chunks, piece));
   }
 
   // Starts a change of the list, `first` and `end`. Returns false if another thread is changing
   // them. acquire: that thread's changes.
-  SIMT_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
     const simt::atomic_ref<std::uint64_t> busy = chunks.word(q, Chunks::linking);
     return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
   }
-  SIMT_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
     chunks.word(q, Chunks::linking).store(0, simt::release);  // release: as above
   }
 
   // Links an empty piece after `end` and returns the new end. release: publishes that the slots are
   // empty, which the count also states.
-  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint32_t q, std::uint64_t end,
-                                   std::uint32_t piece) const {
+  HEAPWOOD_INLINE std::uint64_t append(const Chunks& chunks, std::uint32_t q, std::uint64_t end,
+                                       std::uint32_t piece) const {
     const std::uint32_t number = number_in(end) + 1;
     link_of(chunks, piece).store(link(q, number, Chunks::none), simt::release);
     link_of(chunks, piece_in(end)).store(link(q, number_in(end), piece), simt::release);
@@ -172,8 +172,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Whether the piece at the beginning of the list is emptied and not the last one. If so, `next`
   // is the second piece. acquire: the slots are empty, and all threads that used them have left.
-  SIMT_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
-                                    std::uint32_t& next) const {
+  HEAPWOOD_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
+                                        std::uint32_t& next) const {
     next = piece_in(link_of(chunks, piece).load(simt::relaxed));
     return next != Chunks::none && taken_of(chunks, piece).load(simt::acquire) == slots();
   }
@@ -182,11 +182,12 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   // class should keep. relaxed: `first` and the link of a released piece only lead threads
   // elsewhere.
   template <class Thread>
-  SIMT_INLINE void release_surplus(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+  HEAPWOOD_INLINE void release_surplus(const Chunks& chunks, Thread& thread,
+                                       std::uint32_t q) const {
     if (!take_surplus(chunks, q)) return;
     if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
     const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (bool has_surplus = true; has_surplus; has_surplus = take_surplus(chunks, q)) {
       const std::uint64_t begin = first.load(simt::relaxed);
       const std::uint32_t piece = piece_in(begin);
@@ -204,14 +205,14 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Moves emptied pieces from the beginning of the list to its end. Returns false if there are
   // none, or if another thread is changing the list.
-  static SIMT_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks,
-                                           std::uint32_t q) {
+  static HEAPWOOD_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks,
+                                               std::uint32_t q) {
     if (!self->begin_linking(*chunks, q)) return false;
     const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first),
                                           last = chunks->word(q, Chunks::end);
     std::uint64_t begin = first.load(simt::relaxed), end = last.load(simt::relaxed);
     std::uint32_t n = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; n < max_pieces_per_call; ++n) {
       const std::uint32_t piece = piece_in(begin);
       std::uint32_t next = 0;
@@ -227,11 +228,11 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
   // Advances `front` past emptied pieces. relaxed: it is a hint.
-  SIMT_INLINE void advance_front(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE void advance_front(const Chunks& chunks, std::uint32_t q) const {
     const simt::atomic_ref<std::uint64_t> front = chunks.word(q, Chunks::front);
     const std::uint64_t from = front.load(simt::relaxed);
     std::uint64_t to = from;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       const std::uint32_t piece = piece_in(to);
       const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);

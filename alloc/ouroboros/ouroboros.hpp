@@ -51,13 +51,13 @@ class Ouroboros {
   static constexpr auto& settings = Items::settings;
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift)
         return allocate_large(self(), thread, bytes);
       const std::uint32_t q = class_of(bytes);
       void* block = nullptr;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       do {
         block = items_.allocate(self(), thread, q);
       } while (block == nullptr && !thread.aborted() &&
@@ -67,7 +67,7 @@ class Ouroboros {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     std::uint32_t offset = 0;
     const ouroboros::Chunks& chunks = items_.chunks();
@@ -77,7 +77,7 @@ class Ouroboros {
   }
 
   // Bytes of the block's page, or of the chunks of a larger block. The block is in use.
-  SIMT_INLINE std::size_t usable_size(const void* block) const {
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     std::uint32_t offset = 0;
     const ouroboros::Chunks& chunks = items_.chunks();
     const std::uint32_t q = chunks.class_of(chunks.chunk_of(block, offset));
@@ -88,19 +88,19 @@ class Ouroboros {
   // Section 6.2.1: initialization that lays out the pages of a class without a malloc for each. A
   // run is a chunk, of which all pages are handed out together; each is freed by itself. Larger
   // blocks are runs of one.
-  SIMT_INLINE std::uint32_t blocks_per_run(std::size_t bytes) const {
+  HEAPWOOD_INLINE std::uint32_t blocks_per_run(std::size_t bytes) const {
     const ouroboros::Shape& shape = items_.chunks().shape();
     return bytes > std::size_t{1} << shape.chunk_shift ? 1 : shape.pages(class_of(bytes));
   }
   // The first of blocks_per_run() adjacent blocks, or nullptr. `bytes`: a power of two.
   template <class Thread>
-  SIMT_INLINE void* allocate_run(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate_run(Thread& thread, std::size_t bytes) const {
     const ouroboros::Chunks& chunks = items_.chunks();
     if (bytes > std::size_t{1} << chunks.shape().chunk_shift)
       return allocate_large(self(), thread, bytes);
     const std::uint32_t q = class_of(bytes);
     std::uint32_t c = ouroboros::Chunks::none;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       c = Items::take_whole_chunk(self(), thread, q);
     } while (c == ouroboros::Chunks::none && !thread.aborted() &&
@@ -163,20 +163,21 @@ class Ouroboros {
   }
 
  private:
-  static SIMT_INLINE std::uint32_t class_of(std::size_t bytes) {
+  static HEAPWOOD_INLINE std::uint32_t class_of(std::size_t bytes) {
     return bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
   }
 
   // At the base: the buddies' handles, a copy of the items for functions out of line, the tables,
   // the buddies.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
-  SIMT_INLINE const Items* self() const {
+  HEAPWOOD_INLINE const Items* self() const {
     return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes);
   }
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_large(const Items* items, Thread thread, std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* allocate_large(const Items* items, Thread thread,
+                                               std::size_t bytes) {
     void* block = items->chunks().take_large(thread, bytes);
     if (block == nullptr && Items::collect(items, thread))
       block = items->chunks().take_large(thread, bytes);

@@ -70,11 +70,11 @@ class PageItems {
     queue_.reset(chunks_, device);
   }
 
-  SIMT_INLINE const Chunks& chunks() const { return chunks_; }
+  HEAPWOOD_INLINE const Chunks& chunks() const { return chunks_; }
 
   // `self` is a copy of this object in device memory, for functions out of line.
   template <class Thread>
-  SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
+  HEAPWOOD_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const auto answer = static_cast<Units::Wait>(group.once([&] {
       const Units::Wait got =
@@ -87,8 +87,8 @@ class PageItems {
 
   // Frees the page at `offset` in chunk c, of class q.
   template <class Thread>
-  SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c,
-                              std::uint32_t offset, std::uint32_t q) const {
+  HEAPWOOD_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c,
+                                  std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const bool has_space = group.once([&] {
@@ -102,8 +102,8 @@ class PageItems {
   }
   // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
   template <class Thread>
-  static SIMT_OUTLINE std::uint32_t take_whole_chunk(const PageItems* self, Thread thread,
-                                                     std::uint32_t q) {
+  static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const PageItems* self, Thread thread,
+                                                         std::uint32_t q) {
     const std::uint32_t c = self->chunks_.take(thread);
     // relaxed: the pages are handed out by the caller, not through a queue.
     if (c != Chunks::none) self->chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
@@ -111,7 +111,7 @@ class PageItems {
   }
   // Releases memory that is kept although it is free; there is none.
   template <class Thread>
-  static SIMT_INLINE bool collect(const PageItems*, Thread&) {
+  static HEAPWOOD_INLINE bool collect(const PageItems*, Thread&) {
     return false;
   }
 
@@ -149,18 +149,18 @@ class PageItems {
   // added. The previous accesses to the memory, as part of a large block, are handed over through
   // the chunk's state, once for all its pages.
   static constexpr std::uint32_t fresh = 1;
-  static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) {
+  static HEAPWOOD_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) {
     return c << 10 | i << 1;
   }
 
-  SIMT_INLINE Units units(std::uint32_t q) const {
+  HEAPWOOD_INLINE Units units(std::uint32_t q) const {
     return Units(chunks_.word_at(q, Chunks::units));
   }
 
   // Takes a page for each lane of the group, which holds units for them.
   template <class Thread>
-  SIMT_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group,
-                         std::uint32_t q) const {
+  HEAPWOOD_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group,
+                             std::uint32_t q) const {
     const std::uint32_t entry =
         queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
     if (entry == Queue::empty) return nullptr;
@@ -170,7 +170,7 @@ class PageItems {
   }
   // Waits for a chunk that another thread has added. Returns false if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
+  HEAPWOOD_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     // acquire: its class, for the thread that frees the page, and its last users' accesses.
     const auto known = [&] {
       return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1);
@@ -180,8 +180,8 @@ class PageItems {
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c,
-                                 std::uint32_t i, std::uint32_t q) {
+  static HEAPWOOD_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c,
+                                     std::uint32_t i, std::uint32_t q) {
     const LaneGroup<Thread> single(thread, 1u << thread.lane());
     self->spill_.put(self->chunks_, single, q, c, i, 1);
   }
@@ -189,8 +189,8 @@ class PageItems {
   // Slow path: the semaphore told the group to add chunks (`grows`), or that no thread will. If
   // there are too few pages for all, the first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const PageItems* self, Thread thread, std::uint32_t lanes,
-                                          std::uint32_t q, bool grows) {
+  static HEAPWOOD_OUTLINE void* allocate_slow(const PageItems* self, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t q, bool grows) {
     LaneGroup<Thread> group(thread, lanes);
     // Other threads wait for the pages after those of this group.
     const std::uint32_t pages = self->chunks_.shape().pages(q),
@@ -226,10 +226,11 @@ class PageItems {
   // `served` lanes. Reduces `promised` by what it has signaled. Called on the copy in device
   // memory.
   template <class Thread>
-  SIMT_INLINE void* take_spilled(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                                 std::uint32_t& served, std::uint32_t& promised) const {
+  HEAPWOOD_INLINE void* take_spilled(Thread& thread, const LaneGroup<Thread>& group,
+                                     std::uint32_t q, std::uint32_t& served,
+                                     std::uint32_t& promised) const {
     void* page = nullptr;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (served < group.size() || promised > 0) {
       const std::uint64_t found = group.once([&] { return spill_.take_list(chunks_, thread, q); });
       if (found == 0) break;
@@ -251,7 +252,7 @@ class PageItems {
         promised -= kept;
       }
       std::uint32_t at = PageSpill::first_of(list), turn = missing > 0 ? served : 0;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t k = 0; k < own + (queues ? others : 0); ++k) {
         const std::uint32_t next = k + 1 < count ? spill_.next(chunks_, q, c, at) : 0;
         group.sync();  // all lanes have read the link, so the page may be written
@@ -282,8 +283,8 @@ class PageItems {
   // one. Returns a page for each lane, or nullptr if there was none or none is needed. Called on
   // the copy in device memory.
   template <class Thread>
-  SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                         std::uint32_t needed, std::uint32_t promised) const {
+  HEAPWOOD_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                             std::uint32_t needed, std::uint32_t promised) const {
     const std::uint32_t pages = chunks_.shape().pages(q);
     const std::uint32_t i = needed > 0 ? group.rank() & (pages - 1) : group.rank();
     std::uint32_t c = Chunks::none;

@@ -33,8 +33,8 @@ class PageSpill {
 
   // Adds pages [i, i + n) of chunk c, of class q; the lanes of the group share the work.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q,
-                       std::uint32_t c, std::uint32_t i, std::uint32_t n) const {
+  HEAPWOOD_INLINE void put(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q,
+                           std::uint32_t c, std::uint32_t i, std::uint32_t n) const {
     for (std::uint32_t k = group.rank(); k + 1 < n; k += group.size())
       *link(chunks, q, c, i + k) = i + k + 2;
     group.sync();
@@ -44,11 +44,11 @@ class PageSpill {
   // Takes all pages of one chunk, {chunk:32, list:32}, or returns 0. Each thread searches from its
   // own place, so that threads do not contend for the first list.
   template <class Thread>
-  SIMT_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
-                                      std::uint32_t q) const {
+  HEAPWOOD_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
+                                          std::uint32_t q) const {
     const SumMap map = chunks.map(q);
     const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (auto c = static_cast<std::uint32_t>((std::uint64_t{seed} * chunks.shape().chunks) >> 32);
          (c = map.find(c)) != SumMap::none;) {
       if (map.take(c) == 0) continue;
@@ -59,29 +59,31 @@ class PageSpill {
     }
     return 0;
   }
-  static SIMT_INLINE std::uint32_t chunk_of(std::uint64_t found) {
+  static HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint64_t found) {
     return static_cast<std::uint32_t>(found >> 32);
   }
-  static SIMT_INLINE std::uint32_t list_of(std::uint64_t found) {
+  static HEAPWOOD_INLINE std::uint32_t list_of(std::uint64_t found) {
     return static_cast<std::uint32_t>(found);
   }
-  static SIMT_INLINE std::uint32_t first_of(std::uint32_t list) {
+  static HEAPWOOD_INLINE std::uint32_t first_of(std::uint32_t list) {
     return (list & (max_pages - 1)) - 1;
   }
-  static SIMT_INLINE std::uint32_t length_of(std::uint32_t list) { return list >> 2 * page_bits; }
+  static HEAPWOOD_INLINE std::uint32_t length_of(std::uint32_t list) {
+    return list >> 2 * page_bits;
+  }
   // The page after page `at` of a list that has been taken; the last one has no next.
-  SIMT_INLINE std::uint32_t next(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                                 std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t next(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                     std::uint32_t at) const {
     return *link(chunks, q, c, at) - 1;
   }
   // Returns the pages of a list from page `at` on, of which there are n.
-  SIMT_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                            std::uint32_t at, std::uint32_t n, std::uint32_t list) const {
+  HEAPWOOD_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                std::uint32_t at, std::uint32_t n, std::uint32_t list) const {
     add_list(chunks, q, c, make_list(at, last_of(list), n));
   }
 
   // Whether there may be any pages.
-  SIMT_INLINE bool may_have_pages(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE bool may_have_pages(const Chunks& chunks, std::uint32_t q) const {
     return chunks.map(q).hinted();
   }
 
@@ -109,27 +111,27 @@ class PageSpill {
   // page + 1; that of the last page is undefined.
   static constexpr unsigned page_bits = 10;
   static constexpr std::uint32_t max_pages = 1u << page_bits;  // of a chunk, exclusive
-  static SIMT_INLINE std::uint32_t make_list(std::uint32_t first, std::uint32_t last,
-                                             std::uint32_t length) {
+  static HEAPWOOD_INLINE std::uint32_t make_list(std::uint32_t first, std::uint32_t last,
+                                                 std::uint32_t length) {
     return length << 2 * page_bits | last << page_bits | (first + 1);
   }
-  static SIMT_INLINE std::uint32_t last_of(std::uint32_t list) {
+  static HEAPWOOD_INLINE std::uint32_t last_of(std::uint32_t list) {
     return list >> page_bits & (max_pages - 1);
   }
-  SIMT_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
+  HEAPWOOD_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
     return reinterpret_cast<std::uint32_t*>(chunks.base() + lists_at_) + c;
   }
-  static SIMT_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                                         std::uint32_t i) {
+  static HEAPWOOD_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                             std::uint32_t i) {
     return reinterpret_cast<std::uint32_t*>(chunks.page(c, q, i));
   }
 
   // Prepends the list to the present one.
-  SIMT_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                            std::uint32_t list) const {
+  HEAPWOOD_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                std::uint32_t list) const {
     const simt::atomic_ref<std::uint32_t> word(*list_at(chunks, c));
     std::uint32_t seen = word.load(simt::relaxed), next = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     do {
       next = list;
       if (seen != 0) {

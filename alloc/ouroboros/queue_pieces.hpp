@@ -44,9 +44,9 @@ class QueuePieces {
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  SIMT_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                         std::uint64_t position, std::uint32_t& run, const Derived* self,
-                         const Chunks* chunks_copy) const {
+  HEAPWOOD_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                             std::uint64_t position, std::uint32_t& run, const Derived* self,
+                             const Chunks* chunks_copy) const {
     const auto at = static_cast<std::uint32_t>(position) & (slots() - 1);
     run = slots() - at;
     const std::uint32_t piece = derived().template piece_of<puts>(
@@ -57,16 +57,16 @@ class QueuePieces {
 
   // Records that n slots of the place's piece have been emptied. Returns true if the whole piece is
   // now empty; the caller must then call on_piece_emptied().
-  SIMT_INLINE bool leave(const Chunks& chunks, const Place& place, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool leave(const Chunks& chunks, const Place& place, std::uint32_t n) const {
     // release: the slots are empty; acquire: so are the others.
     return taken_of(chunks, place.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
-  SIMT_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const {
+  HEAPWOOD_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const {
     return number_of(a) == number_of(b);
   }
   template <class Thread>
-  SIMT_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                    std::uint64_t position, const Place& place) const {
+  HEAPWOOD_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                        std::uint64_t position, const Place& place) const {
     derived().recycle(chunks, thread, q, number_of(position), place.piece);
   }
 
@@ -74,9 +74,9 @@ class QueuePieces {
   // if there are none. `self` and `chunks_copy` are copies of this object and of the chunks in
   // device memory, for functions out of line.
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks,
-                                 const Chunks* chunks_copy, Thread& thread, std::uint32_t q,
-                                 std::uint32_t n) const {
+  HEAPWOOD_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks,
+                                     const Chunks* chunks_copy, Thread& thread, std::uint32_t q,
+                                     std::uint32_t n) const {
     const FreeSlots free_slots(chunks.word_at(q, Chunks::free_slots));
     // A class that has all its pieces gets no more slots: waiting for one would take `patience`
     // turns per free. relaxed: if a piece is being added or released, the count may be one too
@@ -90,7 +90,7 @@ class QueuePieces {
            (answer == FreeSlots::Wait::grow && add_piece(self, chunks_copy, thread, q, n));
   }
   // The slots of a piece become free together.
-  SIMT_INLINE void release_slots(const Chunks&, std::uint32_t, std::uint32_t) const {}
+  HEAPWOOD_INLINE void release_slots(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
   std::size_t plan_pieces(const Shape& shape, bool counts, std::size_t at) {
@@ -117,31 +117,32 @@ class QueuePieces {
     }
   }
 
-  SIMT_INLINE std::uint32_t slots() const { return 1u << slot_shift_; }
-  SIMT_INLINE std::uint32_t number_of(std::uint64_t position) const {
+  HEAPWOOD_INLINE std::uint32_t slots() const { return 1u << slot_shift_; }
+  HEAPWOOD_INLINE std::uint32_t number_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> slot_shift_);
   }
-  SIMT_INLINE std::uint32_t* slots_of(const Chunks& chunks, std::uint32_t piece) const {
+  HEAPWOOD_INLINE std::uint32_t* slots_of(const Chunks& chunks, std::uint32_t piece) const {
     return reinterpret_cast<std::uint32_t*>(chunks.chunk(piece));
   }
   // The number of the piece's entries that have been taken.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks,
-                                                       std::uint32_t piece) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks,
+                                                           std::uint32_t piece) const {
     return simt::atomic_ref<std::uint32_t>(
         reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
   // Makes the slots of an emptied piece available.
-  SIMT_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
     if (counts_) FreeSlots(chunks.word_at(q, Chunks::free_slots)).signal(slots(), 0);
   }
   // Takes the slots of a piece out of use if enough others are available. The caller releases an
   // emptied piece then.
-  SIMT_INLINE bool take_surplus(const Chunks& chunks, std::uint32_t q) const {
+  HEAPWOOD_INLINE bool take_surplus(const Chunks& chunks, std::uint32_t q) const {
     return counts_ && FreeSlots(chunks.word_at(q, Chunks::free_slots))
                           .try_wait(slots(), chunks.shape().pieces << slot_shift_);
   }
   // Releases an emptied piece that no thread can find any more.
-  SIMT_INLINE void release_piece(const Chunks& chunks, std::uint32_t q, std::uint32_t piece) const {
+  HEAPWOOD_INLINE void release_piece(const Chunks& chunks, std::uint32_t q,
+                                     std::uint32_t piece) const {
     // relaxed, all three: the bitmap publishes that the chunk is free and its count 0.
     taken_of(chunks, piece).store(0, simt::relaxed);
     chunks.state(piece).fetch_sub(Chunks::of_kind(Chunks::queue_piece), simt::relaxed);
@@ -170,8 +171,8 @@ class QueuePieces {
 
   // Adds a piece that the caller has promised; the caller keeps n slots of it.
   template <class Thread>
-  static SIMT_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread,
-                                     std::uint32_t q, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread,
+                                         std::uint32_t q, std::uint32_t n) {
     const FreeSlots free_slots(chunks->word_at(q, Chunks::free_slots));
     const std::uint32_t others = self->slots() - n;
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
@@ -185,7 +186,7 @@ class QueuePieces {
     }
     // acquire: synchronizes with the last users of its pages.
     chunks->state(piece).fetch_add(Chunks::of_kind(Chunks::queue_piece), simt::acquire);
-    SIMT_UNROLLED_4
+    HEAPWOOD_UNROLLED_4
     for (std::uint32_t i = 0; i < self->slots(); ++i) {
       simt::atomic_ref<std::uint32_t>(self->slots_of(*chunks, piece)[i]).store(~0u, simt::relaxed);
     }
@@ -193,7 +194,7 @@ class QueuePieces {
     free_slots.signal(others, others);
     return true;
   }
-  SIMT_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }
+  HEAPWOOD_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
   unsigned slot_shift_ = 0;
   // Queues of pages: the number of entries varies, so free slots are counted. In queues of chunks a

@@ -49,23 +49,23 @@ class StaticQueue {
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position,
-                         std::uint32_t& run, const StaticQueue*, const Chunks*) const {
+  HEAPWOOD_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position,
+                             std::uint32_t& run, const StaticQueue*, const Chunks*) const {
     const std::uint32_t n = length(q), at = static_cast<std::uint32_t>(position) & (n - 1);
     run = n - at;
     return {slots(chunks) + first(q) + at, 0};
   }
   // Emptied slots need no further action.
-  SIMT_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
-  SIMT_INLINE bool is_same_piece(std::uint64_t, std::uint64_t) const { return true; }
+  HEAPWOOD_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
+  HEAPWOOD_INLINE bool is_same_piece(std::uint64_t, std::uint64_t) const { return true; }
   template <class Thread>
-  SIMT_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t,
-                                    const Place&) const {}
+  HEAPWOOD_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t,
+                                        const Place&) const {}
 
   // Reserves slots for n entries, which are then put. Returns false if there are none.
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*, Thread&,
-                                 std::uint32_t q, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*,
+                                     Thread&, std::uint32_t q, std::uint32_t n) const {
     if (!counts_) return true;
     // relaxed: only a number. Uses subtraction because a compare-and-swap succeeds only about once
     // per L2 round trip. A thread that briefly reads too small a value, because another thread is
@@ -77,7 +77,7 @@ class StaticQueue {
     return false;
   }
   // Releases the slots of n tickets whose entries have been taken or are about to be.
-  SIMT_INLINE void release_slots(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
+  HEAPWOOD_INLINE void release_slots(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
     if (counts_) chunks.word(q, Chunks::free_slots).fetch_add(n, simt::relaxed);
   }
 
@@ -97,15 +97,15 @@ class StaticQueue {
  private:
   // Queues of pages of up to 256 bytes are long, because there are many such pages.
   static constexpr std::uint32_t long_queues = 5;
-  SIMT_INLINE std::uint32_t length(std::uint32_t q) const {
+  HEAPWOOD_INLINE std::uint32_t length(std::uint32_t q) const {
     return q < long_queues ? length_ : short_length_;
   }
   // The first slot of a class.
-  SIMT_INLINE std::size_t first(std::uint32_t q) const {
+  HEAPWOOD_INLINE std::size_t first(std::uint32_t q) const {
     const std::uint32_t many = q < long_queues ? q : long_queues;
     return std::size_t{many} * length_ + std::size_t{q - many} * short_length_;
   }
-  SIMT_INLINE std::uint32_t* slots(const Chunks& chunks) const {
+  HEAPWOOD_INLINE std::uint32_t* slots(const Chunks& chunks) const {
     return reinterpret_cast<std::uint32_t*>(chunks.base() + slots_at_);
   }
 

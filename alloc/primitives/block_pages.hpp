@@ -62,12 +62,12 @@ class BlockPages {
     std::uint32_t k = 0;
 
     // Number of blocks reserved, of the `n` requested.
-    SIMT_INLINE std::uint32_t count(const BlockPages& pages, std::uint32_t n) const {
+    HEAPWOOD_INLINE std::uint32_t count(const BlockPages& pages, std::uint32_t n) const {
       return before == none ? 0 : pages.fitting(before, k, n);
     }
     // Broadcasts the reservation of the group's first lane to all its lanes.
     template <class Thread>
-    SIMT_INLINE Seats shared_by(const LaneGroup<Thread>& group) const {
+    HEAPWOOD_INLINE Seats shared_by(const LaneGroup<Thread>& group) const {
       const auto tell = [&](std::uint32_t value) { return group.once([=] { return value; }); };
       return {tell(page), tell(before), tell(k)};
     }
@@ -123,29 +123,32 @@ class BlockPages {
     return b;
   }
 
-  SIMT_INLINE std::uint32_t pages() const { return pages_; }
-  SIMT_INLINE unsigned page_shift() const { return shape_.page_shift; }
-  SIMT_INLINE std::size_t page_bytes() const { return std::size_t{1} << shape_.page_shift; }
-  SIMT_INLINE std::uint32_t least() const { return shape_.least; }
-  SIMT_INLINE std::uint32_t top() const { return shape_.top; }
+  HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
+  HEAPWOOD_INLINE unsigned page_shift() const { return shape_.page_shift; }
+  HEAPWOOD_INLINE std::size_t page_bytes() const { return std::size_t{1} << shape_.page_shift; }
+  HEAPWOOD_INLINE std::uint32_t least() const { return shape_.least; }
+  HEAPWOOD_INLINE std::uint32_t top() const { return shape_.top; }
   // Blocks of class k per page.
-  SIMT_INLINE std::uint32_t blocks(std::uint32_t k) const {
+  HEAPWOOD_INLINE std::uint32_t blocks(std::uint32_t k) const {
     return size_class::divide((1u << shape_.page_shift) / granule, k);
   }
-  SIMT_INLINE std::uint32_t roomy_blocks(std::uint32_t k) const { return (blocks(k) * 5 + 7) / 8; }
+  HEAPWOOD_INLINE std::uint32_t roomy_blocks(std::uint32_t k) const {
+    return (blocks(k) * 5 + 7) / 8;
+  }
 
   // Maps of hints.
-  SIMT_INLINE std::uint32_t room(std::uint32_t k) const { return k; }
-  SIMT_INLINE std::uint32_t empty() const { return shape_.top + 1; }
-  SIMT_INLINE std::uint32_t roomy(std::uint32_t k) const { return shape_.top + 2 + k; }
+  HEAPWOOD_INLINE std::uint32_t room(std::uint32_t k) const { return k; }
+  HEAPWOOD_INLINE std::uint32_t empty() const { return shape_.top + 1; }
+  HEAPWOOD_INLINE std::uint32_t roomy(std::uint32_t k) const { return shape_.top + 2 + k; }
 
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> state(std::uint32_t page) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state(std::uint32_t page) const {
     return simt::atomic_ref<std::uint32_t>(states()[page]);
   }
 
   // Counts up to n blocks of class k in the page. Returns the count before, or none if the page is
   // full or of another class.
-  SIMT_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k,
+                                        std::uint32_t n) const {
     // acquire: synchronizes with the last users of the blocks, which may have been of another
     // class.
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
@@ -156,7 +159,7 @@ class BlockPages {
 
   // As reserve(), but changes an empty page of another class to k. May also fail because another
   // thread uses the page.
-  SIMT_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
     // acquire: as in reserve().
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
     if (class_of(old) == k && count_of(old) + n <= blocks(k)) return count_of(old);
@@ -165,11 +168,11 @@ class BlockPages {
 
   // As enter(), but reads the state first, for a page that probably cannot serve the request. Fails
   // only if it cannot.
-  static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
-                                                   std::uint32_t k, std::uint32_t n) {
+  static HEAPWOOD_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
+                                                       std::uint32_t k, std::uint32_t n) {
     // relaxed: decides only what to try.
     std::uint32_t seen = self->state(page).load(simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       if (!self->fits(seen, k)) return none;
       if (class_of(seen) == k) return self->reserve(page, k, n);
@@ -177,15 +180,15 @@ class BlockPages {
     }
   }
   // Whether a page in this state can serve class k.
-  SIMT_INLINE bool fits(std::uint32_t state, std::uint32_t k) const {
+  HEAPWOOD_INLINE bool fits(std::uint32_t state, std::uint32_t k) const {
     return count_of(state) < (class_of(state) == k ? blocks(k) : 1);
   }
 
   // Returns a block to each lane of the group, from the blocks that its first lane has reserved.
   // The blocks from `start` on are tried first. nullptr only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void* take(const Thread& thread, const LaneGroup<Thread>& group, const Seats& seats,
-                         std::uint32_t start) const {
+  HEAPWOOD_INLINE void* take(const Thread& thread, const LaneGroup<Thread>& group,
+                             const Seats& seats, std::uint32_t start) const {
     const std::uint32_t w = start / 64, bit = start % 64 + group.rank();
     const bool there = bit < in_word(w, seats.k);
     const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64,
@@ -201,7 +204,7 @@ class BlockPages {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - memory());
     const auto page = static_cast<std::uint32_t>(offset >> shape_.page_shift);
     const auto granules = static_cast<std::uint32_t>((offset & (page_bytes() - 1)) / granule);
@@ -222,9 +225,10 @@ class BlockPages {
 
   // Reserves blocks in a page of class k, or in an empty page, among the pages hinted at by `map`.
   // The search begins at page `start`.
-  static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k,
-                                  std::uint32_t start, std::uint32_t n, bool empty_only = false) {
-    SIMT_ROLLED
+  static HEAPWOOD_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k,
+                                      std::uint32_t start, std::uint32_t n,
+                                      bool empty_only = false) {
+    HEAPWOOD_ROLLED
     for (std::uint32_t page; (page = find(self, map, start)) != SumMap::none; start = page) {
       const std::uint32_t seen = self->state(page).load(simt::relaxed);
       if (self->fits(seen, k) && (!empty_only || count_of(seen) == 0)) {
@@ -237,16 +241,16 @@ class BlockPages {
     }
     return {};
   }
-  static SIMT_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map,
-                                         std::uint32_t start) {
+  static HEAPWOOD_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map,
+                                             std::uint32_t start) {
     return self->hints(map).find(start);
   }
 
-  SIMT_INLINE SumMap hints(std::uint32_t map) const {
+  HEAPWOOD_INLINE SumMap hints(std::uint32_t map) const {
     return {map_words(map), reinterpret_cast<const std::uint32_t*>(base_ + table_at), pages_};
   }
   // Whether a page in this state meets the condition of the hints of `map`.
-  SIMT_INLINE bool serves(std::uint32_t map, std::uint32_t state) const {
+  HEAPWOOD_INLINE bool serves(std::uint32_t map, std::uint32_t state) const {
     const std::uint32_t n = count_of(state), k = class_of(state);
     if (map == empty()) return n == 0;
     if (map < empty()) return k == map && n < blocks(k);
@@ -254,7 +258,7 @@ class BlockPages {
   }
   // Clears a hint that has led to a page that cannot serve the request, and sets it again if the
   // page can after all.
-  static SIMT_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
+  static HEAPWOOD_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
     const std::uint32_t flag = map < self->empty()    ? in_room
                                : map == self->empty() ? in_empty
                                                       : in_roomy;
@@ -264,8 +268,9 @@ class BlockPages {
     list(self, page, old & ~flag);
   }
   // Sets the hints that a page in this state needs and for which it has no flag.
-  static SIMT_OUTLINE void list(const BlockPages* self, std::uint32_t page, std::uint32_t seen) {
-    SIMT_ROLLED
+  static HEAPWOOD_OUTLINE void list(const BlockPages* self, std::uint32_t page,
+                                    std::uint32_t seen) {
+    HEAPWOOD_ROLLED
     for (std::uint32_t flag; (flag = self->unlisted(seen)) != 0; seen |= flag) {
       // acquire: the hint is set after the thread that cleared the flag has cleared the hint.
       seen = self->state(page).fetch_or(flag, simt::acquire);
@@ -277,17 +282,19 @@ class BlockPages {
     }
   }
   // The flag of one such hint, or 0.
-  SIMT_INLINE std::uint32_t unlisted(std::uint32_t state) const {
+  HEAPWOOD_INLINE std::uint32_t unlisted(std::uint32_t state) const {
     const std::uint32_t n = count_of(state), k = class_of(state);
     if ((state & in_empty) != 0) return 0;
     if (n == 0) return in_empty;
     if ((state & in_room) == 0 && n < blocks(k)) return in_room;
     return shape_.roomy && (state & (in_roomy | mark)) == 0 && n < roomy_blocks(k) ? in_roomy : 0;
   }
-  SIMT_INLINE const BlockPages* self() const { return reinterpret_cast<const BlockPages*>(base_); }
+  HEAPWOOD_INLINE const BlockPages* self() const {
+    return reinterpret_cast<const BlockPages*>(base_);
+  }
 
   // Subtracts blocks that were counted but cannot be allocated.
-  SIMT_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
+  HEAPWOOD_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
     // relaxed: these blocks have had no user. A read-modify-write continues the release sequence of
     // the blocks that had.
     const std::uint32_t left = state(page).fetch_sub(n, simt::relaxed) - n;
@@ -328,8 +335,8 @@ class BlockPages {
     if (end < bytes_) visit(Region{at, bytes_ - end, State::metadata});
   }
 
-  static SIMT_INLINE std::uint32_t class_of(std::uint32_t state) { return state / one_class; }
-  static SIMT_INLINE std::uint32_t count_of(std::uint32_t state) { return state & (mark - 1); }
+  static HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t state) { return state / one_class; }
+  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint32_t state) { return state & (mark - 1); }
 
  private:
   // Flags of a state: the kinds of hints that the page has.
@@ -341,14 +348,16 @@ class BlockPages {
   static constexpr std::size_t states_at = table_at + sizeof(std::uint32_t) * SumMap::table_entries;
 
   // How many of n blocks fit in a page whose count is `before`.
-  SIMT_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k, std::uint32_t n) const {
+  HEAPWOOD_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k,
+                                        std::uint32_t n) const {
     const std::uint32_t capacity = blocks(k);
     return before >= capacity ? 0 : capacity - before < n ? capacity - before : n;
   }
 
   // Slow path of enter(), after its add found the state `old`.
-  static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page,
-                                           std::uint32_t k, std::uint32_t n, std::uint32_t old) {
+  static HEAPWOOD_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page,
+                                               std::uint32_t k, std::uint32_t n,
+                                               std::uint32_t old) {
     const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
     if (class_of(old) != k && count_of(old) == 0) {
       // Empty except for the blocks just counted, which are counted again in the new class.
@@ -361,24 +370,24 @@ class BlockPages {
 
   // in_word: the number of blocks of class k that word w of the bitmap describes; places: their
   // bits.
-  SIMT_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
+  HEAPWOOD_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
     const std::uint32_t rest = blocks(k) - w * 64;
     return rest < 64 ? rest : 64;
   }
-  SIMT_INLINE std::uint64_t places(std::uint32_t w, std::uint32_t k) const {
+  HEAPWOOD_INLINE std::uint64_t places(std::uint32_t w, std::uint32_t k) const {
     return ~std::uint64_t{0} >> (64 - in_word(w, k));
   }
-  SIMT_INLINE void* block(std::uint32_t page, std::uint32_t i, std::uint32_t k) const {
+  HEAPWOOD_INLINE void* block(std::uint32_t page, std::uint32_t i, std::uint32_t k) const {
     return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
   }
 
   // take() for lanes whose first choice was taken, from word w on, whose known bits are `taken`.
   template <class Thread>
-  static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
-                                     std::uint32_t page, std::uint32_t k, std::uint32_t w,
-                                     std::uint64_t taken) {
+  static HEAPWOOD_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
+                                         std::uint32_t page, std::uint32_t k, std::uint32_t w,
+                                         std::uint64_t taken) {
     LaneGroup<Thread> group(thread, lanes);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t turn = 0;;) {
       const std::uint64_t clear = ~taken & self->places(w, k);
       if (clear != 0) {
@@ -408,8 +417,8 @@ class BlockPages {
 
   // Gives a page without blocks in use, in the state `seen`, to class k, and counts n blocks of it.
   // Returns false if the page is in another state, which is stored in `seen`.
-  SIMT_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k,
-                          std::uint32_t n) const {
+  HEAPWOOD_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k,
+                              std::uint32_t n) const {
     // Hints of the old class are outdated from here on. A hint as an empty page remains set.
     const std::uint32_t next = (k * one_class | (seen & in_empty)) + fitting(0, k, n);
     // acquire: synchronizes with the last users of the page's blocks.
@@ -419,22 +428,22 @@ class BlockPages {
     return true;
   }
 
-  SIMT_INLINE std::uint32_t map_count() const {
+  HEAPWOOD_INLINE std::uint32_t map_count() const {
     return (shape_.roomy ? 2 : 1) * (shape_.top + 1) + 1;
   }
-  SIMT_INLINE std::uint64_t* map_words(std::uint32_t map) const {
+  HEAPWOOD_INLINE std::uint64_t* map_words(std::uint32_t map) const {
     return reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{map} * map_words_;
   }
-  SIMT_INLINE std::uint32_t* states() const {
+  HEAPWOOD_INLINE std::uint32_t* states() const {
     return reinterpret_cast<std::uint32_t*>(base_ + states_at);
   }
-  SIMT_INLINE std::uint64_t* masks_of(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint64_t* masks_of(std::uint32_t page) const {
     return reinterpret_cast<std::uint64_t*>(base_ + masks_at_) + std::size_t{page} * mask_words_;
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t page, std::uint32_t w) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t page, std::uint32_t w) const {
     return simt::atomic_ref<std::uint64_t>(masks_of(page)[w]);
   }
-  SIMT_INLINE std::byte* memory() const { return base_ + memory_at_; }
+  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

@@ -31,7 +31,7 @@ namespace heapwood::alloc {
 template <class Buddy>
 struct FreeAllPages {
   Buddy buddy;
-  SIMT_FN void operator()(std::size_t) const { buddy.free_all_pages(); }
+  HEAPWOOD_FN void operator()(std::size_t) const { buddy.free_all_pages(); }
 };
 
 class Buddy {
@@ -69,8 +69,8 @@ class Buddy {
     return b;
   }
 
-  SIMT_FN void free_all_pages() const {
-    SIMT_ROLLED
+  HEAPWOOD_FN void free_all_pages() const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t first = taken_, n = 0; first < pages_; first += n) {
       const std::uint32_t aligned = first & (~first + 1), rest = pages_ - first;
       n = first == 0 || aligned > rest ? rest : aligned;
@@ -78,19 +78,19 @@ class Buddy {
     }
   }
 
-  SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
   // The address of a page.
-  SIMT_INLINE std::byte* page(std::uint32_t p) const {
+  HEAPWOOD_INLINE std::byte* page(std::uint32_t p) const {
     return memory() + (std::size_t{p} << page_shift_);
   }
 
-  SIMT_INLINE bool owns(const void* block) const {
+  HEAPWOOD_INLINE bool owns(const void* block) const {
     return static_cast<const std::byte*>(block) >= base_ &&
            static_cast<const std::byte*>(block) < base_ + bytes_;
   }
 
   template <class Thread>
-  SIMT_OUTLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_OUTLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > (std::uint64_t{pages_} << page_shift_)) return nullptr;
     std::uint32_t n =
         static_cast<std::uint32_t>((bytes + (std::uint64_t{1} << page_shift_) - 1) >> page_shift_);
@@ -99,7 +99,7 @@ class Buddy {
     if ((pages_ >> k) == 0) return nullptr;
     std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint64_t seen = 1;  // as if a thread were inside: no check after the first search
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned turn = 0, moves = 0; moves < max_moves; ++turn) {
       // A search after which the request may fail is thorough. Other searches make a few attempts
       // per level before a larger block is split, twice as many each turn: thousands of threads
@@ -122,7 +122,7 @@ class Buddy {
     return nullptr;
   }
 
-  SIMT_OUTLINE void deallocate(void* block) const {
+  HEAPWOOD_OUTLINE void deallocate(void* block) const {
     const auto page =
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_);
     const std::uint32_t n = lengths()[page];
@@ -131,14 +131,14 @@ class Buddy {
   }
 
   // The size of a block that is in use.
-  SIMT_INLINE std::size_t bytes_of(const void* block) const {
+  HEAPWOOD_INLINE std::size_t bytes_of(const void* block) const {
     const auto page = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory());
     return std::size_t{lengths()[page >> page_shift_]} << page_shift_;
   }
 
   // Frees n pages (1 to 64, in one aligned 64) that were allocated as part of other blocks, or
   // belonged to the caller from the start.
-  SIMT_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }
+  HEAPWOOD_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }
 
   // Reports each free block as a region of its own, as it can be allocated. Offsets are from
   // `origin`.
@@ -228,42 +228,42 @@ class Buddy {
   static constexpr std::size_t words_at = shapes_at + max_levels * sizeof(RunMap::Shape);
   static_assert(words_at % sizeof(std::uint64_t) == 0);
 
-  SIMT_INLINE std::uint64_t* motion(unsigned level) const {
+  HEAPWOOD_INLINE std::uint64_t* motion(unsigned level) const {
     return reinterpret_cast<std::uint64_t*>(base_ + level * motion_stride);
   }
-  SIMT_INLINE std::uint64_t* words() const {
+  HEAPWOOD_INLINE std::uint64_t* words() const {
     return reinterpret_cast<std::uint64_t*>(base_ + words_at);
   }
-  SIMT_INLINE std::uint32_t* lengths() const {
+  HEAPWOOD_INLINE std::uint32_t* lengths() const {
     return reinterpret_cast<std::uint32_t*>(base_ + lengths_offset_);
   }
-  SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
-  SIMT_INLINE RunMap map(unsigned level) const {
+  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_offset_; }
+  HEAPWOOD_INLINE RunMap map(unsigned level) const {
     return {words(), reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at) + level,
             motion(level)};
   }
 
   // A thread that can hide a block of 2^k pages announces this at the block's level or above. Each
   // count only grows while no thread is inside, so the sum is unchanged only if every count is.
-  SIMT_INLINE std::uint64_t motion_sum(unsigned k) const {
+  HEAPWOOD_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned level = k / unit_shift; level < levels_; ++level)
       sum += Motion::load(motion(level));
     return sum;
   }
-  SIMT_INLINE bool is_unchanged(unsigned k, std::uint64_t seen) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE bool is_unchanged(unsigned k, std::uint64_t seen) const {
+    HEAPWOOD_ROLLED
     for (unsigned level = k / unit_shift; level < levels_; ++level)
       seen -= Motion::load_after_search(motion(level));
     return seen == 0;
   }
 
   // Takes a block of 2^k pages or more and frees all but n pages. Returns the first page or `none`.
-  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t seed,
-                                   RunMap::SearchMode mode) const {
+  HEAPWOOD_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t seed,
+                                       RunMap::SearchMode mode) const {
     const unsigned own = k / unit_shift;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned level = own; level < levels_; ++level) {
       const unsigned shift = unit_shift * level;
       // Units of lower levels that are freed below are hidden until then.
@@ -277,7 +277,7 @@ class Buddy {
       }
       const std::uint32_t first = unit << shift, last = first + n - 1;
       if (rest) {
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         for (unsigned l = level; l-- > 0;) {
           const std::uint32_t behind = (last >> unit_shift * l) + 1;
           // Covered by the Motion above; the word was empty and does not become full.
@@ -292,8 +292,8 @@ class Buddy {
   }
 
   // Frees pages [first, first + n), which start at a valid start of a block of at least n pages.
-  SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void give_back(std::uint32_t first, std::uint32_t n) const {
+    HEAPWOOD_ROLLED
     for (unsigned level = levels_; level-- > 0;) {
       const unsigned shift = unit_shift * level;
       if (const std::uint32_t units = n >> shift; units > 0) {
@@ -304,9 +304,9 @@ class Buddy {
     }
   }
 
-  SIMT_INLINE void free_units(unsigned level, std::uint32_t unit, std::uint32_t n) const {
+  HEAPWOOD_INLINE void free_units(unsigned level, std::uint32_t unit, std::uint32_t n) const {
     Motion below(nullptr);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (bool full = true; full; n = 1, unit /= 64, ++level) {
       // Merged units are hidden until they are free at this level.
       Motion here(motion(level));

@@ -69,7 +69,7 @@ class BuiltinHeap {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > capacity_) return nullptr;
     if (counts_bytes_) return allocate_counted(thread, padded(bytes));
     // On the GPU; the CPU counts bytes.
@@ -80,7 +80,7 @@ class BuiltinHeap {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     if (counts_bytes_) {
       block = static_cast<Block*>(block) - 1;
       unlink(thread, static_cast<Block*>(block));
@@ -91,7 +91,7 @@ class BuiltinHeap {
  private:
   // Allocates on the CPU. The C library aligns to 16 bytes.
   template <class Thread>
-  SIMT_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
     const std::uint64_t size = bytes + sizeof(Block);
     // relaxed, here and below: only a count; malloc orders the memory itself.
     simt::atomic_ref<std::uint64_t> live(*live_);
@@ -114,7 +114,7 @@ class BuiltinHeap {
   }
 
   template <class Thread>
-  SIMT_OUTLINE void unlink(Thread& thread, Block* block) const {
+  HEAPWOOD_OUTLINE void unlink(Thread& thread, Block* block) const {
     List& list = list_of(block);
     lock(thread, list);
     (block->previous != nullptr ? block->previous->next : list.first) = block->next;
@@ -123,20 +123,20 @@ class BuiltinHeap {
     simt::atomic_ref<std::uint64_t>(*live_).fetch_sub(block->size, simt::relaxed);
   }
 
-  SIMT_INLINE List& list_of(const Block* block) const {
+  HEAPWOOD_INLINE List& list_of(const Block* block) const {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
     return lists_[(address * 0x9e3779b97f4a7c15u) >> 32 & list_mask_];
   }
   // Waits only for a running CPU thread, which holds the lock for a few instructions.
   template <class Thread>
-  static SIMT_INLINE void lock(Thread& thread, List& list) {
+  static HEAPWOOD_INLINE void lock(Thread& thread, List& list) {
     // acquire: the last holder's changes to the list.
     for (unsigned turn = 0;
          simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
       thread.pause(turn);
     }
   }
-  static SIMT_INLINE void unlock(List& list) {
+  static HEAPWOOD_INLINE void unlock(List& list) {
     simt::atomic_ref<std::uint32_t>(list.locked).store(0, simt::release);
   }
 

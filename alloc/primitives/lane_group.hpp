@@ -16,44 +16,46 @@ namespace heapwood::alloc {
 template <class Thread>
 class LaneGroup {
  public:
-  SIMT_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes)
+  HEAPWOOD_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes)
       : thread_(&thread), lanes_(lanes) {}
 
-  SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
-  SIMT_INLINE bool has_one_lane() const {
+  HEAPWOOD_INLINE std::uint32_t lanes() const { return lanes_; }
+  HEAPWOOD_INLINE bool has_one_lane() const {
     return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0;
   }
-  SIMT_INLINE std::uint32_t size() const { return Thread::width == 1 ? 1 : simt::popcount(lanes_); }
+  HEAPWOOD_INLINE std::uint32_t size() const {
+    return Thread::width == 1 ? 1 : simt::popcount(lanes_);
+  }
   // The rank of this lane in the group.
-  SIMT_INLINE std::uint32_t rank() const {
+  HEAPWOOD_INLINE std::uint32_t rank() const {
     return Thread::width == 1 ? 0 : simt::popcount(lanes_ & ((1u << thread_->lane()) - 1));
   }
 
   // Calls f in the first lane only and returns its result to all lanes. The memory orders in f
   // apply to the first lane; sync() extends them to the others.
   template <class F>
-  SIMT_INLINE auto once(F f) const {
+  HEAPWOOD_INLINE auto once(F f) const {
     decltype(f()) result{};
     if (rank() == 0) result = f();
     return has_one_lane() ? result : thread_->shfl(lanes_, result, simt::lowest_bit(lanes_));
   }
   // Orders the memory accesses of all lanes in the group.
-  SIMT_INLINE void sync() const {
+  HEAPWOOD_INLINE void sync() const {
     if (!has_one_lane()) thread_->sync(lanes_);
   }
   // Bitwise OR over all lanes.
-  SIMT_INLINE std::uint64_t reduce_or(std::uint64_t bits) const {
+  HEAPWOOD_INLINE std::uint64_t reduce_or(std::uint64_t bits) const {
     return has_one_lane() ? bits : thread_->reduce_or(lanes_, bits);
   }
   // The value of the first lane for which `has` is true, or `other`.
   template <class T>
-  SIMT_INLINE T first_of(bool has, T value, T other) const {
+  HEAPWOOD_INLINE T first_of(bool has, T value, T other) const {
     if (has_one_lane()) return has ? value : other;
     const std::uint32_t which = thread_->ballot(lanes_, has);
     return which == 0 ? other : thread_->shfl(lanes_, value, simt::lowest_bit(which));
   }
   // The subgroup of lanes with the same `side` as this lane.
-  SIMT_INLINE LaneGroup part(bool side) const {
+  HEAPWOOD_INLINE LaneGroup part(bool side) const {
     if (has_one_lane()) return *this;
     const std::uint32_t set = thread_->ballot(lanes_, side);
     return LaneGroup(*thread_, side ? set : lanes_ & ~set);
@@ -65,10 +67,10 @@ class LaneGroup {
 };
 
 // Index of the n-th lowest set bit, counting from 0; more than n bits are set.
-SIMT_INLINE unsigned nth_bit(std::uint64_t bits, std::uint32_t n) {
+HEAPWOOD_INLINE unsigned nth_bit(std::uint64_t bits, std::uint32_t n) {
   if (n == 0) return simt::lowest_bit(bits);
   unsigned at = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned half = 32; half > 0; half /= 2) {
     const unsigned below = simt::popcount(bits >> at & ((std::uint64_t{1} << half) - 1));
     if (n >= below) {

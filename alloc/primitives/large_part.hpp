@@ -49,16 +49,16 @@ class LargePart {
   }
 
   // The large part is the last part of its pool.
-  SIMT_INLINE bool owns(const void* block) const {
+  HEAPWOOD_INLINE bool owns(const void* block) const {
     return static_cast<const std::byte*>(block) >= begin_;
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
     return allocate_out_of_line(buddy_, thread, bytes);
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(const Thread&, void* block) const {
+  HEAPWOOD_INLINE void deallocate(const Thread&, void* block) const {
     buddy_->deallocate(block);
   }
 
@@ -70,8 +70,8 @@ class LargePart {
  private:
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_out_of_line(const Buddy* buddy, Thread thread,
-                                                 std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* allocate_out_of_line(const Buddy* buddy, Thread thread,
+                                                     std::size_t bytes) {
     return buddy->allocate(thread, bytes);
   }
 
@@ -111,17 +111,17 @@ class HeapPart {
     BuiltinHeap::release(lists_of(head), device);
   }
 
-  SIMT_INLINE bool owns(const void* block) const {
+  HEAPWOOD_INLINE bool owns(const void* block) const {
     return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(stored_) >=
            span_;
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
     return allocate_out_of_line(stored_, thread, bytes);
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(const Thread& thread, void* block) const {
+  HEAPWOOD_INLINE void deallocate(const Thread& thread, void* block) const {
     deallocate_out_of_line(stored_, thread, block);
   }
 
@@ -143,13 +143,13 @@ class HeapPart {
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread,
-                                                 std::size_t bytes) {
+  static HEAPWOOD_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread,
+                                                     std::size_t bytes) {
     return stored->heap.allocate(thread, bytes);
   }
   template <class Thread>
-  static SIMT_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread,
-                                                  void* block) {
+  static HEAPWOOD_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread,
+                                                      void* block) {
     stored->heap.deallocate(thread, block);
   }
 

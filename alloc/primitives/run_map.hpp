@@ -28,9 +28,9 @@ namespace heapwood::alloc {
 class Motion {
  public:
   // nullptr: there is nothing to announce.
-  SIMT_INLINE explicit Motion(std::uint64_t* word) : word_(word) {}
+  HEAPWOOD_INLINE explicit Motion(std::uint64_t* word) : word_(word) {}
 
-  SIMT_INLINE void begin() {
+  HEAPWOOD_INLINE void begin() {
     if (word_ == nullptr || inside_) return;
     inside_ = true;
     // acquire: nothing is hidden before this; together with the release in load_after_search() it
@@ -39,21 +39,21 @@ class Motion {
   }
   // `moved` is false if nothing was changed. The count then returns to its previous value, so that
   // threads that find nothing do not keep each other searching.
-  SIMT_INLINE void end(bool moved = true) {
+  HEAPWOOD_INLINE void end(bool moved = true) {
     if (!inside_) return;
     inside_ = false;
     // release: a thread that sees this thread gone also sees its effects.
     simt::atomic_ref<std::uint64_t>(*word_).fetch_add((moved ? one_move : 0) - 1, simt::release);
   }
 
-  static SIMT_INLINE std::uint64_t load(std::uint64_t* word) {
+  static HEAPWOOD_INLINE std::uint64_t load(std::uint64_t* word) {
     // acquire: the effects of the threads that have left.
     return simt::atomic_ref<std::uint64_t>(*word).load(simt::acquire);
   }
-  static SIMT_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
+  static HEAPWOOD_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
   // Called after a search. release: orders the search before everything that begins after this
   // load.
-  static SIMT_INLINE std::uint64_t load_after_search(std::uint64_t* word) {
+  static HEAPWOOD_INLINE std::uint64_t load_after_search(std::uint64_t* word) {
     return simt::atomic_ref<std::uint64_t>(*word).fetch_add(0, simt::release);
   }
 
@@ -82,7 +82,7 @@ class RunMap {
       s.hint_words = SumMap::plan(s.words(), 0, s.table);
       return s;
     }
-    SIMT_INLINE std::uint32_t words() const { return (units + 63) / 64; }
+    HEAPWOOD_INLINE std::uint32_t words() const { return (units + 63) / 64; }
     std::uint32_t end() const { return hints_at + ranks * hint_words; }
   };
 
@@ -93,28 +93,28 @@ class RunMap {
   };
 
   // `motion` is the Motion word that searches of this map check.
-  SIMT_INLINE RunMap(std::uint64_t* words, const Shape* shape, std::uint64_t* motion)
+  HEAPWOOD_INLINE RunMap(std::uint64_t* words, const Shape* shape, std::uint64_t* motion)
       : words_(words), shape_(shape), motion_(motion) {}
 
   // Takes the first n units of an aligned run of 2^k free units, n <= 2^k <= 32, and returns the
   // first one. Returns `none` if no hint led to such a run, or if other threads were faster in as
   // many attempts as `mode` permits. `motion_of_search` begins before the first attempt.
-  SIMT_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t seed, SearchMode mode,
-                                 Motion& motion_of_search) const {
+  HEAPWOOD_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t seed,
+                                     SearchMode mode, Motion& motion_of_search) const {
     const std::uint32_t words = shape_->words();
     const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * words) >> 32);
     // All loads in flight together, so that an empty map costs one memory latency.
     std::uint32_t nonempty_ranks = 0;
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (unsigned rank = 0; rank < ranks; ++rank)
       nonempty_ranks |= (hints(rank).hinted() ? 1u : 0u) << rank;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (nonempty_ranks &= ~0u << k; nonempty_ranks != 0; nonempty_ranks &= nonempty_ranks - 1) {
       const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
       // From `start` to the end, then from the beginning: every hint once, including wrong ones.
       bool wrapped = start == 0;
       std::uint32_t at = start, end = words;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (;;) {
         const std::uint32_t i = map.next(at);
         if (i < end) {
@@ -136,7 +136,7 @@ class RunMap {
   // Frees n units of one word. If that makes all 64 of its units free, takes them out again and
   // returns true: they are one unit of the map above, and `motion` has begun. A word with fewer
   // than 64 units never becomes full.
-  SIMT_INLINE bool free(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
+  HEAPWOOD_INLINE bool free(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
     const std::uint32_t i = unit / 64;
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64,
@@ -164,10 +164,10 @@ class RunMap {
   }
 
   // The rank of a word; `ranks` if it has no free unit.
-  static SIMT_INLINE unsigned rank_of(std::uint64_t w) {
+  static HEAPWOOD_INLINE unsigned rank_of(std::uint64_t w) {
     if (w == 0) return ranks;
     unsigned rank = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; rank + 1 < ranks; ++rank) {
       w &= (w >> (1u << rank)) & aligned(rank + 1);
       if (w == 0) break;
@@ -175,13 +175,13 @@ class RunMap {
     return rank;
   }
 
-  SIMT_INLINE SumMap hints(unsigned rank) const {
+  HEAPWOOD_INLINE SumMap hints(unsigned rank) const {
     return {words_ + shape_->hints_at + rank * shape_->hint_words, shape_->table, shape_->words()};
   }
 
  private:
   // Mask with one bit set in every 2^k.
-  static SIMT_INLINE std::uint64_t aligned(unsigned k) {
+  static HEAPWOOD_INLINE std::uint64_t aligned(unsigned k) {
     return k == 0   ? ~std::uint64_t{0}
            : k == 1 ? 0x5555555555555555u
            : k == 2 ? 0x1111111111111111u
@@ -190,14 +190,14 @@ class RunMap {
                     : 0x0000000100000001u;
   }
   // Mask of the first bits of the aligned runs of 2^k set bits.
-  static SIMT_INLINE std::uint64_t starts(std::uint64_t w, unsigned k) {
-    SIMT_ROLLED
+  static HEAPWOOD_INLINE std::uint64_t starts(std::uint64_t w, unsigned k) {
+    HEAPWOOD_ROLLED
     for (unsigned i = 0; i < k; ++i) w &= (w >> (1u << i)) & aligned(i + 1);
     return w;
   }
   // Best fit: the first run whose enclosing free run is smallest, given starts(w, k).
-  static SIMT_INLINE unsigned best_fit(std::uint64_t runs, unsigned k) {
-    SIMT_ROLLED
+  static HEAPWOOD_INLINE unsigned best_fit(std::uint64_t runs, unsigned k) {
+    HEAPWOOD_ROLLED
     for (; k + 1 < ranks; ++k) {
       const std::uint64_t pairs = runs & (runs >> (1u << k)) & aligned(k + 1);
       const std::uint64_t unpaired = runs & ~(pairs | pairs << (1u << k));
@@ -206,19 +206,19 @@ class RunMap {
     }
     return simt::lowest_bit(runs);
   }
-  static SIMT_INLINE unsigned pick_from(std::uint64_t runs, std::uint32_t seed) {
+  static HEAPWOOD_INLINE unsigned pick_from(std::uint64_t runs, std::uint32_t seed) {
     const std::uint64_t behind = runs & (~std::uint64_t{0} << (seed >> 8 & 63));
     return simt::lowest_bit(behind != 0 ? behind : runs);
   }
 
-  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n,
-                                    std::uint32_t seed, SearchMode& mode,
-                                    Motion& motion_of_search) const {
+  HEAPWOOD_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n,
+                                        std::uint32_t seed, SearchMode& mode,
+                                        Motion& motion_of_search) const {
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     std::uint64_t seen = word.load(simt::relaxed);
     std::uint64_t runs = starts(seen, k);
     if (runs == 0) --mode.attempts;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; runs != 0 && mode.attempts > 0; runs = starts(seen, k), --mode.attempts) {
       motion_of_search.begin();
       // Best fit until an attempt fails; then any run, so that thousands of threads do not contend
@@ -248,16 +248,16 @@ class RunMap {
   // Updates the hints of word i after a change. The last thread to set a hint of the word does not
   // drop it again, and has read the rank afterwards. Since then the rank can only have fallen, and
   // this hint still leads to the word.
-  SIMT_INLINE void update_hints(std::uint32_t i, std::uint64_t before, std::uint64_t after,
-                                Motion& motion) const {
+  HEAPWOOD_INLINE void update_hints(std::uint32_t i, std::uint64_t before, std::uint64_t after,
+                                    Motion& motion) const {
     unsigned rank = rank_of(after), seen = rank_of(before);
     if (rank == seen) return;
     motion.begin();
     std::uint32_t set = 1u << seen;  // hints that are set, as far as this thread knows
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (rank != seen) {
       seen = rank;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t drop = set & ~(1u << ranks | 1u << rank); drop != 0; drop &= drop - 1) {
         hints(simt::lowest_bit(drop)).take(i);
       }

@@ -14,7 +14,7 @@
 namespace heapwood::alloc::size_class {
 
 // The smallest class whose blocks have at least `bytes` bytes, for at most 2^34 bytes.
-SIMT_INLINE std::uint32_t of(std::size_t bytes) {
+HEAPWOOD_INLINE std::uint32_t of(std::size_t bytes) {
   const auto granules = static_cast<std::uint32_t>((bytes + granule - 1) / granule);
   if (granules <= 1) return 0;
   const auto log = simt::highest_bit(granules - 1) + 1;  // rounded up
@@ -22,13 +22,13 @@ SIMT_INLINE std::uint32_t of(std::size_t bytes) {
   return 2 * log - (three_quarters ? 2 : 1);
 }
 
-SIMT_INLINE std::uint32_t granules(std::uint32_t k) {
+HEAPWOOD_INLINE std::uint32_t granules(std::uint32_t k) {
   return k == 0 ? 1 : (3 - (k & 1)) << ((k - 1) / 2);
 }
-SIMT_INLINE std::size_t bytes(std::uint32_t k) { return granules(k) * std::size_t{granule}; }
+HEAPWOOD_INLINE std::size_t bytes(std::uint32_t k) { return granules(k) * std::size_t{granule}; }
 
 // n / granules(k)
-SIMT_INLINE std::uint32_t divide(std::uint32_t n, std::uint32_t k) {
+HEAPWOOD_INLINE std::uint32_t divide(std::uint32_t n, std::uint32_t k) {
   if (k == 0) return n;
   n >>= (k - 1) / 2;
   return (k & 1) != 0 ? n / 2 : n / 3;

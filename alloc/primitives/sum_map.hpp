@@ -39,16 +39,16 @@ class SumMap {
     return words;
   }
 
-  SIMT_INLINE SumMap(std::uint64_t* words, const std::uint32_t* table, std::uint32_t bits)
+  HEAPWOOD_INLINE SumMap(std::uint64_t* words, const std::uint32_t* table, std::uint32_t bits)
       : words_(words), table_(table), bits_(bits) {}
-  SIMT_INLINE std::uint32_t bits() const { return bits_; }
+  HEAPWOOD_INLINE std::uint32_t bits() const { return bits_; }
 
   // Sets a bit; returns the previous value of its word.
-  SIMT_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
+  HEAPWOOD_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
 
   // Sets the bits `mask` << (bit % 64) (at least one) of the bit's word; returns the word's
   // previous value.
-  SIMT_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
+  HEAPWOOD_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
     // acq_rel, here and below: release hands over what the bits represent; acquire orders this
     // thread's next summary operation after that of the thread that emptied the word (see above).
     const std::uint64_t old = word(0, bit / 64).fetch_or(mask << (bit % 64), simt::acq_rel);
@@ -58,7 +58,7 @@ class SumMap {
 
   // Takes those of the bits `mask` << (bit % 64) that are set and returns them, shifted back. 0 if
   // other threads have taken all of them.
-  SIMT_INLINE std::uint64_t take(std::uint32_t bit, std::uint64_t mask = 1) const {
+  HEAPWOOD_INLINE std::uint64_t take(std::uint32_t bit, std::uint64_t mask = 1) const {
     const std::uint64_t wanted = mask << (bit % 64);
     // acquire: synchronizes with set(), which handed over what the bits represent. release:
     // preserves that order for the next thread.
@@ -69,17 +69,17 @@ class SumMap {
 
   // Returns a bit that was recently set, searching cyclically from `start`, or `none` if no hint
   // led to one.
-  SIMT_INLINE std::uint32_t find(std::uint32_t start) const {
+  HEAPWOOD_INLINE std::uint32_t find(std::uint32_t start) const {
     const std::uint32_t found = next(start);
     return found != none || start == 0 ? found : next(0);
   }
 
   // Returns the first set bit at or after `at`, without wrapping around, or `none`. Moves up a
   // level if a word is empty and down if a hint is set, always to the right.
-  SIMT_INLINE std::uint32_t next(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t next(std::uint32_t at) const {
     std::uint32_t level = 0, size = bits_;  // of this level
     const std::uint32_t highest = top();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (;;) {
       if (at >= size) return none;
       // relaxed: only a candidate.
@@ -101,29 +101,30 @@ class SumMap {
   }
 
   // Returns a bit's word. relaxed: only candidates.
-  SIMT_INLINE std::uint64_t look(std::uint32_t bit) const {
+  HEAPWOOD_INLINE std::uint64_t look(std::uint32_t bit) const {
     return word(0, bit / 64).load(simt::relaxed);
   }
 
   // Whether there is a hint that leads to a bit.
-  SIMT_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
+  HEAPWOOD_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
 
  private:
-  SIMT_INLINE std::uint32_t top() const { return table_[table_entries - 1]; }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t level, std::uint32_t index) const {
+  HEAPWOOD_INLINE std::uint32_t top() const { return table_[table_entries - 1]; }
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t level,
+                                                       std::uint32_t index) const {
     return simt::atomic_ref<std::uint64_t>(words_[table_[level] + index]);
   }
 
-  SIMT_INLINE void set_hint(std::uint32_t level, std::uint32_t child) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void set_hint(std::uint32_t level, std::uint32_t child) const {
+    HEAPWOOD_ROLLED
     for (; level <= top(); ++level, child /= 64) {
       if (word(level, child / 64).fetch_or(std::uint64_t{1} << (child % 64), simt::acq_rel) != 0)
         return;
     }
   }
 
-  SIMT_INLINE void clear_hint(std::uint32_t child) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void clear_hint(std::uint32_t child) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t level = 1; level <= top(); ++level, child /= 64) {
       const std::uint64_t bit = std::uint64_t{1} << (child % 64);
       const std::uint64_t old = word(level, child / 64).fetch_and(~bit, simt::acq_rel);
@@ -133,9 +134,9 @@ class SumMap {
     }
   }
 
-  SIMT_INLINE std::uint32_t level_size(std::uint32_t level) const {
+  HEAPWOOD_INLINE std::uint32_t level_size(std::uint32_t level) const {
     std::uint32_t size = bits_;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; level > 0; --level) size = (size + 63) / 64;
     return size;
   }

@@ -33,8 +33,8 @@ struct SuperblockShape {
 // its own. `take` returns the first of `total` granules, which hold `blocks` blocks, or nullptr if
 // it refuses all of them. Returns this lane's block. max < 1024.
 template <class Thread, class Take>
-SIMT_INLINE std::byte* take_together(Thread& thread, const void* owner, std::size_t granules,
-                                     std::uint32_t max, Take take) {
+HEAPWOOD_INLINE std::byte* take_together(Thread& thread, const void* owner, std::size_t granules,
+                                         std::uint32_t max, Take take) {
   const bool joins = granules <= max;
   const std::uint32_t lanes = thread.together(owner);
   std::uint32_t group = thread.ballot(lanes, joins);

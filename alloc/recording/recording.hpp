@@ -29,8 +29,8 @@ struct RecordedEvent {
   std::uint64_t high_warp : 16 = 0;
 
   // `detail`: the depth of a node; of a request or free, the lane.
-  static SIMT_INLINE RecordedEvent make(Kind kind, unsigned detail, unsigned warp,
-                                        std::uint64_t place, std::uint64_t bytes) {
+  static HEAPWOOD_INLINE RecordedEvent make(Kind kind, unsigned detail, unsigned warp,
+                                            std::uint64_t place, std::uint64_t bytes) {
     RecordedEvent event;
     event.word = written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
                  std::uint64_t{detail & 63u} << 2 | static_cast<std::uint64_t>(kind);
@@ -65,12 +65,12 @@ struct EventWriter {
 
   // relaxed: the modification order of the counter is the order of the events. The host reads them
   // after the launch, or watches their words.
-  SIMT_INLINE std::uint64_t next_number() const {
+  HEAPWOOD_INLINE std::uint64_t next_number() const {
     return simt::atomic_ref<std::uint64_t>(counts->events).fetch_add(1, simt::relaxed);
   }
   template <class Thread>
-  SIMT_INLINE void write(Thread& thread, std::uint64_t number, RecordedEvent::Kind kind,
-                         unsigned detail, std::uint64_t place, std::uint64_t bytes) const {
+  HEAPWOOD_INLINE void write(Thread& thread, std::uint64_t number, RecordedEvent::Kind kind,
+                             unsigned detail, std::uint64_t place, std::uint64_t bytes) const {
     if (number >= capacity) return;
     const RecordedEvent event = RecordedEvent::make(kind, detail, thread.worker(), place, bytes);
     RecordedEvent& line = lines[number];
@@ -79,11 +79,11 @@ struct EventWriter {
     // release: a thread that sees the word sees the bytes (LiveRecording::read).
     simt::atomic_ref<std::uint64_t>(line.word).store(event.word, simt::release);
   }
-  SIMT_INLINE void count_refusal() const {
+  HEAPWOOD_INLINE void count_refusal() const {
     // relaxed: only a number.
     simt::atomic_ref<std::uint64_t>(counts->refused).fetch_add(1, simt::relaxed);
   }
-  SIMT_INLINE std::uint64_t place(const void* block) const {
+  HEAPWOOD_INLINE std::uint64_t place(const void* block) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
 };

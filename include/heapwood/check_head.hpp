@@ -20,14 +20,14 @@ inline constexpr unsigned char guard_byte = 0xa5, poison_byte = 0xdb;
 inline constexpr std::size_t max_poison = 1024;
 
 // Bytes of the guard after a block of `bytes` bytes.
-SIMT_INLINE std::size_t guard_bytes(std::size_t bytes) {
+HEAPWOOD_INLINE std::size_t guard_bytes(std::size_t bytes) {
   return alloc::padded(bytes) - bytes + alloc::granule;
 }
 
 // Index of the first of the bytes that is not `value`; `bytes` if there is none.
-SIMT_INLINE std::size_t first_other(const unsigned char* at, std::size_t bytes,
-                                    unsigned char value) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE std::size_t first_other(const unsigned char* at, std::size_t bytes,
+                                        unsigned char value) {
+  HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < bytes; ++i) {
     if (at[i] != value) return i;
   }
@@ -35,36 +35,36 @@ SIMT_INLINE std::size_t first_other(const unsigned char* at, std::size_t bytes,
 }
 
 // Writes the guards of a block, canary included.
-SIMT_FN inline void write_guards(unsigned char* block, std::size_t bytes) {
+HEAPWOOD_FN inline void write_guards(unsigned char* block, std::size_t bytes) {
   constexpr std::uint64_t word = 0x0101010101010101u * guard_byte;
   auto* const canary = reinterpret_cast<std::uint64_t*>(block - alloc::granule);
   canary[0] = canary[1] = word;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < guard_bytes(bytes); ++i) block[bytes + i] = guard_byte;
 }
 
 // The offset of the first wrong byte before a block; 0 if there is none.
-SIMT_INLINE std::int64_t damage_before(const unsigned char* block) {
+HEAPWOOD_INLINE std::int64_t damage_before(const unsigned char* block) {
   const std::size_t at = first_other(block - alloc::granule, alloc::granule, guard_byte);
   return static_cast<std::int64_t>(at) - static_cast<std::int64_t>(alloc::granule);
 }
 // The offset of the first wrong byte of the guard after a block; the end of the guard if there is
 // none.
-SIMT_INLINE std::size_t damage_after(const unsigned char* block, std::size_t bytes) {
+HEAPWOOD_INLINE std::size_t damage_after(const unsigned char* block, std::size_t bytes) {
   return bytes + first_other(block + bytes, guard_bytes(bytes), guard_byte);
 }
 
-SIMT_INLINE std::size_t poison_part(std::size_t bytes) {
+HEAPWOOD_INLINE std::size_t poison_part(std::size_t bytes) {
   return bytes < max_poison ? bytes : max_poison;
 }
-SIMT_FN inline void fill_poison(unsigned char* block, std::size_t bytes) {
+HEAPWOOD_FN inline void fill_poison(unsigned char* block, std::size_t bytes) {
   const std::size_t part = poison_part(bytes);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < part; ++i) block[i] = block[bytes - part + i] = poison_byte;
 }
 // The offset of the first wrong byte of a freed block and its guards; the end of the guard after
 // it if there is none.
-SIMT_FN inline std::int64_t damage_after_free(const unsigned char* block, std::size_t bytes) {
+HEAPWOOD_FN inline std::int64_t damage_after_free(const unsigned char* block, std::size_t bytes) {
   const std::int64_t before = damage_before(block);
   if (before != 0) return before;
   const std::size_t part = poison_part(bytes), last = bytes - part;
@@ -85,11 +85,11 @@ struct alignas(alloc::granule) CheckHead {
   // The sum that the head of the block at `block` should have. It depends on the address, so a
   // copy of another head does not count as intact. Each step is invertible, so a change of one word
   // changes the 64-bit sum.
-  SIMT_FN std::uint32_t sum(std::uint64_t block) const {
+  HEAPWOOD_FN std::uint32_t sum(std::uint64_t block) const {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15u;  // odd
     std::uint64_t sum = (block ^ is_aligned) * factor;
     const void* const words = __builtin_assume_aligned(this, alloc::granule);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::size_t i = 0; i < offsetof(CheckHead, is_aligned); i += sizeof(std::uint64_t)) {
       std::uint64_t word;
       std::memcpy(&word, static_cast<const std::byte*>(words) + i, sizeof(word));
@@ -124,28 +124,29 @@ struct CheckTables {
   CheckRecord* records = nullptr;
 
   // Of a bitmap. A pool is a multiple of 256 bytes, so the last word may be half used.
-  SIMT_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
+  HEAPWOOD_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
   // The bit of the granule at `address`, which is in the pool.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
-                                                   std::uint64_t address) const {
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
+                                                       std::uint64_t address) const {
     return simt::atomic_ref<std::uint32_t>(map[granule_of(address) / 32]);
   }
-  static SIMT_INLINE std::uint32_t bit_of(std::size_t granule) { return 1u << (granule % 32); }
-  SIMT_INLINE std::size_t granule_of(std::uint64_t address) const {
+  static HEAPWOOD_INLINE std::uint32_t bit_of(std::size_t granule) { return 1u << (granule % 32); }
+  HEAPWOOD_INLINE std::size_t granule_of(std::uint64_t address) const {
     return offset_of(address) / alloc::granule;
   }
-  SIMT_INLINE std::uint64_t address_of(std::size_t granule) const {
+  HEAPWOOD_INLINE std::uint64_t address_of(std::size_t granule) const {
     return reinterpret_cast<std::uint64_t>(pool) + granule * alloc::granule;
   }
   // Of an address in the pool.
-  SIMT_INLINE std::size_t offset_of(std::uint64_t address) const {
+  HEAPWOOD_INLINE std::size_t offset_of(std::uint64_t address) const {
     return address - reinterpret_cast<std::uint64_t>(pool);
   }
 
   // Reads the head of the block at `block`, an address that a bitmap or the ring has. False if the
   // head was overwritten. The sizes are read once and compared with the pool: they stay inside it
   // even if a thread writes to the head at the same time.
-  SIMT_INLINE bool read_head(const CheckHead& head, std::uint64_t block, BlockSizes& sizes) const {
+  HEAPWOOD_INLINE bool read_head(const CheckHead& head, std::uint64_t block,
+                                 BlockSizes& sizes) const {
     sizes = {head.bytes, head.distance};
     const std::size_t before = offset_of(block), after = pool_bytes - before;
     return sizes.bytes < after && sizes.bytes + guard_bytes(sizes.bytes) <= after &&

@@ -23,7 +23,7 @@
 
 namespace heapwood {
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 template <class A>
 class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
@@ -41,26 +41,28 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       : heap_(base), tables_(tables), kernel_(kernel) {}
 
   // As those of basic_heap_handle.
-  SIMT_INLINE void* malloc(std::size_t bytes) const { return allocate(bytes, alloc::granule, 0); }
-  SIMT_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
+    return allocate(bytes, alloc::granule, 0);
+  }
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
     return at(where).malloc(bytes);
   }
-  SIMT_INLINE void free(void* block) const { deallocate(block, 0); }
-  SIMT_INLINE void free(void* block, const call_site& where) const { at(where).free(block); }
+  HEAPWOOD_INLINE void free(void* block) const { deallocate(block, 0); }
+  HEAPWOOD_INLINE void free(void* block, const call_site& where) const { at(where).free(block); }
 
   // A handle whose calls are reported with this place: h.at(HEAPWOOD_HERE).make<T>().
-  SIMT_INLINE basic_checked_handle at(const call_site& where) const {
+  HEAPWOOD_INLINE basic_checked_handle at(const call_site& where) const {
     basic_checked_handle copy = *this;
     copy.where_ = where;
     return copy;
   }
 
-  SIMT_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
     return allocate(bytes, alignment < alloc::granule ? alloc::granule : alignment, 1);
   }
-  SIMT_INLINE void aligned_free(void* block) const { deallocate(block, 1); }
+  HEAPWOOD_INLINE void aligned_free(void* block) const { deallocate(block, 1); }
 
-  SIMT_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
+  HEAPWOOD_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
     Sizes sizes;
     if (!is_in_use(block) || !read_head(block, sizes)) {
       // An error that free() records.
@@ -71,78 +73,79 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     return Base::realloc(block, sizes.bytes, new_bytes);
   }
   // The size given to realloc may be left out: a checked block has a header.
-  SIMT_INLINE void* realloc(void* block, std::size_t new_bytes) const {
+  HEAPWOOD_INLINE void* realloc(void* block, std::size_t new_bytes) const {
     Sizes sizes;
     if (is_in_use(block) && !read_head(block, sizes))
       sizes.bytes = readable_bytes(block, new_bytes);
     return Base::realloc(block, sizes.bytes, new_bytes);
   }
 
-  SIMT_INLINE bool owns(const void* address) const { return heap_.owns(address); }
+  HEAPWOOD_INLINE bool owns(const void* address) const { return heap_.owns(address); }
   // Less than that of an ordinary heap of the same size by what a block costs.
-  SIMT_INLINE std::size_t max_request() const {
+  HEAPWOOD_INLINE std::size_t max_request() const {
     const std::size_t max = heap_.max_request();
     return max > overhead ? (max - overhead) / alloc::granule * alloc::granule : 0;
   }
   // What malloc was asked for; 0 if no block in use starts there or its head was overwritten.
-  SIMT_INLINE std::size_t usable_size(const void* block) const {
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     Sizes sizes;
     return is_in_use(block) && read_head(block, sizes) ? sizes.bytes : 0;
   }
 
   // Checks a block in use. `block` is where it starts.
-  SIMT_FN void check_in_use(void* block) const {
+  HEAPWOOD_FN void check_in_use(void* block) const {
     Sizes sizes;
     if (read_head_or_record(block, sizes)) check_guards(block, sizes.bytes);
   }
   // Checks a block in the ring.
-  SIMT_FN void check_freed(void* block) const {
+  HEAPWOOD_FN void check_freed(void* block) const {
     Sizes sizes;
     if (read_head_or_record(block, sizes)) check_poison(block, sizes.bytes);
   }
 
-  SIMT_INLINE const detail::CheckTables& tables() const { return tables_; }
+  HEAPWOOD_INLINE const detail::CheckTables& tables() const { return tables_; }
 
  private:
   static constexpr std::size_t overhead = sizeof(Head) + alloc::granule;
 
-  static SIMT_INLINE Head* head_of(void* block) { return static_cast<Head*>(block) - 1; }
-  static SIMT_INLINE const Head* head_of(const void* block) {
+  static HEAPWOOD_INLINE Head* head_of(void* block) { return static_cast<Head*>(block) - 1; }
+  static HEAPWOOD_INLINE const Head* head_of(const void* block) {
     return static_cast<const Head*>(block) - 1;
   }
-  static SIMT_INLINE std::uint64_t number(const void* address) {
+  static HEAPWOOD_INLINE std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uint64_t>(address);
   }
   // Whether a freed block is kept in the ring.
-  SIMT_INLINE bool is_kept(std::size_t bytes) const { return bytes <= tables_.pool_bytes / 64; }
+  HEAPWOOD_INLINE bool is_kept(std::size_t bytes) const { return bytes <= tables_.pool_bytes / 64; }
 
-  SIMT_INLINE detail::Caller caller() const {
+  HEAPWOOD_INLINE detail::Caller caller() const {
     const simt::ThisThread thread;
     return {thread.block_index(), thread.thread_index(), kernel_, where_};
   }
-  SIMT_INLINE bool is_in_use(const void* block) const {
+  HEAPWOOD_INLINE bool is_in_use(const void* block) const {
     return owns(block) && number(block) % alloc::granule == 0 &&
            // relaxed: the caller has the address from the thread that allocated the block
            (tables_.word(tables_.in_use, number(block)).load(simt::relaxed) &
             detail::CheckTables::bit_of(tables_.granule_of(number(block)))) != 0;
   }
 
-  SIMT_INLINE bool read_head(const void* block, Sizes& sizes) const {
+  HEAPWOOD_INLINE bool read_head(const void* block, Sizes& sizes) const {
     return tables_.read_head(*head_of(block), number(block), sizes);
   }
-  SIMT_INLINE bool read_head_or_record(const void* block, Sizes& sizes) const {
+  HEAPWOOD_INLINE bool read_head_or_record(const void* block, Sizes& sizes) const {
     const bool is_intact = read_head(block, sizes);
     if (!is_intact) record(check_kind::overwritten_head, block, nullptr);
     return is_intact;
   }
   // At most `bytes`; fewer if they would end after the pool.
-  SIMT_INLINE std::size_t readable_bytes(const void* block, std::size_t bytes) const {
+  HEAPWOOD_INLINE std::size_t readable_bytes(const void* block, std::size_t bytes) const {
     if (!owns(block)) return bytes;
     const std::size_t rest = tables_.pool_bytes - tables_.offset_of(number(block));
     return bytes < rest ? bytes : rest;
   }
 
-  SIMT_FN void* allocate(std::size_t bytes, std::size_t alignment, std::uint32_t is_aligned) const {
+  HEAPWOOD_FN void* allocate(std::size_t bytes, std::size_t alignment,
+                             std::uint32_t is_aligned) const {
     if constexpr (simt::this_thread_runs) {
       const std::size_t max = heap_.max_request();
       // The allocator's blocks are aligned to the granule.
@@ -152,7 +155,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       const std::size_t all = is_in_range ? alloc::padded(bytes) + overhead + slack : 0;
       const bool may_fit = is_in_range && all <= max;
       std::byte* origin = nullptr;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (unsigned turn = 0; may_fit && origin == nullptr && turn < 2; ++turn) {
         if (turn == 1) empty_ring();
         origin = static_cast<std::byte*>(heap_.try_malloc(all));
@@ -183,7 +186,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     }
   }
 
-  SIMT_FN void deallocate(void* block, std::uint32_t is_aligned) const {
+  HEAPWOOD_FN void deallocate(void* block, std::uint32_t is_aligned) const {
     if constexpr (simt::this_thread_runs) {
       if (block == nullptr) return;
       if (!owns(block)) return record(check_kind::foreign_pointer, block, nullptr);
@@ -224,7 +227,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     }
   }
 
-  SIMT_FN void check_guards(void* block, std::size_t bytes) const {
+  HEAPWOOD_FN void check_guards(void* block, std::size_t bytes) const {
     const auto* const user = static_cast<const unsigned char*>(block);
     const std::int64_t before = detail::damage_before(user);
     if (before != 0) record(check_kind::underrun, block, head_of(block), before);
@@ -232,23 +235,23 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     if (after != bytes + detail::guard_bytes(bytes))
       record(check_kind::overrun, block, head_of(block), static_cast<std::int64_t>(after));
   }
-  SIMT_FN void check_poison(void* block, std::size_t bytes) const {
+  HEAPWOOD_FN void check_poison(void* block, std::size_t bytes) const {
     const std::int64_t at =
         detail::damage_after_free(static_cast<const unsigned char*>(block), bytes);
     if (at != static_cast<std::int64_t>(bytes + detail::guard_bytes(bytes)))
       record(check_kind::write_after_free, block, head_of(block), at);
   }
-  SIMT_FN void leave_ring(void* block) const {
+  HEAPWOOD_FN void leave_ring(void* block) const {
     Sizes sizes;
     if (!read_head_or_record(block, sizes)) return;
     check_poison(block, sizes.bytes);
     give_back(block, sizes);
   }
-  SIMT_FN void give_back(void* block, const Sizes& sizes) const {
+  HEAPWOOD_FN void give_back(void* block, const Sizes& sizes) const {
     heap_.free(static_cast<std::byte*>(block) - sizes.distance);
   }
-  SIMT_FN void empty_ring() const {
-    SIMT_ROLLED
+  HEAPWOOD_FN void empty_ring() const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i <= tables_.ring_mask; ++i) {
       simt::atomic_ref<std::uint64_t> word(tables_.ring[i]);
       // relaxed: a hint. acq_rel: as in deallocate().
@@ -258,8 +261,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     }
   }
 
-  SIMT_FN void record(check_kind kind, const void* block, const Head* head, std::int64_t offset = 0,
-                      std::uint64_t given = 0) const {
+  HEAPWOOD_FN void record(check_kind kind, const void* block, const Head* head,
+                          std::int64_t offset = 0, std::uint64_t given = 0) const {
     // relaxed: a place; the host reads the records when no kernel runs.
     const std::uint64_t place =
         simt::atomic_ref<std::uint64_t>(*tables_.record_count).fetch_add(1, simt::relaxed);
@@ -282,5 +285,5 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   call_site where_;
 };
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

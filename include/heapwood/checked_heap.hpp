@@ -18,7 +18,7 @@
 // A write to the tables that the allocator keeps in the pool may still crash the program.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>
@@ -43,16 +43,16 @@ namespace detail {
 
 // Calls `visit` with the addresses of the blocks whose bits are set in word i of a bitmap.
 template <class Visit>
-SIMT_INLINE void for_blocks(const CheckTables& tables, std::uint32_t bits, std::size_t i,
-                            Visit visit) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void for_blocks(const CheckTables& tables, std::uint32_t bits, std::size_t i,
+                                Visit visit) {
+  HEAPWOOD_ROLLED
   for (; bits != 0; bits &= bits - 1) visit(tables.address_of(i * 32 + simt::lowest_bit(bits)));
 }
 
 template <class Handle>
 struct CheckInUse {
   Handle handle;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const CheckTables& tables = handle.tables();
     for_blocks(tables, tables.in_use[i], i,
                [&](std::uint64_t block) { handle.check_in_use(reinterpret_cast<void*>(block)); });
@@ -61,7 +61,7 @@ struct CheckInUse {
 template <class Handle>
 struct CheckFreed {
   Handle handle;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const std::uint64_t block = handle.tables().ring[i];
     if (block != 0) handle.check_freed(reinterpret_cast<void*>(block));
   }
@@ -69,7 +69,7 @@ struct CheckFreed {
 // Without blocks whose head was overwritten.
 struct CountInUse {
   CheckTables tables;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     std::uint64_t bytes = 0;
     for_blocks(tables, tables.in_use[i], i, [&](std::uint64_t block) {
       BlockSizes sizes;
@@ -139,7 +139,7 @@ class Neighbours {
 
 }  // namespace detail
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 template <class A>
 class basic_checked_heap {
@@ -334,5 +334,5 @@ class basic_checked_heap {
 using checked_heap = basic_checked_heap<alloc::Heapwood>;
 using checked_heap_handle = basic_checked_handle<alloc::Heapwood>;
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -3,7 +3,7 @@
 // of a call (HEAPWOOD_HERE), device_scope, and functions for blocks and sizes.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,6 @@
 #include <type_traits>
 
 #include "alloc/allocator.hpp"
-#include "simt/config.hpp"
 #include "simt/this_thread.hpp"
 
 // The place of a call, for the messages of a checked heap. Other heaps ignore it.
@@ -29,8 +28,8 @@ struct call_site {
   char function[max_function] = {};  // the beginning of a longer name
   std::uint32_t line = 0;            // 0: not given
 
-  SIMT_INLINE constexpr call_site() {}
-  SIMT_FN consteval call_site(const char* path, const char* name, std::uint32_t line_number)
+  HEAPWOOD_INLINE constexpr call_site() {}
+  HEAPWOOD_FN consteval call_site(const char* path, const char* name, std::uint32_t line_number)
       : line(line_number) {
     std::size_t end = 0, begin = 0, length = 0;
     for (; path[end] != 0; ++end) {
@@ -53,28 +52,28 @@ struct [[gnu::may_alias]] alignas(alloc::granule) Granule {
 using AnyPointer [[gnu::may_alias]] = void*;
 
 // The result, or the maximum if it does not fit: a size that no heap serves.
-SIMT_INLINE constexpr std::size_t add_sizes(std::size_t a, std::size_t b) {
+HEAPWOOD_INLINE constexpr std::size_t add_sizes(std::size_t a, std::size_t b) {
   return a > ~std::size_t{0} - b ? ~std::size_t{0} : a + b;
 }
-SIMT_INLINE constexpr std::size_t multiply_sizes(std::size_t count, std::size_t size) {
+HEAPWOOD_INLINE constexpr std::size_t multiply_sizes(std::size_t count, std::size_t size) {
   return size != 0 && count > ~std::size_t{0} / size ? ~std::size_t{0} : count * size;
 }
 
 // Clears exactly `bytes` bytes: the bytes after them may be guards of a checked heap.
-SIMT_INLINE void clear_block(void* block, std::size_t bytes) {
+HEAPWOOD_INLINE void clear_block(void* block, std::size_t bytes) {
   const std::size_t granules = bytes / sizeof(Granule);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < granules; ++i) static_cast<Granule*>(block)[i] = {0, 0};
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = granules * sizeof(Granule); i < bytes; ++i)
     static_cast<unsigned char*>(block)[i] = 0;
 }
-SIMT_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
+HEAPWOOD_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
   const std::size_t granules = bytes / sizeof(Granule);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < granules; ++i)
     static_cast<Granule*>(to)[i] = static_cast<const Granule*>(from)[i];
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::size_t i = granules * sizeof(Granule); i < bytes; ++i)
     static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
 }
@@ -84,10 +83,12 @@ SIMT_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
 class AlignedRequest {
  public:
   // `alignment` is a power of two.
-  SIMT_INLINE AlignedRequest(std::size_t alignment, std::size_t bytes)
+  HEAPWOOD_INLINE AlignedRequest(std::size_t alignment, std::size_t bytes)
       : alignment_(alignment < alloc::granule ? alloc::granule : alignment), bytes_(bytes) {}
-  SIMT_INLINE std::size_t bytes() const { return add_sizes(bytes_, alignment_ + alloc::granule); }
-  SIMT_INLINE void* place(void* block) const {
+  HEAPWOOD_INLINE std::size_t bytes() const {
+    return add_sizes(bytes_, alignment_ + alloc::granule);
+  }
+  HEAPWOOD_INLINE void* place(void* block) const {
     if (block == nullptr) return nullptr;
     const auto origin = reinterpret_cast<std::uintptr_t>(block);
     const std::uintptr_t at = (origin + alloc::granule + alignment_ - 1) & ~(alignment_ - 1);
@@ -95,7 +96,7 @@ class AlignedRequest {
     static_cast<AnyPointer*>(place)[-1] = block;
     return place;
   }
-  static SIMT_INLINE void* origin(void* place) {
+  static HEAPWOOD_INLINE void* origin(void* place) {
     return place == nullptr ? nullptr : static_cast<AnyPointer*>(place)[-1];
   }
 
@@ -112,7 +113,7 @@ class AlignedRequest {
 
 }  // namespace detail
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 // With a host compiler, marks the calling thread as running device code until the end of the scope.
 // operator_new.hpp checks the mark.
@@ -137,7 +138,7 @@ template <class Handle>
 class handle_operations {
  public:
   // count * size bytes, set to 0 by the calling thread.
-  SIMT_INLINE void* calloc(std::size_t count, std::size_t size) const {
+  HEAPWOOD_INLINE void* calloc(std::size_t count, std::size_t size) const {
     const std::size_t bytes = detail::multiply_sizes(count, size);
     void* const block = self().malloc(bytes);
     if (block != nullptr) detail::clear_block(block, bytes);
@@ -146,7 +147,7 @@ class handle_operations {
 
   // Moves a block of old_bytes to one of new_bytes and frees it. If there is no space, returns
   // nullptr and keeps the old block. The size is an argument because a block has no header.
-  SIMT_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
+  HEAPWOOD_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
     void* const moved = self().malloc(new_bytes);
     if (moved == nullptr || block == nullptr) return moved;
     detail::copy_block(moved, block, old_bytes < new_bytes ? old_bytes : new_bytes);
@@ -156,18 +157,18 @@ class handle_operations {
 
   // A block aligned to a power of two, to be freed by aligned_free only. Takes alignment + 16 bytes
   // more than malloc.
-  SIMT_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
+  HEAPWOOD_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
     const detail::AlignedRequest request(alignment, bytes);
     return request.place(self().malloc(request.bytes()));
   }
-  SIMT_INLINE void aligned_free(void* block) const {
+  HEAPWOOD_INLINE void aligned_free(void* block) const {
     self().free(detail::AlignedRequest::origin(block));
   }
 
   // Allocates and constructs a T; nullptr if there is no space. If the constructor throws, which it
   // can on CPU threads, the block is freed.
   template <class T, class... Args>
-  SIMT_INLINE T* make(Args&&... args) const {
+  HEAPWOOD_INLINE T* make(Args&&... args) const {
     void* block = nullptr;
     if constexpr (alignof(T) <= alloc::granule) {
       block = self().malloc(sizeof(T));
@@ -183,7 +184,7 @@ class handle_operations {
   // Destroys and frees an object of make<T>; nullptr is a no-op. Not through a pointer to a base
   // class.
   template <class T>
-  SIMT_INLINE void destroy(T* object) const {
+  HEAPWOOD_INLINE void destroy(T* object) const {
     if (object == nullptr) return;
     object->~T();
     free_object<T>(const_cast<std::remove_cv_t<T>*>(object));
@@ -191,7 +192,7 @@ class handle_operations {
 
   // One block for all 32 threads of the warp, which must call together with the same size; all
   // receive its address. One request instead of 32. On CPU threads a warp is one thread.
-  SIMT_INLINE void* warp_malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* warp_malloc(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
       void* block = nullptr;
@@ -204,7 +205,7 @@ class handle_operations {
     }
   }
   // Frees such a block after all threads of the warp have called.
-  SIMT_INLINE void warp_free(void* block) const {
+  HEAPWOOD_INLINE void warp_free(void* block) const {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
       thread.sync();
@@ -216,7 +217,7 @@ class handle_operations {
 
  private:
   template <class T>
-  SIMT_INLINE void free_object(void* object) const {
+  HEAPWOOD_INLINE void free_object(void* object) const {
     if constexpr (alignof(T) <= alloc::granule) {
       self().free(object);
     } else {
@@ -229,12 +230,12 @@ class handle_operations {
     const handle_operations& operations;
     void* block;
 
-    SIMT_INLINE ~FreeUnlessMade() {
+    HEAPWOOD_INLINE ~FreeUnlessMade() {
       if (block != nullptr) operations.template free_object<T>(block);
     }
   };
-  SIMT_INLINE const Handle& self() const { return static_cast<const Handle&>(*this); }
+  HEAPWOOD_INLINE const Handle& self() const { return static_cast<const Handle&>(*this); }
 };
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

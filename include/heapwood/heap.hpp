@@ -17,7 +17,7 @@
 // not throw; they return nullptr.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>
@@ -80,7 +80,7 @@ struct heap_stats {
   }
 };
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 // cudaStream_t with nvcc; an empty type with a host compiler.
 using stream_handle = simt::StreamHandle;
@@ -269,5 +269,5 @@ class basic_heap {
 using heap = basic_heap<alloc::Heapwood>;
 using heap_handle = basic_heap_handle<alloc::Heapwood>;
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -23,7 +23,7 @@ struct HeapState {
 
 }  // namespace detail
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 template <class A>
 class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
@@ -40,17 +40,17 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
 
   // At least `bytes` bytes, aligned to 16; nullptr if the heap is full or the request is larger
   // than max_request(). A request of 0 bytes counts as 1 byte.
-  SIMT_INLINE void* malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
     void* const block = try_malloc(bytes);
     if (block == nullptr) count_refusal(bytes);
     return block;
   }
   // The place of the call (HEAPWOOD_HERE) is for checked heaps; this one ignores it.
-  SIMT_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
-  SIMT_INLINE const basic_heap_handle& at(const call_site&) const { return *this; }
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
+  HEAPWOOD_INLINE const basic_heap_handle& at(const call_site&) const { return *this; }
 
   // Frees a block of malloc, calloc, realloc or warp_malloc; nullptr is a no-op.
-  SIMT_INLINE void free(void* block) const {
+  HEAPWOOD_INLINE void free(void* block) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
       A allocator = allocator_;
@@ -59,27 +59,27 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
       detail::called_on_host("free");
     }
   }
-  SIMT_INLINE void free(void* block, const call_site&) const { free(block); }
+  HEAPWOOD_INLINE void free(void* block, const call_site&) const { free(block); }
 
   // Whether the address lies in the heap's memory, allocated or not.
-  SIMT_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
+  HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pool_.base) <
            pool_.bytes;
   }
   // Requests of more bytes are never served, even by an empty heap: tells "too large" from "full".
-  SIMT_INLINE std::size_t max_request() const { return max_request_; }
+  HEAPWOOD_INLINE std::size_t max_request() const { return max_request_; }
   // Bytes that the owner of the block may use. Only with allocators that know the size of a block.
-  SIMT_INLINE std::size_t usable_size(const void* block) const requires requires(const A& a) {
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const requires requires(const A& a) {
     a.usable_size(block);
   }
   { return allocator_.usable_size(block); }
 
-  SIMT_INLINE const A& allocator() const { return allocator_; }
-  SIMT_INLINE alloc::Pool pool() const { return pool_; }
+  HEAPWOOD_INLINE const A& allocator() const { return allocator_; }
+  HEAPWOOD_INLINE alloc::Pool pool() const { return pool_; }
 
   // For heaps on top of this one. The two parts of malloc: a request that is not counted if it is
   // refused, and counting it.
-  SIMT_INLINE void* try_malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* try_malloc(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
       A allocator = allocator_;
@@ -88,18 +88,18 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
       detail::called_on_host("malloc");
     }
   }
-  SIMT_INLINE void count_refusal(std::size_t bytes) const {
+  HEAPWOOD_INLINE void count_refusal(std::size_t bytes) const {
     count_refusal_slow(state_, bytes, max_request_);
   }
   // may_fit: an empty heap could serve it, with what the heap on top adds.
-  SIMT_INLINE void count_refusal(std::size_t bytes, bool may_fit) const {
+  HEAPWOOD_INLINE void count_refusal(std::size_t bytes, bool may_fit) const {
     count_refusal_slow(state_, bytes == 0 ? 1 : bytes, may_fit ? max_request_ : 0);
   }
 
  private:
   // Not inlined: it would cost the caller registers.
-  static SIMT_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
-                                              std::size_t max_request) {
+  static HEAPWOOD_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
+                                                  std::size_t max_request) {
     using Count = simt::atomic_ref<std::uint64_t>;
     // relaxed: the host reads the numbers when no kernel runs.
     Count(bytes > max_request ? state->too_large : state->full).fetch_add(1, simt::relaxed);
@@ -116,5 +116,5 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   std::size_t max_request_ = 0;
 };
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

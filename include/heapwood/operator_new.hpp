@@ -21,7 +21,7 @@
 // clang's sanitizers. use_for_new throws then.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <concepts>
 #include <cstddef>
@@ -40,7 +40,7 @@ namespace heapwood {
 struct or_null_t {};
 inline constexpr or_null_t or_null{};
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 namespace operator_new {
 
@@ -58,7 +58,7 @@ inline bool has_heap() { return heap_of_new.max_request() != 0; }
 #endif
 
 // Whether this call is one of the device.
-SIMT_INLINE bool is_device_call() {
+HEAPWOOD_INLINE bool is_device_call() {
 #if defined(__CUDA_ARCH__)
   return true;
 #elif defined(__CUDACC__)
@@ -67,7 +67,7 @@ SIMT_INLINE bool is_device_call() {
   return device_scope::is_active() && has_heap();
 #endif
 }
-SIMT_INLINE bool is_device_block([[maybe_unused]] const void* block) {
+HEAPWOOD_INLINE bool is_device_block([[maybe_unused]] const void* block) {
 #if defined(__CUDA_ARCH__)
   return true;
 #elif defined(__CUDACC__)
@@ -94,13 +94,13 @@ inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
   }
 }
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-SIMT_FN inline void* new_block_on_device(std::size_t bytes, std::size_t alignment) {
+HEAPWOOD_FN inline void* new_block_on_device(std::size_t bytes, std::size_t alignment) {
   return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
                                      : heap_of_new.aligned_alloc(alignment, bytes);
 }
 #endif
 // Plain new: on the host it throws if there is no memory.
-SIMT_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
+HEAPWOOD_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
   if (is_device_call()) return new_block_on_device(bytes, alignment);
 #endif
@@ -110,7 +110,7 @@ SIMT_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment
   return nullptr;
 #endif
 }
-SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t alignment) {
+HEAPWOOD_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
   if (is_device_block(block))
     return alignment <= alloc::granule ? heap_of_new.free(block) : heap_of_new.aligned_free(block);
@@ -140,8 +140,8 @@ inline void plain_delete_on_host(void* block, std::size_t alignment, bool is_arr
   const std::align_val_t a{alignment};
   return is_array ? ::operator delete[](block, a) : ::operator delete(block, a);
 }
-SIMT_FN inline void* new_block_or_null(std::size_t bytes, std::size_t alignment,
-                                       [[maybe_unused]] bool is_array) {
+HEAPWOOD_FN inline void* new_block_or_null(std::size_t bytes, std::size_t alignment,
+                                           [[maybe_unused]] bool is_array) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
   if (is_device_call()) return new_block_on_device(bytes, alignment);
 #endif
@@ -151,8 +151,8 @@ SIMT_FN inline void* new_block_or_null(std::size_t bytes, std::size_t alignment,
   return nullptr;
 #endif
 }
-SIMT_FN inline void delete_block_or_null(void* block, std::size_t alignment,
-                                         [[maybe_unused]] bool is_array) {
+HEAPWOOD_FN inline void delete_block_or_null(void* block, std::size_t alignment,
+                                             [[maybe_unused]] bool is_array) {
 #if defined(__CUDA_ARCH__)
   delete_block(block, alignment);
 #else
@@ -199,13 +199,13 @@ requires std::derived_from<Heap, operator_new::heap_type>
   use_for_new(selected.handle(), stream);
 }
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood
 
 #if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
 
 // Weak: a program has one of each, and its own take precedence. Device code has no weak functions.
-#define HEAPWOOD_REPLACED SIMT_FN __attribute__((weak))
+#define HEAPWOOD_REPLACED HEAPWOOD_FN __attribute__((weak))
 
 HEAPWOOD_REPLACED void* operator new(std::size_t n) {
   return heapwood::operator_new::new_block_or_throw(n, 1);
@@ -281,30 +281,32 @@ HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a,
 #endif
 
 // new (heapwood::or_null) T: nullptr if there is no memory.
-SIMT_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
   return heapwood::operator_new::new_block_or_null(n, 1, false);
 }
-SIMT_FN inline void* operator new[](std::size_t n, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void* operator new[](std::size_t n, heapwood::or_null_t) noexcept {
   return heapwood::operator_new::new_block_or_null(n, 1, true);
 }
-SIMT_FN inline void* operator new(std::size_t n, std::align_val_t a, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void* operator new(std::size_t n, std::align_val_t a,
+                                      heapwood::or_null_t) noexcept {
   return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false);
 }
-SIMT_FN inline void* operator new[](std::size_t n, std::align_val_t a,
-                                    heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void* operator new[](std::size_t n, std::align_val_t a,
+                                        heapwood::or_null_t) noexcept {
   return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);
 }
 // Called if the constructor throws, which it cannot on a GPU.
-SIMT_FN inline void operator delete(void* block, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void operator delete(void* block, heapwood::or_null_t) noexcept {
   heapwood::operator_new::delete_block_or_null(block, 1, false);
 }
-SIMT_FN inline void operator delete[](void* block, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void operator delete[](void* block, heapwood::or_null_t) noexcept {
   heapwood::operator_new::delete_block_or_null(block, 1, true);
 }
-SIMT_FN inline void operator delete(void* block, std::align_val_t a, heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void operator delete(void* block, std::align_val_t a,
+                                        heapwood::or_null_t) noexcept {
   heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false);
 }
-SIMT_FN inline void operator delete[](void* block, std::align_val_t a,
-                                      heapwood::or_null_t) noexcept {
+HEAPWOOD_FN inline void operator delete[](void* block, std::align_val_t a,
+                                          heapwood::or_null_t) noexcept {
   heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);
 }

@@ -10,7 +10,7 @@
 // shared_array<T> is memory that host and threads both access.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +34,7 @@ void for_each_step(unsigned first, unsigned step, unsigned end, const F& f) {
 
 }  // namespace detail
 
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 #if defined(__CUDACC__)
 
@@ -90,5 +90,5 @@ class shared_array {
   T* data_;
 };
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -13,7 +13,7 @@
 // warp of the GPU, not an index in a launch.
 #pragma once
 
-#include "heapwood/cxx20.hpp"  // first
+#include "simt/config.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +29,7 @@
 #include "heapwood/heap.hpp"
 
 namespace heapwood {
-inline namespace SIMT_TARGET {
+inline namespace HEAPWOOD_TARGET {
 
 template <class A>
 class basic_recording_handle : public handle_operations<basic_recording_handle<A>> {
@@ -42,7 +42,7 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
       : base_(base), events_(events) {}
 
   // As those of basic_heap_handle.
-  SIMT_INLINE void* malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
     void* const block = base_.malloc(bytes);
     if constexpr (simt::this_thread_runs) {
       // Recorded once the block is the caller's: its free has a higher number.
@@ -54,10 +54,10 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     }
     return block;
   }
-  SIMT_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
-  SIMT_INLINE const basic_recording_handle& at(const call_site&) const { return *this; }
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
+  HEAPWOOD_INLINE const basic_recording_handle& at(const call_site&) const { return *this; }
 
-  SIMT_INLINE void free(void* block) const {
+  HEAPWOOD_INLINE void free(void* block) const {
     if constexpr (simt::this_thread_runs) {
       // Recorded while the block is the caller's: the next request that gets it has a higher
       // number.
@@ -65,23 +65,23 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     }
     base_.free(block);
   }
-  SIMT_INLINE void free(void* block, const call_site&) const { free(block); }
+  HEAPWOOD_INLINE void free(void* block, const call_site&) const { free(block); }
 
-  SIMT_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
+  HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
     return base_.owns(address);
   }
-  SIMT_INLINE std::size_t max_request() const { return base_.max_request(); }
-  SIMT_INLINE std::size_t usable_size(const void* block) const requires
+  HEAPWOOD_INLINE std::size_t max_request() const { return base_.max_request(); }
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const requires
       requires(const basic_heap_handle<A>& h) {
     h.usable_size(block);
   }
   { return base_.usable_size(block); }
-  SIMT_INLINE const A& allocator() const { return base_.allocator(); }
-  SIMT_INLINE alloc::Pool pool() const { return base_.pool(); }
+  HEAPWOOD_INLINE const A& allocator() const { return base_.allocator(); }
+  HEAPWOOD_INLINE alloc::Pool pool() const { return base_.pool(); }
 
  private:
-  SIMT_INLINE void write(alloc::RecordedEvent::Kind kind, const void* block,
-                         std::size_t bytes) const {
+  HEAPWOOD_INLINE void write(alloc::RecordedEvent::Kind kind, const void* block,
+                             std::size_t bytes) const {
     const simt::ThisThread thread;
     events_.write(thread, events_.next_number(), kind, thread.lane(), events_.place(block), bytes);
   }
@@ -204,5 +204,5 @@ class basic_recording_heap {
 using recording_heap = basic_recording_heap<alloc::Heapwood>;
 using recording_heap_handle = basic_recording_handle<alloc::Heapwood>;
 
-}  // namespace SIMT_TARGET
+}  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -11,7 +11,7 @@ namespace heapwood::kdtree {
 
 // Clears the histograms of a chunk's refs, for both children.
 template <class Warp>
-SIMT_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
+HEAPWOOD_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
   for (unsigned k = warp.lane(); k < 2 * histogram_words; k += Warp::width)
     scratch.histogram[k] = 0;
   warp.sync();

@@ -17,8 +17,8 @@ class ChildBins {
   static constexpr bool uses_bounds = true;
 
   // `box`: the node's, cut by the plane. Syncs.
-  SIMT_INLINE ChildBins(Warp& warp, ChooseScratch& scratch, const PackedCorners* corners,
-                        const Box& box, const Cut& cut, bool bin_left, bool bin_right)
+  HEAPWOOD_INLINE ChildBins(Warp& warp, ChooseScratch& scratch, const PackedCorners* corners,
+                            const Box& box, const Cut& cut, bool bin_left, bool bin_right)
       : scratch_(scratch),
         corners_(corners),
         axis_(cut.axis),
@@ -34,13 +34,14 @@ class ChildBins {
 
   // The bounds that a child will compute when it loads the ref. They are those in the node unless
   // the triangle crosses the plane (see clip_bounds()).
-  SIMT_INLINE Sides bounds(std::uint32_t id, const Box& box, bool to_left, bool to_right) const {
+  HEAPWOOD_INLINE Sides bounds(std::uint32_t id, const Box& box, bool to_left,
+                               bool to_right) const {
     Sides sides{box, box};
     const Corners t = corners_[id].unpack();
     const float a = t.a[axis_], b = t.b[axis_], c = t.c[axis_];
     const bool clips_left = to_left && bin_left_ && simt::max(simt::max(a, b), c) > plane_,
                clips_right = to_right && bin_right_ && simt::min(simt::min(a, b), c) < plane_;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? clips_left : clips_right)) continue;
       const Box part = Refs::clip(t, select(side != 0, above_, below_));
@@ -54,9 +55,9 @@ class ChildBins {
   }
   // Pass 0 bins one side of every lane's ref, so that both sides share a pass; pass 1 bins the
   // right side of straddling refs.
-  SIMT_INLINE void add(Warp& warp, const Sides& sides, bool to_left, bool to_right) {
+  HEAPWOOD_INLINE void add(Warp& warp, const Sides& sides, bool to_left, bool to_right) {
     const bool first_right = !to_left;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
       const bool to_side = pass == 0 ? to_left : to_right,
                  bin_side = pass == 0 ? bin_left_ : bin_right_;
@@ -74,7 +75,7 @@ class ChildBins {
     }
   }
   // Adds the sums to the child on a side. The caller syncs first.
-  SIMT_INLINE void add_to(SharedNode& child, Warp& warp, unsigned side) const {
+  HEAPWOOD_INLINE void add_to(SharedNode& child, Warp& warp, unsigned side) const {
     child.add_histogram(warp, scratch_.histogram + side * histogram_words);
     tight_.add_to(child, warp, side);
   }
@@ -91,12 +92,12 @@ class ChildBins {
 
 // Reserves the positions of all refs [first, last) of a node at once.
 template <class Refs, class Warp>
-SIMT_INLINE SidePair reserve_stretch(Warp& warp, SharedNode& node, const NodeTask& task,
-                                     const Cut& cut, const PackedCorners* corners,
-                                     std::uint32_t first, std::uint32_t last) {
+HEAPWOOD_INLINE SidePair reserve_stretch(Warp& warp, SharedNode& node, const NodeTask& task,
+                                         const Cut& cut, const PackedCorners* corners,
+                                         std::uint32_t first, std::uint32_t last) {
   // Two 16-bit counts in one word: a chunk has at most 512 refs.
   std::uint32_t sides = 0;
-  SIMT_UNROLLED_4
+  HEAPWOOD_UNROLLED_4
   for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
     float lo, hi;
     Refs::load_bounds(task.refs, i, cut.axis, lo, hi);
@@ -141,8 +142,8 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
 
 // Moves and bins the refs of a chunk. False: the kernel is aborted.
 template <class Kernel, class Warp>
-SIMT_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scratch, SharedNode& node,
-                            std::uint32_t chunk) {
+HEAPWOOD_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scratch,
+                                SharedNode& node, std::uint32_t chunk) {
   using Refs = typename Kernel::Refs;
   // All loads from the node are issued before the first one is waited for.
   const NodeTask task = node.task;

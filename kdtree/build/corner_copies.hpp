@@ -13,9 +13,9 @@ namespace heapwood::kdtree {
 // Copies the corners of the triangles [first, last), so that they can be read in the order of the
 // triangles' ids, and adds their bounds to those of `scene`. All lanes call.
 template <class Warp>
-SIMT_INLINE void copy_corners(Warp& warp, const Vec3* vertices, const Triangle* triangles,
-                              std::uint32_t first, std::uint32_t last, PackedCorners* corners,
-                              SharedNode& scene) {
+HEAPWOOD_INLINE void copy_corners(Warp& warp, const Vec3* vertices, const Triangle* triangles,
+                                  std::uint32_t first, std::uint32_t last, PackedCorners* corners,
+                                  SharedNode& scene) {
   Box box;
   for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
     const Triangle t = triangles[i];

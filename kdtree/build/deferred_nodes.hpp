@@ -25,8 +25,8 @@ class DeferredNodes {
   // Stores a node in place i, which the warp has obtained by raising the count of deferred nodes
   // from i. One lane calls this and take().
   template <class Warp>
-  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
-                       std::uint32_t index) const {
+  HEAPWOOD_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
+                           std::uint32_t index) const {
     Place& place = places_[i];
     if (!change(warp, place, free)) return;  // aborted
     place.task = task;
@@ -37,7 +37,8 @@ class DeferredNodes {
   // Takes the node from place i, which the warp has obtained by lowering the count to i. False:
   // aborted.
   template <class Warp>
-  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& index) const {
+  HEAPWOOD_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task,
+                            std::uint32_t& index) const {
     Place& place = places_[i];
     if (!change(warp, place, full)) return false;
     task = place.task;
@@ -54,7 +55,7 @@ class DeferredNodes {
   // place alternate, and each waits only for those that were counted before it. acquire: the writes
   // of the preceding put are visible, or the reads of the preceding take are done.
   template <class Warp>
-  SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
+  HEAPWOOD_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(place.state);
     return simt::wait_until(warp, [&] {
       std::uint32_t expected = from;

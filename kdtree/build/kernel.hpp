@@ -129,13 +129,13 @@ struct BuildKernel {
   std::uint64_t ref_capacity;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // worker.hpp
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // worker.hpp
 };
 
 // Refs per chunk of a shared node: enough to be worth waking a warp, few enough to occupy all
 // warps. Chunks are smaller while `waiting` warps have no other work: the build then waits for this
 // node, and the time of a chunk is proportional to its rounds of 32 refs.
-SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
+HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
   const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
   const std::uint32_t even = in_rounds(n / 2048),
                       one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
@@ -150,7 +150,7 @@ inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
 // The same for a given warp. With vectors there are no rounds of lanes: chunks are larger, as long
 // as every thread gets some.
 template <class Refs, class Warp>
-SIMT_INLINE std::uint32_t chunk_size_for(Warp& warp, std::uint32_t n, std::uint32_t waiting) {
+HEAPWOOD_INLINE std::uint32_t chunk_size_for(Warp& warp, std::uint32_t n, std::uint32_t waiting) {
   if constexpr (uses_simd<Refs, Warp>) {
     const std::uint32_t even = n / (4 * warp.workers());
     return even < 512 ? 512 : even > 16384 ? 16384 : even;
@@ -166,7 +166,7 @@ struct ParentSplit {
   NodePath path;  // path of both children
   float allowance;
 };
-SIMT_INLINE ParentSplit parent_split(const ChosenSplit& split) {
+HEAPWOOD_INLINE ParentSplit parent_split(const ChosenSplit& split) {
   return {split.axis(),
           split.position(),
           split.nl(),
@@ -177,8 +177,8 @@ SIMT_INLINE ParentSplit parent_split(const ChosenSplit& split) {
 
 // The task of the child on one side. It is built from selected components, because selecting whole
 // structs would place them in local memory.
-SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side,
-                                std::byte* refs, std::uint32_t pair) {
+HEAPWOOD_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side,
+                                    std::byte* refs, std::uint32_t pair) {
   return {refs,
           side == 0 ? split.nl : split.nr,
           2 * pair + side,

@@ -13,9 +13,9 @@ namespace heapwood::kdtree {
 // The task is in stack entry `at`. Leaves the split in scratch.chosen; returns false if there is
 // none.
 template <class Kernel, class Warp>
-SIMT_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
-                                     const PackedCorners* corners, SahCosts costs,
-                                     std::uint32_t at) {
+HEAPWOOD_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
+                                         const PackedCorners* corners, SahCosts costs,
+                                         std::uint32_t at) {
   const NodeTask& task = scratch.stack[at];
   const SplitCost cost(costs, task.path.scale(), task.box, task.n);
   const ChosenSplit split =
@@ -29,9 +29,9 @@ SIMT_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratc
 // again: it is then split there, or becomes a leaf. Call it right after the choice of choose.hpp
 // for the same node.
 template <class Kernel, class Warp>
-SIMT_INLINE NodePath choose_middle_of(const Kernel& k, Warp& warp,
-                                      typename Kernel::Scratch& scratch,
-                                      NodeStack<Kernel, Warp>& stack, const NodeTask& task) {
+HEAPWOOD_INLINE NodePath choose_middle_of(const Kernel& k, Warp& warp,
+                                          typename Kernel::Scratch& scratch,
+                                          NodeStack<Kernel, Warp>& stack, const NodeTask& task) {
   stack.store_in_free_entry(task);
   warp.sync();
   const bool found =

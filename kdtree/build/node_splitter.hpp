@@ -29,7 +29,8 @@ class NodeSplitter {
   // choose_middle_split(). nothing: none of these.
   enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
-  SIMT_INLINE NodeSplitter(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
+  HEAPWOOD_INLINE NodeSplitter(const Kernel& kernel, Warp& warp, Scratch& scratch,
+                               const Probe& probe)
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
@@ -38,33 +39,33 @@ class NodeSplitter {
         stack_(warp, scratch.stack),
         tree_(kernel, warp, probe) {}
 
-  SIMT_INLINE Memory& memory() { return memory_; }
-  SIMT_INLINE Stack& stack() { return stack_; }
-  SIMT_INLINE Tree& tree() { return tree_; }
+  HEAPWOOD_INLINE Memory& memory() { return memory_; }
+  HEAPWOOD_INLINE Stack& stack() { return stack_; }
+  HEAPWOOD_INLINE Tree& tree() { return tree_; }
   // Set when the kernel is aborted.
-  SIMT_INLINE bool& stop() { return stop_; }
+  HEAPWOOD_INLINE bool& stop() { return stop_; }
 
   // ---- the node to split ------------------------------------------------------------------------
 
-  SIMT_INLINE NodeTask& task() { return task_; }
-  SIMT_INLINE void set_task(const NodeTask& task) {
+  HEAPWOOD_INLINE NodeTask& task() { return task_; }
+  HEAPWOOD_INLINE void set_task(const NodeTask& task) {
     task_ = task;
     has_task_ = true;
   }
-  SIMT_INLINE void set_shared_task(std::uint32_t index) {
+  HEAPWOOD_INLINE void set_shared_task(std::uint32_t index) {
     shared_index_ = index;
     set_task(k_.shared[index].task);
   }
   // Makes the content of task() the next node to split.
-  SIMT_INLINE void renew_task() { has_task_ = true; }
+  HEAPWOOD_INLINE void renew_task() { has_task_ = true; }
   // Whether there is a node to split, which the caller must then do.
-  SIMT_INLINE bool take_task() {
+  HEAPWOOD_INLINE bool take_task() {
     const bool has_task = has_task_;
     has_task_ = false;
     return has_task;
   }
   // The task's index if it is a shared node. Later tasks are none.
-  SIMT_INLINE std::uint32_t take_shared_index() {
+  HEAPWOOD_INLINE std::uint32_t take_shared_index() {
     const std::uint32_t index = shared_index_;
     shared_index_ = no_shared_node;
     return index;
@@ -76,8 +77,8 @@ class NodeSplitter {
   // stack is empty. A build spends nearly all its time in this loop. It contains no calls, not even
   // on cold paths: a call keeps convergence barriers live, and then warps wait wherever branches
   // reconverge. Work that needs a call is left to the caller.
-  SIMT_INLINE Next split_nodes() {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE Next split_nodes() {
+    HEAPWOOD_ROLLED
     for (;;) {
       const Next next = split_node(scratch_.unfinished);
       if (next > Next::pop) return next;
@@ -89,7 +90,7 @@ class NodeSplitter {
   }
   // Splits the task or makes it a leaf, if that needs no call. Otherwise `rest` is what the caller
   // needs to finish it.
-  SIMT_INLINE Next split_node(Unfinished& rest) {
+  HEAPWOOD_INLINE Next split_node(Unfinished& rest) {
     // used later: the choice hides the load's latency
     const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
@@ -139,7 +140,7 @@ class NodeSplitter {
     }
   }
   // Makes the task the next node again, which is then split in its middle or becomes a leaf.
-  SIMT_INLINE void choose_middle_split() {
+  HEAPWOOD_INLINE void choose_middle_split() {
     if constexpr (Kernel::has_context) {
       if (warp_.lane() == 0) scratch_.replacement.children = {};
     }
@@ -148,7 +149,7 @@ class NodeSplitter {
   }
   // Makes the task the next node again; its split is not chosen a second time. `arrays`: its
   // children's, if they are allocated.
-  SIMT_INLINE void resume_with_split(const ChosenSplit& split, const ChildArrays& arrays) {
+  HEAPWOOD_INLINE void resume_with_split(const ChosenSplit& split, const ChildArrays& arrays) {
     if (warp_.lane() == 0) {
       scratch_.chosen = split;
       scratch_.replacement.children = arrays;
@@ -159,8 +160,8 @@ class NodeSplitter {
   }
   // Moves a small node's refs to its children's arrays and continues with the larger child, so that
   // the stack holds the smaller ones.
-  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
-                               const ChildArrays& arrays, std::uint32_t pair) {
+  HEAPWOOD_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
+                                   const ChildArrays& arrays, std::uint32_t pair) {
     tree_.write_inner(task, split, pair);
     partition_node<Refs>(warp_, task, split, arrays, k_.corners, scratch_.choose);
     const unsigned first = split.nl() >= split.nr() ? 0 : 1;
@@ -169,7 +170,7 @@ class NodeSplitter {
     push_child(child_task(task, cut, 1 - first, first == 0 ? arrays.right : arrays.left, pair));
   }
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
-  SIMT_INLINE void push_child(const NodeTask& task) {
+  HEAPWOOD_INLINE void push_child(const NodeTask& task) {
     if (warp_.lane() == 0) {
       if (task.n == 0) {
         tree_.write_empty_leaf(task);
@@ -181,7 +182,7 @@ class NodeSplitter {
     warp_.sync();
   }
   // Publishes the oldest node of the stack if `tickets` shows a waiting warp.
-  SIMT_INLINE void publish_oldest(std::uint64_t tickets) {
+  HEAPWOOD_INLINE void publish_oldest(std::uint64_t tickets) {
     const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
     if (waiting == 0 || stack_.is_empty()) return;
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
@@ -190,13 +191,13 @@ class NodeSplitter {
 
  private:
   // The children's arrays of a node that was resumed with them.
-  SIMT_INLINE bool take_allocated(const NodeTask& task, ChildArrays& arrays) const {
+  HEAPWOOD_INLINE bool take_allocated(const NodeTask& task, ChildArrays& arrays) const {
     if (!task.path.has_chosen_split()) return false;
     arrays = scratch_.replacement.children;
     return arrays.left != nullptr;
   }
-  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
-                             const ChildArrays& arrays, std::uint64_t tickets) {
+  HEAPWOOD_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
+                                 const ChildArrays& arrays, std::uint64_t tickets) {
     const std::uint32_t pair = tree_.reserve_pair(stop_);
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
@@ -204,7 +205,7 @@ class NodeSplitter {
     publish_oldest(tickets);
     return Next::task;
   }
-  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
+  HEAPWOOD_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
     tree_.write_leaf(task, stop_);
     if (stop_) return Next::nothing;
     if constexpr (!Kernel::has_context) memory_.free(task.refs, task.n);

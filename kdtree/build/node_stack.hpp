@@ -14,12 +14,12 @@ template <class Kernel, class Warp>
 class NodeStack {
  public:
   // `entries` are in Scratch: Kernel::stack_size of them.
-  SIMT_INLINE NodeStack(Warp& warp, NodeTask* entries) : warp_(warp), entries_(entries) {}
+  HEAPWOOD_INLINE NodeStack(Warp& warp, NodeTask* entries) : warp_(warp), entries_(entries) {}
 
-  SIMT_INLINE std::uint32_t size() const { return top_ - bottom_; }
-  SIMT_INLINE bool is_empty() const { return top_ == bottom_; }
+  HEAPWOOD_INLINE std::uint32_t size() const { return top_ - bottom_; }
+  HEAPWOOD_INLINE bool is_empty() const { return top_ == bottom_; }
 
-  SIMT_INLINE NodeTask pop() {
+  HEAPWOOD_INLINE NodeTask pop() {
     --top_;
     const NodeTask task = entries_[top_ % Kernel::stack_size];
     warp_.sync();  // all lanes have read it
@@ -29,7 +29,7 @@ class NodeStack {
   // Publishes the oldest node. A node that is too small to be worth publishing moves to the top of
   // the stack instead. Call it only after a load_tickets() that saw a waiting warp; `mostly_idle`:
   // it saw most warps waiting. The stack must not be empty.
-  SIMT_INLINE void publish_oldest(const TaskQueue& queue, bool mostly_idle) {
+  HEAPWOOD_INLINE void publish_oldest(const TaskQueue& queue, bool mostly_idle) {
     const NodeTask& oldest = entries_[bottom_ % Kernel::stack_size];
     const std::uint32_t min_refs =
         mostly_idle ? Kernel::min_published_refs_when_idle : Kernel::min_published_refs;
@@ -50,11 +50,11 @@ class NodeStack {
   // A node is pushed in two steps: lane 0 stores it in the free entry; after that all lanes push it
   // and sync. In between, the entry passes the node to and from called functions, because a node by
   // value would be copied to the call's stack frame.
-  SIMT_INLINE std::uint32_t free_entry() const { return top_ % Kernel::stack_size; }
-  SIMT_INLINE void store_in_free_entry(const NodeTask& task) {
+  HEAPWOOD_INLINE std::uint32_t free_entry() const { return top_ % Kernel::stack_size; }
+  HEAPWOOD_INLINE void store_in_free_entry(const NodeTask& task) {
     if (warp_.lane() == 0) entries_[free_entry()] = task;
   }
-  SIMT_INLINE void push_free_entry() { ++top_; }
+  HEAPWOOD_INLINE void push_free_entry() { ++top_; }
 
  private:
   Warp& warp_;

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t max_uncounted_refs = 32;
 // The root's allowance: the refs that counted splits may make of each triangle. It is smaller in
 // small scenes, where more of the splits are not counted. Trees have at most 16 refs per triangle
 // on every family of meshes in tests/kdtree/families.hpp.
-SIMT_INLINE float root_allowance(std::uint32_t triangles) {
+HEAPWOOD_INLINE float root_allowance(std::uint32_t triangles) {
   return triangles > 4096 ? 10.0f : 7.0f;
 }
 
@@ -28,28 +28,30 @@ class NodePath {
  public:
   NodePath() = default;
   // The path of the root.
-  SIMT_INLINE explicit NodePath(float scale) : word_(simt::bits(scale)) {}
+  HEAPWOOD_INLINE explicit NodePath(float scale) : word_(simt::bits(scale)) {}
 
-  SIMT_INLINE unsigned depth() const { return word_ & depth_mask; }
-  SIMT_INLINE float scale() const { return simt::from_bits(word_ & scale_mask); }
-  SIMT_INLINE unsigned poor_splits() const { return (word_ & poor_mask) / poor_unit; }
+  HEAPWOOD_INLINE unsigned depth() const { return word_ & depth_mask; }
+  HEAPWOOD_INLINE float scale() const { return simt::from_bits(word_ & scale_mask); }
+  HEAPWOOD_INLINE unsigned poor_splits() const { return (word_ & poor_mask) / poor_unit; }
   // Whether a split may be chosen: the node is above the last level, and no split is chosen yet.
-  SIMT_INLINE bool may_choose() const { return (word_ & (depth_mask | chosen_bit)) < max_depth; }
+  HEAPWOOD_INLINE bool may_choose() const {
+    return (word_ & (depth_mask | chosen_bit)) < max_depth;
+  }
   // Whether the node's split is chosen: Scratch::chosen.
-  SIMT_INLINE bool has_chosen_split() const { return (word_ & chosen_bit) != 0; }
-  SIMT_INLINE NodePath with_chosen_split() const { return NodePath(word_ | chosen_bit); }
-  SIMT_INLINE NodePath without_chosen_split() const { return NodePath(word_ & ~chosen_bit); }
+  HEAPWOOD_INLINE bool has_chosen_split() const { return (word_ & chosen_bit) != 0; }
+  HEAPWOOD_INLINE NodePath with_chosen_split() const { return NodePath(word_ | chosen_bit); }
+  HEAPWOOD_INLINE NodePath without_chosen_split() const { return NodePath(word_ & ~chosen_bit); }
   // The path of the same node, which becomes a leaf if no split costs less.
-  SIMT_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
-  SIMT_INLINE NodePath with_poor_splits(unsigned count) const {
+  HEAPWOOD_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
+  HEAPWOOD_INLINE NodePath with_poor_splits(unsigned count) const {
     return NodePath((word_ & ~poor_mask) | count * poor_unit);
   }
-  SIMT_INLINE NodePath next_level() const { return NodePath(word_ + 1); }
+  HEAPWOOD_INLINE NodePath next_level() const { return NodePath(word_ + 1); }
 
  private:
   static constexpr std::uint32_t depth_mask = 0x7fu, chosen_bit = 0x80u, poor_unit = 0x100u,
                                  poor_mask = 0x700u, scale_mask = 0x7f800000u;
-  SIMT_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
+  HEAPWOOD_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
 
   std::uint32_t word_ = 0;
 };
@@ -68,7 +70,7 @@ static_assert(sizeof(NodeTask) == 48);
 // divides the parent's limit, allowance * n, among the children in proportion to their refs. The
 // result never exceeds that value, is at most 0.01% below it, is the same on every device and is
 // cheaper than a division.
-SIMT_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_t added) {
+HEAPWOOD_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_t added) {
   if (added == 0) return allowance;
   const float whole = static_cast<float>(n + added);
   float inverse = simt::from_bits(0x7ef311c7u - simt::bits(whole));  // 1 / whole within 13%

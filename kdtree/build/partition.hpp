@@ -17,17 +17,17 @@ namespace heapwood::kdtree {
 struct SidePair {
   std::uint32_t left = 0, right = 0;
 
-  static SIMT_INLINE SidePair of(std::uint64_t word) {
+  static HEAPWOOD_INLINE SidePair of(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
   }
-  SIMT_INLINE std::uint64_t word() const { return left | std::uint64_t{right} << 32; }
-  SIMT_INLINE SidePair operator+(const SidePair& b) const {
+  HEAPWOOD_INLINE std::uint64_t word() const { return left | std::uint64_t{right} << 32; }
+  HEAPWOOD_INLINE SidePair operator+(const SidePair& b) const {
     return {left + b.left, right + b.right};
   }
-  SIMT_INLINE bool exceeds(const SidePair& limit) const {
+  HEAPWOOD_INLINE bool exceeds(const SidePair& limit) const {
     return left > limit.left || right > limit.right;
   }
-  SIMT_INLINE bool operator==(const SidePair& b) const {
+  HEAPWOOD_INLINE bool operator==(const SidePair& b) const {
     return left == b.left && right == b.right;
   }
 };
@@ -55,13 +55,13 @@ struct OwnStretch {
   SidePair next;
 
   template <class Warp>
-  SIMT_INLINE SidePair reserve(Warp&, const SidePair& round) {
+  HEAPWOOD_INLINE SidePair reserve(Warp&, const SidePair& round) {
     const SidePair at = next;
     next = at + round;
     return at;
   }
   template <class Warp>
-  SIMT_INLINE SidePair share(Warp&, const SidePair& at) const {
+  HEAPWOOD_INLINE SidePair share(Warp&, const SidePair& at) const {
     return at;
   }
 };
@@ -76,13 +76,13 @@ struct SharedCursor {
   std::uint64_t& cursor;
 
   template <class Warp>
-  SIMT_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
+  HEAPWOOD_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
     std::uint64_t at = 0;
     if (warp.lane() == 0) at = simt::global_ref(cursor).fetch_add(round.word(), simt::relaxed);
     return SidePair::of(at);
   }
   template <class Warp>
-  SIMT_INLINE SidePair share(Warp& warp, const SidePair& at) const {
+  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& at) const {
     return SidePair::of(warp.shfl(at.word(), 0));
   }
 };
@@ -92,16 +92,18 @@ struct SharedCursor {
 // store them; add() is called after the refs have been stored.
 struct NoBins {
   static constexpr bool uses_bounds = false;
-  SIMT_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const { return {box, box}; }
+  HEAPWOOD_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const {
+    return {box, box};
+  }
   template <class Warp>
-  SIMT_INLINE void add(Warp&, const Sides&, bool, bool) const {}
+  HEAPWOOD_INLINE void add(Warp&, const Sides&, bool, bool) const {}
 };
 
 // Moves the refs [first, last). False: a round did not fit, with a placement that checks.
 template <class Refs, class Warp, class Placement, class Bins>
-SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const Cut& cut,
-                                const PackedCorners* corners, std::uint32_t first,
-                                std::uint32_t last, Placement& placement, Bins& bins) {
+HEAPWOOD_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const Cut& cut,
+                                    const PackedCorners* corners, std::uint32_t first,
+                                    std::uint32_t last, Placement& placement, Bins& bins) {
   constexpr bool prefetches = Placement::prefetches && Refs::stores_bounds;
   const unsigned axis = cut.axis;
   const float p = cut.plane;
@@ -122,7 +124,7 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
   };
   Ref next{};
   if (prefetches && first + warp.lane() < last) next = load(first + warp.lane());
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t base = first; base < last; base += Warp::width) {
     const std::uint32_t i = base + warp.lane();
     Ref ref = next;
@@ -162,16 +164,16 @@ SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const
 // Aborts the kernel: the counts of the choice and of the partition differ
 // (count_mismatch_message()).
 template <class Warp>
-SIMT_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& counts,
-                                const SidePair& moved) {
+HEAPWOOD_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& counts,
+                                    const SidePair& moved) {
   if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
 }
 
 // Moves all refs of a node that one warp splits, after choose() with the same scratch.
 template <class Refs, class Warp>
-SIMT_INLINE void partition_node(Warp& warp, const NodeTask& task, const Split& split,
-                                const ChildArrays& children, const PackedCorners* corners,
-                                const ChooseScratch& scratch) {
+HEAPWOOD_INLINE void partition_node(Warp& warp, const NodeTask& task, const Split& split,
+                                    const ChildArrays& children, const PackedCorners* corners,
+                                    const ChooseScratch& scratch) {
   const Cut cut{split.axis(), split.position(), split.flats_right()};
   const bool knows_bounds = Warp::width > 1 && task.n <= exact_limit;
   const PartitionArrays arrays{task.refs,

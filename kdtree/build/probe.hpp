@@ -44,10 +44,10 @@ struct NoProbe {
   struct Nothing {};
   template <class Warp>
   struct Of {
-    SIMT_INLINE Of(const NoProbe&, Warp&, State&) {}
-    SIMT_INLINE Nothing in(Phase) const { return {}; }
-    SIMT_INLINE Nothing in(Phase, unsigned) const { return {}; }
-    SIMT_INLINE void end() const {}
+    HEAPWOOD_INLINE Of(const NoProbe&, Warp&, State&) {}
+    HEAPWOOD_INLINE Nothing in(Phase) const { return {}; }
+    HEAPWOOD_INLINE Nothing in(Phase, unsigned) const { return {}; }
+    HEAPWOOD_INLINE void end() const {}
   };
 };
 
@@ -80,7 +80,7 @@ struct TimeProbe {
   template <class Warp>
   class Of {
    public:
-    SIMT_INLINE Of(const TimeProbe& probe, Warp& warp, State& state)
+    HEAPWOOD_INLINE Of(const TimeProbe& probe, Warp& warp, State& state)
         : state_(state), lane_(warp.lane()), times_(probe.warps + warp.worker()) {
       if (lane_ == 0) begin(probe, state, warp.worker());
     }
@@ -88,7 +88,7 @@ struct TimeProbe {
     // Enters a phase until the end of the scope.
     class Scope {
      public:
-      SIMT_INLINE Scope(State& state, bool mine, Phase phase, unsigned level)
+      HEAPWOOD_INLINE Scope(State& state, bool mine, Phase phase, unsigned level)
           : state_(state), mine_(mine) {
         if (!mine) return;
         outer_ = state.cell;
@@ -97,7 +97,7 @@ struct TimeProbe {
         change(state, cell);
         add(state.sums->visits[cell], 1);
       }
-      SIMT_INLINE ~Scope() {
+      HEAPWOOD_INLINE ~Scope() {
         if (mine_) change(state_, outer_);
       }
       Scope(const Scope&) = delete;
@@ -108,12 +108,14 @@ struct TimeProbe {
       bool mine_;
       std::uint32_t outer_ = 0;
     };
-    SIMT_INLINE Scope in(Phase phase) const { return Scope(state_, lane_ == 0, phase, same_level); }
-    SIMT_INLINE Scope in(Phase phase, unsigned depth) const {
+    HEAPWOOD_INLINE Scope in(Phase phase) const {
+      return Scope(state_, lane_ == 0, phase, same_level);
+    }
+    HEAPWOOD_INLINE Scope in(Phase phase, unsigned depth) const {
       return Scope(state_, lane_ == 0, phase, depth < no_level ? depth : no_level);
     }
 
-    SIMT_INLINE void end() const {
+    HEAPWOOD_INLINE void end() const {
       if (lane_ != 0) return;
       change(state_, state_.cell);
       *times_ = {state_.begin - state_.origin, state_.since - state_.origin};
@@ -128,7 +130,7 @@ struct TimeProbe {
  private:
   static constexpr unsigned no_level = profile_levels - 1, same_level = ~0u;
 
-  static SIMT_OUTLINE void begin(const TimeProbe& probe, State& state, unsigned worker) {
+  static HEAPWOOD_OUTLINE void begin(const TimeProbe& probe, State& state, unsigned worker) {
     const std::uint64_t now = simt::device_nanoseconds();
     std::uint64_t first = 0;
     // relaxed: the number alone is exchanged; all warps obtain the same one from this
@@ -148,7 +150,7 @@ struct TimeProbe {
   }
 
   // Adds the time since the last change to the old cell.
-  static SIMT_OUTLINE void change(State& state, std::uint32_t cell) {
+  static HEAPWOOD_OUTLINE void change(State& state, std::uint32_t cell) {
     const std::uint64_t now = simt::device_nanoseconds();
     const std::uint64_t length = now - state.since;
     if (now > state.since) {
@@ -161,10 +163,10 @@ struct TimeProbe {
     state.cell = cell;
   }
 
-  static SIMT_INLINE void add_over_time(State& state, unsigned phase, std::uint64_t to) {
+  static HEAPWOOD_INLINE void add_over_time(State& state, unsigned phase, std::uint64_t to) {
     constexpr std::uint64_t last = profile_buckets - 1;
     std::uint64_t from = state.since - state.origin;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (from < to) {
       const std::uint64_t bucket = from >> state.shift < last ? from >> state.shift : last;
       const std::uint64_t edge = bucket == last ? to : (bucket + 1) << state.shift;
@@ -174,15 +176,15 @@ struct TimeProbe {
     }
   }
 
-  static SIMT_INLINE void count_wait(State& state, std::uint64_t ns) {
+  static HEAPWOOD_INLINE void count_wait(State& state, std::uint64_t ns) {
     unsigned k = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (k < wait_buckets - 1 && ns >> k != 0) ++k;
     add(state.sums->waits[k], 1);
   }
 
   // relaxed: plain counters, which the host reads after the launch.
-  static SIMT_INLINE void add(std::uint64_t& word, std::uint64_t value) {
+  static HEAPWOOD_INLINE void add(std::uint64_t& word, std::uint64_t value) {
     simt::global_ref(word).fetch_add(value, simt::relaxed);
   }
 };

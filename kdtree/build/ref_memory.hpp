@@ -22,12 +22,12 @@ class RefMemory {
   using Probe = typename Kernel::Probe::template Of<Warp>;
   static constexpr bool has_context = Kernel::has_context;
 
-  SIMT_INLINE RefMemory(const Kernel& kernel, Warp& warp, typename Kernel::Scratch& scratch,
-                        const Probe& probe)
+  HEAPWOOD_INLINE RefMemory(const Kernel& kernel, Warp& warp, typename Kernel::Scratch& scratch,
+                            const Probe& probe)
       : k_(kernel), warp_(warp), probe_(probe), context_(kernel.allocator, warp, scratch) {}
 
   // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
-  SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
+  HEAPWOOD_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
     if constexpr (has_context) {
       context_.deallocate(warp_, Refs::block_of(refs, n), granules_of(n));
@@ -38,7 +38,7 @@ class RefMemory {
     }
   }
   // An array for n > 0 refs. nullptr if the pool is exhausted, which counts as a failed split.
-  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
+  HEAPWOOD_INLINE std::byte* allocate(std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     void* block = nullptr;
     if constexpr (has_context) {
@@ -54,7 +54,7 @@ class RefMemory {
   }
   // Blocks for arrays of nl and nr refs, none for 0 refs. If the pool is exhausted it returns no
   // block and holds none.
-  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
+  HEAPWOOD_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     if constexpr (has_context) {
       return context_.allocate_pair(warp_, granules_of(nl), granules_of(nr));
@@ -62,16 +62,17 @@ class RefMemory {
       return allocate_children_by_lanes(nl, nr);
     }
   }
-  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& blocks) {
+  HEAPWOOD_INLINE static bool is_allocated(const alloc::BlockPair& blocks) {
     return blocks.first != nullptr || (!has_context && blocks.second != nullptr);
   }
-  SIMT_INLINE static ChildArrays arrays_in(const alloc::BlockPair& blocks, const Split& split) {
+  HEAPWOOD_INLINE static ChildArrays arrays_in(const alloc::BlockPair& blocks, const Split& split) {
     return {Refs::in_block(static_cast<std::byte*>(blocks.first), split.nl()),
             Refs::in_block(static_cast<std::byte*>(blocks.second), split.nr())};
   }
 
   // Counts a node that stays a leaf because n refs got no memory.
-  SIMT_INLINE static void count_failed_split(BuildCounters& counters, Warp& warp, std::uint32_t n) {
+  HEAPWOOD_INLINE static void count_failed_split(BuildCounters& counters, Warp& warp,
+                                                 std::uint32_t n) {
     if (warp.lane() != 0) return;
     // relaxed: read after the launch.
     simt::global_ref(counters.failed_splits).fetch_add(1, simt::relaxed);
@@ -83,19 +84,19 @@ class RefMemory {
   // ---- with a context only ----------------------------------------------------------------------
 
   // The beginning and the end of the use of a context; end() releases its cached memory.
-  SIMT_INLINE void begin() {
+  HEAPWOOD_INLINE void begin() {
     if constexpr (has_context) context_.begin(warp_);
   }
-  SIMT_INLINE void end() {
+  HEAPWOOD_INLINE void end() {
     if constexpr (has_context) context_.end(warp_);
   }
-  SIMT_INLINE void release_if_scarce() {
+  HEAPWOOD_INLINE void release_if_scarce() {
     if constexpr (has_context) context_.release_if_scarce(warp_);
   }
   // Arrays for the children of a node that one warp splits, the larger one in the place of the
   // node's own, if that needs no call.
-  SIMT_INLINE bool try_split_in_place(const NodeTask& task, const Split& split,
-                                      ChildArrays& arrays) {
+  HEAPWOOD_INLINE bool try_split_in_place(const NodeTask& task, const Split& split,
+                                          ChildArrays& arrays) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     if (!context_.may_shrink(granules_of(task.n))) return false;
     const std::uint32_t n = smaller(split);
@@ -108,19 +109,19 @@ class RefMemory {
   }
   // The slow path after a failed try_split_in_place(), by a call: true if it made space, so that
   // try_split_in_place() is worth repeating; false if allocate_children() is needed.
-  SIMT_INLINE bool make_room(const NodeTask& task, const Split& split) {
+  HEAPWOOD_INLINE bool make_room(const NodeTask& task, const Split& split) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     return context_.may_shrink(granules_of(task.n)) &&
            context_.make_room(warp_, granules_of(smaller(split)));
   }
   // Frees a leaf's array, which stays readable, if that needs no call.
-  SIMT_INLINE bool try_free_early(const NodeTask& task) {
+  HEAPWOOD_INLINE bool try_free_early(const NodeTask& task) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
     return context_.try_deallocate(warp_, Refs::block_of(task.refs, task.n), granules_of(task.n));
   }
   // Whether a shared node's array is freed only after the warp has split the child that it
   // continues with, because other warps wait for that split.
-  SIMT_INLINE bool delays_parent_free() const {
+  HEAPWOOD_INLINE bool delays_parent_free() const {
     if constexpr (has_context) return context_.may_delay_frees();
     return false;
   }
@@ -128,16 +129,16 @@ class RefMemory {
  private:
   using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
 
-  SIMT_INLINE static std::uint32_t smaller(const Split& split) {
+  HEAPWOOD_INLINE static std::uint32_t smaller(const Split& split) {
     return split.nl() < split.nr() ? split.nl() : split.nr();
   }
-  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
+  HEAPWOOD_INLINE static std::uint32_t granules_of(std::uint32_t n) {
     constexpr std::uint32_t refs_each =
                                 Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
                             granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
     return (n + refs_each - 1) / refs_each * granules_each;
   }
-  SIMT_INLINE alloc::BlockPair allocate_children_by_lanes(std::uint32_t nl, std::uint32_t nr) {
+  HEAPWOOD_INLINE alloc::BlockPair allocate_children_by_lanes(std::uint32_t nl, std::uint32_t nr) {
     alloc::BlockPair blocks;
     const std::size_t left_bytes = std::size_t{nl} * Refs::bytes,
                       right_bytes = std::size_t{nr} * Refs::bytes;
@@ -163,7 +164,7 @@ class RefMemory {
     }
     return blocks;
   }
-  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
+  HEAPWOOD_INLINE void* broadcast(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
   }
 

@@ -20,14 +20,14 @@ class RefusedNodes {
   // Results of take_deferred() besides an index and no_shared_node.
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
 
-  SIMT_INLINE RefusedNodes(const Kernel& kernel, Warp& warp, Scratch& scratch)
+  HEAPWOOD_INLINE RefusedNodes(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel), warp_(warp), scratch_(scratch) {}
 
   // Nodes that are refused memory are deferred if other nodes may free some.
-  SIMT_INLINE bool are_deferred() const { return alloc::frees_individually(k_.allocator); }
+  HEAPWOOD_INLINE bool are_deferred() const { return alloc::frees_individually(k_.allocator); }
 
   // The caller syncs.
-  SIMT_INLINE void begin() {
+  HEAPWOOD_INLINE void begin() {
     if (warp_.lane() != 0) return;
     scratch_.refused = false;
     scratch_.last_try = no_node;
@@ -35,7 +35,8 @@ class RefusedNodes {
   // Defers a node that was refused memory for n refs; `index`: of the shared node, if it is one.
   // False: the node becomes a leaf, because no other node can free memory, or because too many
   // nodes are deferred.
-  SIMT_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index, std::uint32_t n) {
+  HEAPWOOD_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index,
+                             std::uint32_t n) {
     if (!are_deferred()) {
       Memory::count_failed_split(*k_.counters, warp_, n);
       return false;
@@ -48,11 +49,11 @@ class RefusedNodes {
   // are to release their cached memory; or found_nothing. `all_idle`: no warp has work. In that
   // case all warps first release their cached memory, the last of them retries, and a node that is
   // refused again becomes a leaf.
-  SIMT_INLINE std::uint32_t take_deferred(const Stack& stack, bool all_idle) {
+  HEAPWOOD_INLINE std::uint32_t take_deferred(const Stack& stack, bool all_idle) {
     return take_deferred_slow(k_.queue, warp_, scratch_, stack.free_entry(), all_idle);
   }
   // For a warp that has released its cached memory: this alone is no reason to retry.
-  SIMT_INLINE void skip_next_retry() {
+  HEAPWOOD_INLINE void skip_next_retry() {
     if (warp_.lane() == 0) scratch_.refused = true;
     warp_.sync();
   }
@@ -61,9 +62,9 @@ class RefusedNodes {
   static constexpr std::uint32_t no_node = ~0u;
 
   // The node is in stack entry `at`.
-  static SIMT_OUTLINE bool defer_slow(TaskQueue queue, BuildCounters* counters, Warp warp,
-                                      Scratch& scratch, std::uint32_t at, std::uint32_t index,
-                                      std::uint32_t n) {
+  static HEAPWOOD_OUTLINE bool defer_slow(TaskQueue queue, BuildCounters* counters, Warp warp,
+                                          Scratch& scratch, std::uint32_t at, std::uint32_t index,
+                                          std::uint32_t n) {
     bool is_deferred = false;
     if (warp.lane() == 0) {
       NodeTask& task = scratch.stack[at];
@@ -77,8 +78,9 @@ class RefusedNodes {
     return is_deferred;
   }
   // Leaves a task in stack entry `at`.
-  static SIMT_OUTLINE std::uint32_t take_deferred_slow(TaskQueue queue, Warp warp, Scratch& scratch,
-                                                       std::uint32_t at, bool all_idle) {
+  static HEAPWOOD_OUTLINE std::uint32_t take_deferred_slow(TaskQueue queue, Warp warp,
+                                                           Scratch& scratch, std::uint32_t at,
+                                                           bool all_idle) {
     const bool refused = scratch.refused;
     warp.sync();  // all lanes have read it
     if (warp.lane() == 0) scratch.refused = false;

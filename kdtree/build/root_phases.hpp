@@ -21,7 +21,7 @@ class RootPhases {
   using Memory = RefMemory<Kernel, Warp>;
   using Probe = typename Kernel::Probe::template Of<Warp>;
 
-  SIMT_INLINE RootPhases(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
+  HEAPWOOD_INLINE RootPhases(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
@@ -32,7 +32,7 @@ class RootPhases {
 
   // Copies corners and gathers the scene's bounds. True: this warp finished the last piece and must
   // call open().
-  SIMT_INLINE bool gather_bounds(Memory& memory) {
+  HEAPWOOD_INLINE bool gather_bounds(Memory& memory) {
     std::uint64_t& pieces = k_.counters->bounds_pieces;
     return process_pieces(pieces, claim_piece(pieces), array_pieces + chunks_,
                           [&](std::uint32_t piece) {
@@ -45,7 +45,7 @@ class RootPhases {
                           });
   }
   // Opens the phase init. False: the root's array was refused.
-  SIMT_INLINE bool open(Memory& memory) {
+  HEAPWOOD_INLINE bool open(Memory& memory) {
     const std::uint32_t n = k_.triangle_count;
     const Box scene = root_.tight_box();
     std::byte* const array = array_pieces != 0 ? root_.task.refs : memory.allocate(n);
@@ -62,7 +62,7 @@ class RootPhases {
   }
 
   // Waits for the end of the phase bounds. Returns `unknown` if the kernel is aborted.
-  SIMT_INLINE RootState begin_init() {
+  HEAPWOOD_INLINE RootState begin_init() {
     // The piece is claimed before the wait because the claim is itself a round trip to L2. A late
     // warp delays no phase: it has claimed nothing yet, and the other warps claim piece after
     // piece.
@@ -80,7 +80,7 @@ class RootPhases {
   }
   // Fills the root's array and bins it. True: this warp finished the last piece and continues with
   // the root.
-  SIMT_INLINE bool fill() {
+  HEAPWOOD_INLINE bool fill() {
     return process_pieces(k_.counters->init_pieces, first_init_piece_, chunks_,
                           [&](std::uint32_t piece) { fill_piece(piece * chunk_); });
   }
@@ -93,7 +93,7 @@ class RootPhases {
 
   // Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
   // word's previous value.
-  SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0) {
+  HEAPWOOD_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0) {
     warp_.sync();
     std::uint64_t seen = 0;
     // acq_rel: publishes the results of a finished piece; the warp that finishes the last piece
@@ -104,8 +104,8 @@ class RootPhases {
   }
   // Processes pieces until none is left. True: this warp finished the last one.
   template <class Do>
-  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
-                                  Do piece) {
+  HEAPWOOD_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen,
+                                      std::uint32_t count, Do piece) {
     while (static_cast<std::uint32_t>(seen) < count) {
       piece(static_cast<std::uint32_t>(seen));
       seen = claim_piece(pieces, 1);
@@ -114,12 +114,12 @@ class RootPhases {
     return false;
   }
 
-  SIMT_INLINE void gather_piece(std::uint32_t first) {
+  HEAPWOOD_INLINE void gather_piece(std::uint32_t first) {
     [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
     const std::uint32_t n = k_.triangle_count, last = n - first < chunk_ ? n : first + chunk_;
     copy_corners(warp_, k_.vertices, k_.triangles, first, last, k_.corners, root_);
   }
-  SIMT_INLINE void fill_piece(std::uint32_t first) {
+  HEAPWOOD_INLINE void fill_piece(std::uint32_t first) {
     [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);
     const NodeTask task = root_.task;
     const std::uint32_t last = task.n - first < chunk_ ? task.n : first + chunk_;

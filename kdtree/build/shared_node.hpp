@@ -39,7 +39,7 @@ struct alignas(128) SharedNode {
   std::uint32_t tight[6];                                 // max ordered keys: ~lo.xyz, hi.xyz
   alignas(128) std::uint64_t histogram[histogram_words];  // ends:32 | begins:32
 
-  SIMT_INLINE Box tight_box() const {
+  HEAPWOOD_INLINE Box tight_box() const {
     return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]),
              simt::from_ordered_key(~tight[2])},
             {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]),
@@ -48,7 +48,7 @@ struct alignas(128) SharedNode {
   // Adds a warp's histogram (bins.hpp). All lanes call. relaxed: read only after the phase, ordered
   // by the end of its last chunk.
   template <class Warp>
-  SIMT_INLINE void add_histogram(Warp& warp, const std::uint32_t* counted) {
+  HEAPWOOD_INLINE void add_histogram(Warp& warp, const std::uint32_t* counted) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
       const std::uint32_t word = counted[k];
       if (word != 0) {
@@ -71,12 +71,12 @@ struct alignas(128) SharedNode {
     }
   }
   template <class Warp>
-  SIMT_INLINE void clear(Warp& warp) {
+  HEAPWOOD_INLINE void clear(Warp& warp) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) histogram[k] = 0;
     if (warp.lane() == 0) {
       cursor = 0;
       done = 0;
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (unsigned k = 0; k < 6; ++k) tight[k] = 0;
     }
   }
@@ -89,7 +89,7 @@ template <class Warp, unsigned boxes = 1>
 class GatheredBounds {
  public:
   // Adds the boxes of the lanes with `has_box` to set `of`. All lanes call.
-  SIMT_INLINE void add(Warp& warp, bool has_box, const Box& box, unsigned of = 0) {
+  HEAPWOOD_INLINE void add(Warp& warp, bool has_box, const Box& box, unsigned of = 0) {
     const auto gather = [&](unsigned k, std::uint32_t key) {
       const std::uint32_t highest = warp.reduce_max(has_box ? key : 0);
       std::uint32_t& maximum = maxima_[each == 1 ? 0 : (6 * of + k) / Warp::width];
@@ -104,8 +104,8 @@ class GatheredBounds {
   }
   // Adds set `of` to the node's bounds. All lanes call. relaxed: read only after the phase, ordered
   // by the end of its last chunk.
-  SIMT_INLINE void add_to(SharedNode& node, Warp& warp, unsigned of = 0) const {
-    SIMT_UNROLLED
+  HEAPWOOD_INLINE void add_to(SharedNode& node, Warp& warp, unsigned of = 0) const {
+    HEAPWOOD_UNROLLED
     for (unsigned i = 0; i < each; ++i) {
       const unsigned k = i * Warp::width + warp.lane() - 6 * of;
       if (k < 6)
@@ -138,19 +138,19 @@ class SharedNodes {
   SharedNodes(Counters* counters, SharedNode* nodes, std::uint32_t count)
       : counters_(counters), nodes_(nodes), count_(count) {}
 
-  SIMT_INLINE SharedNode& operator[](std::uint32_t index) const { return nodes_[index]; }
+  HEAPWOOD_INLINE SharedNode& operator[](std::uint32_t index) const { return nodes_[index]; }
 
   // Allocates a cleared node for each child that needs one; no_shared_node if there is none. One
   // lane calls. Nodes that were never used come first, with one add for both children. The count
   // `fresh` may exceed the size of the array; a build adds less than 2^32.
-  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index,
-                                 std::uint32_t& right_index) const {
+  HEAPWOOD_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index,
+                                     std::uint32_t& right_index) const {
     left_index = right_index = no_shared_node;
     if (!left && !right) return;
     // relaxed: nodes that were never used were cleared before the launch.
     std::uint32_t fresh = simt::atomic_ref<std::uint32_t>(counters_->fresh)
                               .fetch_add(left && right ? 2 : 1, simt::relaxed);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? left : right)) continue;
       const std::uint32_t index = fresh < count_ ? fresh : pop_released(fresh);
@@ -160,7 +160,7 @@ class SharedNodes {
   }
   // Releases a node that no warp uses any more. All lanes call.
   template <class Warp>
-  SIMT_INLINE void release(Warp& warp, std::uint32_t index) const {
+  HEAPWOOD_INLINE void release(Warp& warp, std::uint32_t index) const {
     nodes_[index].clear(warp);
     warp.sync();
     if (warp.lane() != 0) return;
@@ -178,8 +178,8 @@ class SharedNodes {
 
  private:
   // Pops a released node, or no_shared_node; stack `first` % stack_count is visited first.
-  SIMT_INLINE std::uint32_t pop_released(std::uint32_t first) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE std::uint32_t pop_released(std::uint32_t first) const {
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < stack_count; ++i) {
       const simt::atomic_ref<std::uint64_t> top(counters_->stacks[(first + i) % stack_count].top);
       // acquire: the releasing warp has cleared the node.

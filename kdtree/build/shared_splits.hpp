@@ -16,15 +16,16 @@ class SharedSplits {
   using Scratch = typename Kernel::Scratch;
   using Probe = typename Kernel::Probe::template Of<Warp>;
 
-  SIMT_INLINE SharedSplits(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
+  HEAPWOOD_INLINE SharedSplits(const Kernel& kernel, Warp& warp, Scratch& scratch,
+                               const Probe& probe)
       : k_(kernel), warp_(warp), scratch_(scratch), probe_(probe) {}
 
   // The caller syncs.
-  SIMT_INLINE void begin() {
+  HEAPWOOD_INLINE void begin() {
     if (warp_.lane() == 0) scratch_.backlog = {};
   }
   // The next chunk of the backlog, or kind none.
-  SIMT_INLINE WorkItem next_of_backlog() {
+  HEAPWOOD_INLINE WorkItem next_of_backlog() {
     const Backlog backlog = scratch_.backlog;
     warp_.sync();
     if (backlog.item.chunk == backlog.end) return {};
@@ -34,8 +35,8 @@ class SharedSplits {
   }
 
   // Stores a shared node's split and publishes the chunks. `tickets`: from load_tickets().
-  SIMT_INLINE void open(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
-                        const ChildArrays& arrays, std::uint32_t pair, std::uint64_t tickets) {
+  HEAPWOOD_INLINE void open(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
+                            const ChildArrays& arrays, std::uint32_t pair, std::uint64_t tickets) {
     SharedNode& node = k_.shared[index];
     const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
     const std::uint32_t chunk = chunk_size_for<Refs>(warp_, task.n, waiting),
@@ -56,7 +57,7 @@ class SharedSplits {
       k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, indices[0],
                               indices[1]);
     }
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (unsigned side = 0; side < 2; ++side) indices[side] = warp_.shfl(indices[side], second);
     if (warp_.lane() == 0) {
       const ParentSplit cut = parent_split(split);
@@ -69,7 +70,7 @@ class SharedSplits {
       node.chunk = chunk;
       node.chunks = chunks;
       node.done = 0;
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (unsigned side = 0; side < 2; ++side) {
         const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = indices[side];
         node.child[side] = side == 0 ? arrays.left : arrays.right;
@@ -85,7 +86,7 @@ class SharedSplits {
 
   // Moves and bins the refs of a chunk. True: this warp finished the last one and must end the
   // split. Sets `stop` if the kernel is aborted.
-  SIMT_INLINE bool run_chunk(SharedNode& node, std::uint32_t chunk, bool& stop) {
+  HEAPWOOD_INLINE bool run_chunk(SharedNode& node, std::uint32_t chunk, bool& stop) {
     if (!move_chunk(k_, warp_, scratch_.choose, node, chunk)) stop = true;
     const std::uint32_t chunks = node.chunks;
     warp_.sync();
@@ -103,8 +104,8 @@ class SharedSplits {
   // Other children get a new unit, or the one that this warp already has for its stack.
   // `pending_units`: the number that this warp finishes when its stack is empty. Returns the sides
   // that this warp must put on its stack, side 0 in bit 0.
-  SIMT_INLINE std::uint32_t start_children(std::uint32_t left_index, std::uint32_t right_index,
-                                           std::uint32_t& pending_units) {
+  HEAPWOOD_INLINE std::uint32_t start_children(std::uint32_t left_index, std::uint32_t right_index,
+                                               std::uint32_t& pending_units) {
     const std::uint32_t unshared =
         (left_index == no_shared_node ? 1u : 0u) | (right_index == no_shared_node ? 2u : 0u);
     if (unshared == 0) {
@@ -128,8 +129,8 @@ class SharedSplits {
  private:
   // Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has
   // no space.
-  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks,
-                                  std::int32_t room_before) {
+  HEAPWOOD_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks,
+                                      std::int32_t room_before) {
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
     warp_.sync();
     if (k_.queue.push_shared(warp_, WorkKind::split_chunk, index, chunks, room_before)) return;

@@ -73,23 +73,23 @@ class TaskQueue {
   // A snapshot of the tickets for waiting(): warps that wait for work, minus items that wait for a
   // warp. relaxed: a hint.
   template <class Warp>
-  SIMT_INLINE std::uint64_t load_tickets(Warp&) const {
+  HEAPWOOD_INLINE std::uint64_t load_tickets(Warp&) const {
     return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
   }
-  static SIMT_INLINE std::uint32_t waiting(std::uint64_t tickets) {
+  static HEAPWOOD_INLINE std::uint32_t waiting(std::uint64_t tickets) {
     const auto more = static_cast<std::int32_t>(static_cast<std::uint32_t>(tickets) -
                                                 static_cast<std::uint32_t>(tickets >> 32));
     return more > 0 ? static_cast<std::uint32_t>(more) : 0;
   }
   template <class Warp>
-  static SIMT_INLINE bool is_mostly_idle(Warp& warp, std::uint32_t waiting) {
+  static HEAPWOOD_INLINE bool is_mostly_idle(Warp& warp, std::uint32_t waiting) {
     return waiting > warp.workers() / 2;
   }
 
   // Takes a ticket and waits for its item, which all lanes receive. The payload of a task goes to
   // `task`. Returns exit also if the kernel is aborted.
   template <class Warp>
-  SIMT_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
+  HEAPWOOD_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
     std::uint32_t ticket = 0;
     if (warp.lane() == 0) {
       ticket = static_cast<std::uint32_t>(
@@ -131,7 +131,7 @@ class TaskQueue {
 
   // Publishes a task. Call it only after a load_tickets() that saw a waiting warp. One lane calls.
   template <class Warp>
-  SIMT_INLINE void push_task(Warp& warp, const NodeTask& task) const {
+  HEAPWOOD_INLINE void push_task(Warp& warp, const NodeTask& task) const {
     const std::uint32_t ticket = take_tickets(1);
     if (!wait_free(warp, ticket)) return;  // aborted
     entry(ticket).task = task;
@@ -141,20 +141,20 @@ class TaskQueue {
   // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: the
   // ring has no space.
   template <class Warp>
-  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index,
-                               std::uint32_t count) const {
+  HEAPWOOD_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index,
+                                   std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
   // The same in two steps, for callers that have other work meanwhile: one lane reserves space, and
   // lane 0 passes the result, the space before the reservation, to push_shared().
-  SIMT_INLINE std::int32_t reserve_room(std::uint32_t count) const {
+  HEAPWOOD_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
     return simt::atomic_ref<std::int32_t>(counters_->room)
         .fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
   }
   template <class Warp>
-  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count,
-                               std::int32_t room_before) const {
+  HEAPWOOD_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index,
+                                   std::uint32_t count, std::int32_t room_before) const {
     std::uint32_t first = 0;
     bool fits = false;
     if (warp.lane() == 0) {
@@ -175,19 +175,19 @@ class TaskQueue {
 
   // Adds pending units, which must finish before the build ends. relaxed: the caller holds a unit
   // itself, so no other warp can end the build meanwhile.
-  SIMT_INLINE void add_pending(std::uint32_t units) const {
+  HEAPWOOD_INLINE void add_pending(std::uint32_t units) const {
     simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed);
   }
   // relaxed: a hint.
   template <class Warp>
-  SIMT_INLINE bool has_deferred(Warp& warp) const {
+  HEAPWOOD_INLINE bool has_deferred(Warp& warp) const {
     return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 !=
                     0);
   }
   // Finishes units. If no unit and no deferred node remains, sends exit to every other warp. All
   // lanes call. If only_deferred is returned, the caller must retry a deferred node.
   template <class Warp>
-  SIMT_INLINE Remaining finish(Warp& warp, std::uint32_t units) const {
+  HEAPWOOD_INLINE Remaining finish(Warp& warp, std::uint32_t units) const {
     warp.sync();
     Remaining left = Remaining::work;
     if (warp.lane() == 0) {
@@ -207,15 +207,15 @@ class TaskQueue {
     return left;
   }
 
-  // The functions below marked SIMT_OUTLINE are called, not inlined: they run rarely, and kernels
-  // are short of instruction cache.
+  // The functions below marked HEAPWOOD_OUTLINE are called, not inlined: they run rarely, and
+  // kernels are short of instruction cache.
 
   // For the warp that finishes the last unit while nodes are deferred: every warp, including this
   // one, gets a unit in which it releases its cached memory. All lanes call. False: they have
   // already done so, or another warp has taken the last deferred node meanwhile and ended the
   // build. If the queue has no space, only the caller gets a unit.
   template <class Warp>
-  static SIMT_OUTLINE bool trim(TaskQueue queue, Warp warp) {
+  static HEAPWOOD_OUTLINE bool trim(TaskQueue queue, Warp warp) {
     bool trims = false;
     if (warp.lane() == 0) {
       const simt::atomic_ref<std::uint32_t> trimmed(queue.counters_->trimmed);
@@ -236,7 +236,7 @@ class TaskQueue {
   // the caller must finish: one, without which another warp could end the build before the item is
   // published, or none if the build has ended. All lanes call.
   template <class Warp>
-  static SIMT_OUTLINE std::uint32_t push_retry(TaskQueue queue, Warp warp) {
+  static HEAPWOOD_OUTLINE std::uint32_t push_retry(TaskQueue queue, Warp warp) {
     if (!warp.any(warp.lane() == 0 && queue.add_pending_unless_ended(1))) return 0;
     queue.push_shared(warp, WorkKind::retry, 0, 1);
     return 1;
@@ -244,7 +244,7 @@ class TaskQueue {
   // Defers a node that was refused memory. Its unit remains the caller's. False: too many nodes are
   // deferred. One lane calls.
   template <class Warp>
-  SIMT_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t index) const {
+  HEAPWOOD_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
@@ -259,7 +259,7 @@ class TaskQueue {
   // Takes the node that was deferred last, with a unit for it. False: there is none. One lane
   // calls.
   template <class Warp>
-  SIMT_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& index) const {
+  HEAPWOOD_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
@@ -274,7 +274,7 @@ class TaskQueue {
 
   // Adds pending units on behalf of a warp that holds none. False: the build has ended. One lane
   // calls.
-  SIMT_INLINE bool add_pending_unless_ended(std::uint32_t units) const {
+  HEAPWOOD_INLINE bool add_pending_unless_ended(std::uint32_t units) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
@@ -283,12 +283,14 @@ class TaskQueue {
     return true;
   }
 
-  SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
-  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const {
+  HEAPWOOD_INLINE RingEntry& entry(std::uint32_t ticket) const {
+    return ring_[ticket & (size_ - 1)];
+  }
+  HEAPWOOD_INLINE std::uint64_t lap_of(std::uint32_t ticket) const {
     return (ticket >> simt::popcount(size_ - 1)) & 255u;
   }
 
-  SIMT_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
+  HEAPWOOD_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
     // relaxed: the entries' flags publish the items, not the tickets.
     return static_cast<std::uint32_t>(
         simt::global_ref(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >>
@@ -297,19 +299,19 @@ class TaskQueue {
   // Waits for the warp that took the entry's last item and may still be reading it. acquire: its
   // reads are done.
   template <class Warp>
-  SIMT_INLINE bool wait_free(Warp& warp, std::uint32_t ticket) const {
+  HEAPWOOD_INLINE bool wait_free(Warp& warp, std::uint32_t ticket) const {
     return simt::wait_until(warp, [&] {
       return simt::atomic_ref<std::uint64_t>(entry(ticket).flag).load(simt::acquire) == 0;
     });
   }
-  SIMT_INLINE std::uint64_t flag_of(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
-                                    std::uint32_t chunk) const {
+  HEAPWOOD_INLINE std::uint64_t flag_of(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
+                                        std::uint32_t chunk) const {
     return static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 |
            static_cast<std::uint64_t>(index) << 32 | chunk;
   }
   // release: publishes the task, or the shared node and its refs.
-  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
-                           std::uint32_t chunk) const {
+  HEAPWOOD_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
+                               std::uint32_t chunk) const {
     simt::atomic_ref<std::uint64_t>(entry(ticket).flag)
         .store(flag_of(ticket, kind, index, chunk), simt::release);
   }
@@ -318,8 +320,8 @@ class TaskQueue {
   // all flags. Each of those would cost a round trip to L2 and a wait for the warp's stores, 64
   // times for a large node, while the other warps wait for chunks.
   template <class Warp>
-  SIMT_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count, WorkKind kind,
-                               std::uint32_t index) const {
+  HEAPWOOD_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count,
+                                   WorkKind kind, std::uint32_t index) const {
     if constexpr (!simt::has_device_fence) {
       for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
         if (wait_free(warp, first + k)) publish(first + k, kind, index, k);
@@ -328,21 +330,21 @@ class TaskQueue {
     }
     constexpr std::uint32_t each = 16;
     std::uint64_t taken = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = warp.lane(); i < count; i += each * Warp::width) {
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (std::uint32_t j = 0; j < each; ++j) {
         const std::uint32_t k = i + j * Warp::width;
         if (k < count)
           taken |= simt::atomic_ref<std::uint64_t>(entry(first + k).flag).load(simt::relaxed);
       }
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t k = warp.lane(); taken != 0 && k < count; k += Warp::width) {
       if (!wait_free(warp, first + k)) return;  // aborted
     }
     simt::fence_acq_rel();
-    SIMT_UNROLLED_4
+    HEAPWOOD_UNROLLED_4
     for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
       simt::atomic_ref<std::uint64_t>(entry(first + k).flag)
           .store(flag_of(first + k, kind, index, k), simt::relaxed);

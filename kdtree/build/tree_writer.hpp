@@ -16,34 +16,34 @@ class TreeWriter {
   using Refs = typename Kernel::Refs;
   using Probe = typename Kernel::Probe::template Of<Warp>;
 
-  SIMT_INLINE TreeWriter(const Kernel& kernel, Warp& warp, const Probe& probe)
+  HEAPWOOD_INLINE TreeWriter(const Kernel& kernel, Warp& warp, const Probe& probe)
       : k_(kernel), warp_(warp), probe_(probe) {}
 
   // Reserves a pair of nodes for the children of a node.
-  SIMT_INLINE std::uint32_t reserve_pair(bool& stop) {
+  HEAPWOOD_INLINE std::uint32_t reserve_pair(bool& stop) {
     if (pair_next_ % pair_batch == first_pair) {
       pair_next_ = static_cast<std::uint32_t>(
           reserve(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow, stop));
     }
     return pair_next_++;
   }
-  SIMT_INLINE void write_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
+  HEAPWOOD_INLINE void write_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
     if (warp_.lane() != 0) return;
     note_node(task, false);
     k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
   }
   // Makes a node with refs a leaf and copies their ids. The caller frees the array.
-  SIMT_INLINE void write_leaf(const NodeTask& task, bool& stop) {
+  HEAPWOOD_INLINE void write_leaf(const NodeTask& task, bool& stop) {
     [[maybe_unused]] const auto in = probe_.in(Phase::leaf);
     write_leaf(task, stop, [&](std::uint32_t i) { return Refs::load_id(task.refs, i); });
   }
   // The same for a root without an array: the leaf has every triangle.
-  SIMT_INLINE void write_root_leaf(bool& stop) {
+  HEAPWOOD_INLINE void write_root_leaf(bool& stop) {
     const NodeTask root{nullptr, k_.triangle_count, 0, {}, {}, 0.0f};
     write_leaf(root, stop, [](std::uint32_t i) { return i; });
   }
   // One lane calls.
-  SIMT_INLINE void write_empty_leaf(const NodeTask& task) {
+  HEAPWOOD_INLINE void write_empty_leaf(const NodeTask& task) {
     k_.nodes[task.node] = Node::make_leaf(0, 0);
     note_node(task, true);
   }
@@ -55,7 +55,7 @@ class TreeWriter {
                                  first_pair = BuildCounters{}.pairs % pair_batch;
 
   template <class IdOf>
-  SIMT_INLINE void write_leaf(const NodeTask& task, bool& stop, IdOf id_of) {
+  HEAPWOOD_INLINE void write_leaf(const NodeTask& task, bool& stop, IdOf id_of) {
     const std::uint32_t first = reserve_refs(task.n, stop);
     if (stop) return;
     for (std::uint32_t i = warp_.lane(); i < task.n; i += Warp::width)
@@ -64,7 +64,7 @@ class TreeWriter {
     k_.nodes[task.node] = Node::make_leaf(first, task.n);
     note_node(task, true);
   }
-  SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n, bool& stop) {
+  HEAPWOOD_INLINE std::uint32_t reserve_refs(std::uint32_t n, bool& stop) {
     if (ref_end_ - ref_next_ < n) {
       const bool dedicated = n > ref_batch;
       const std::uint32_t first = static_cast<std::uint32_t>(reserve(
@@ -79,8 +79,8 @@ class TreeWriter {
   }
   // Reserves `count` entries of an output array. relaxed: each entry is reserved once, and the host
   // reads them after the launch.
-  SIMT_INLINE std::uint64_t reserve(std::uint64_t& counter, std::uint32_t count,
-                                    std::uint64_t capacity, BuildError error, bool& stop) {
+  HEAPWOOD_INLINE std::uint64_t reserve(std::uint64_t& counter, std::uint32_t count,
+                                        std::uint64_t capacity, BuildError error, bool& stop) {
     std::uint64_t first = 0;
     if (warp_.lane() == 0) {
       first = simt::global_ref(counter).fetch_add(count, simt::relaxed);
@@ -92,7 +92,7 @@ class TreeWriter {
   }
   // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
   // compiles to nothing. One lane calls.
-  SIMT_INLINE void note_node(const NodeTask& task, bool leaf) {
+  HEAPWOOD_INLINE void note_node(const NodeTask& task, bool leaf) {
     auto allocator = k_.allocator;
     if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
       allocator.note_node(warp_, task.path.depth(), task.n, leaf);

@@ -21,7 +21,7 @@ class BuildWorker {
  public:
   using Scratch = typename Kernel::Scratch;
 
-  SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
+  HEAPWOOD_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
@@ -30,7 +30,7 @@ class BuildWorker {
         refused_(kernel, warp, scratch),
         shared_(kernel, warp, scratch, probe_) {}
 
-  SIMT_INLINE void run() {
+  HEAPWOOD_INLINE void run() {
     shared_.begin();
     refused_.begin();
     if constexpr (Kernel::has_context) {
@@ -51,7 +51,7 @@ class BuildWorker {
   // ---- where work comes from --------------------------------------------------------------------
 
   // The root's phases. This warp continues with the root if it finishes the last piece.
-  SIMT_INLINE void begin_tree() {
+  HEAPWOOD_INLINE void begin_tree() {
     RootPhases<Kernel, Warp> root(k_, warp_, scratch_, probe_);
     if (root.gather_bounds(nodes_.memory()) && !root.open(nodes_.memory())) {
       nodes_.tree().write_root_leaf(nodes_.stop());
@@ -70,7 +70,7 @@ class BuildWorker {
     }
   }
 
-  SIMT_INLINE void work() {
+  HEAPWOOD_INLINE void work() {
     while (!nodes_.stop()) {
       if (nodes_.take_task()) {
         split_task();
@@ -114,7 +114,7 @@ class BuildWorker {
     }
   }
 
-  SIMT_INLINE void split_task() {
+  HEAPWOOD_INLINE void split_task() {
     if constexpr (Kernel::splits_in_loop) {
       const Next next = nodes_.split_nodes();
       if constexpr (Kernel::has_context) free_replaced();
@@ -133,12 +133,12 @@ class BuildWorker {
       }
     }
   }
-  SIMT_INLINE WorkItem wait_for_work() {
+  HEAPWOOD_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     return k_.queue.pop(warp_, nodes_.task());
   }
   // `all_idle`: no warp has work.
-  SIMT_INLINE void retry_deferred(bool all_idle) {
+  HEAPWOOD_INLINE void retry_deferred(bool all_idle) {
     const std::uint32_t found = refused_.take_deferred(nodes_.stack(), all_idle);
     if (found == Refused::found_nothing) return;
     if (found == Refused::found_trim) {
@@ -151,14 +151,14 @@ class BuildWorker {
     }
   }
   // Releases the warp's cached memory, as a pending unit of its own.
-  SIMT_INLINE void trim() {
+  HEAPWOOD_INLINE void trim() {
     nodes_.memory().end();
     refused_.skip_next_retry();
     pending_units_ = 1;
   }
 
   // Frees the array of a node that was resumed with its children's arrays.
-  SIMT_INLINE void free_replaced() {
+  HEAPWOOD_INLINE void free_replaced() {
     const auto replacement = scratch_.replacement;
     if (replacement.parent == nullptr) return;
     warp_.sync();  // a leaf's free may have been the last step
@@ -168,7 +168,7 @@ class BuildWorker {
   }
 
   // Finishes a node that is shared, or whose allocation needs the slow path.
-  SIMT_INLINE void finish_node(const ChosenSplit split, const std::uint64_t tickets) {
+  HEAPWOOD_INLINE void finish_node(const ChosenSplit split, const std::uint64_t tickets) {
     const NodeTask task = nodes_.task();
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
@@ -221,7 +221,7 @@ class BuildWorker {
 
   // ---- shared nodes -----------------------------------------------------------------------------
 
-  SIMT_INLINE void run_chunk(const WorkItem& item) {
+  HEAPWOOD_INLINE void run_chunk(const WorkItem& item) {
     SharedNode& node = k_.shared[item.index];
     [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
     if (shared_.run_chunk(node, item.chunk, nodes_.stop())) end_split(node, item.index);
@@ -229,14 +229,14 @@ class BuildWorker {
   // Called by the warp that finished the last chunk, the last reader of the parent's array. It
   // publishes one child, frees the array and continues with the other child. Work that no warp
   // waits for comes last, because the build waits for the path from level to level of a large node.
-  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index) {
+  HEAPWOOD_INLINE void end_split(SharedNode& node, std::uint32_t index) {
     // Values that are needed late are loaded late: the kernel has no register to spare.
     const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
     const bool both_shared = left_index != no_shared_node && right_index != no_shared_node;
     const bool none_shared = left_index == no_shared_node && right_index == no_shared_node;
     emptied_ = index;
     const std::uint32_t unshared = shared_.start_children(left_index, right_index, pending_units_);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if ((unshared >> side & 1) == 0) continue;
       nodes_.push_child(child_task(node.task,
@@ -254,7 +254,7 @@ class BuildWorker {
   // Releases the shared node whose children end_split() has started. Its array is then free, so
   // this wakes a warp to retry a deferred node. Retries otherwise follow the end of a unit, which
   // is frequent among small nodes, but the split of a shared node ends none.
-  SIMT_INLINE void release_emptied() {
+  HEAPWOOD_INLINE void release_emptied() {
     if (emptied_ == no_shared_node) return;
     const NodeTask& task = k_.shared[emptied_].task;
     if (nodes_.memory().delays_parent_free()) nodes_.memory().free(task.refs, task.n);
@@ -281,8 +281,8 @@ class BuildWorker {
 
 template <class Allocator, RefKind kind, class ProbeType>
 template <class Warp>
-SIMT_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp,
-                                                                     Scratch& scratch) const {
+HEAPWOOD_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp,
+                                                                         Scratch& scratch) const {
   BuildWorker<BuildKernel, Warp>(*this, warp, scratch).run();
 }
 

@@ -31,7 +31,7 @@ struct LevelBounds {
   SharedNode* scene;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = count - first < piece ? count : first + piece;
@@ -52,7 +52,7 @@ struct LevelFill {
   const PackedCorners* corners;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, (root.n + piece - 1) / piece, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = root.n - first < piece ? root.n : first + piece;
@@ -77,7 +77,7 @@ struct LevelBin {
   const PackedCorners* corners;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.chunk_count, [&](std::size_t item) {
       for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width)
         scratch.histogram[k] = 0;
@@ -89,7 +89,7 @@ struct LevelBin {
       const std::uint32_t size = chunk_size(task.n);
       const std::uint32_t last = task.n - chunk.first < size ? task.n : chunk.first + size;
       Box tight;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
         const Box box = RefArray<kind>::load(task.refs, i, task.box, corners).box;
         tight.grow(box);
@@ -117,7 +117,7 @@ struct LevelChoose {
   SahCosts costs;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.count, [&](std::size_t item) {
       const NodeTask task = level.nodes[item].task;
       const SplitCost cost(costs, task.path.scale(), task.box, task.n);
@@ -155,7 +155,7 @@ struct LevelPlacement {
   std::uint32_t first_pair;      // pairs of children in the tree so far
   std::uint32_t first_leaf_ref;  // refs of leaves so far
 
-  static SIMT_INLINE Needs needs_of(const LevelNode& node) {
+  static HEAPWOOD_INLINE Needs needs_of(const LevelNode& node) {
     Needs needs;
     if (node.leaf()) {
       needs.of[LevelTotals::leaf_refs] = node.task.n;
@@ -171,7 +171,7 @@ struct LevelPlacement {
     return needs;
   }
 
-  SIMT_INLINE void place(LevelNode& node, const std::uint64_t (&at)[LevelTotals::words]) const {
+  HEAPWOOD_INLINE void place(LevelNode& node, const std::uint64_t (&at)[LevelTotals::words]) const {
     const auto word = [&](LevelTotals::Word w) { return static_cast<std::uint32_t>(at[w]); };
     const bool leaf = node.leaf();
     const std::uint32_t out = leaf ? word(LevelTotals::leaf_refs) : word(LevelTotals::pairs);
@@ -183,7 +183,7 @@ struct LevelPlacement {
   }
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     constexpr std::uint32_t per_lane = block / Warp::width;
     simt::for_items(warp, (level.count + block - 1) / block, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * block + warp.lane() * per_lane;
@@ -193,11 +193,11 @@ struct LevelPlacement {
       Needs mine;
       for (std::uint32_t i = first; i < last; ++i) {
         const Needs needs = needs_of(level.nodes[i]);
-        SIMT_UNROLLED
+        HEAPWOOD_UNROLLED
         for (unsigned w = 0; w < LevelTotals::words; ++w) mine.of[w] += needs.of[w];
       }
       std::uint64_t at[LevelTotals::words];
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (unsigned w = 0; w < LevelTotals::words; ++w) {
         const std::uint32_t sum = warp.inclusive_add(mine.of[w]);
         at[w] = sum - mine.of[w];
@@ -211,12 +211,12 @@ struct LevelPlacement {
             simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
       }
       warp.sync();
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += scratch.first[w];
       for (std::uint32_t i = first; i < last; ++i) {
         const Needs needs = needs_of(level.nodes[i]);
         place(level.nodes[i], at);
-        SIMT_UNROLLED
+        HEAPWOOD_UNROLLED
         for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += needs.of[w];
       }
       warp.sync();
@@ -237,7 +237,7 @@ struct LevelGather {
   T* to;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
       const std::uint64_t first = item * piece,
                           last = count - first < piece ? count : first + piece;

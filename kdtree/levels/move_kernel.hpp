@@ -20,12 +20,12 @@ struct LevelPositions {
   OwnStretch own;
 
   template <class Warp>
-  SIMT_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
+  HEAPWOOD_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
     return cursor != nullptr ? SharedCursor{*cursor}.reserve(warp, round)
                              : own.reserve(warp, round);
   }
   template <class Warp>
-  SIMT_INLINE SidePair share(Warp& warp, const SidePair& at) const {
+  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& at) const {
     return cursor != nullptr ? SharedCursor{*cursor}.share(warp, at) : at;
   }
 };
@@ -44,7 +44,7 @@ struct LevelMove {
   std::uint32_t* leaf_refs;  // of this level
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, std::size_t{level.chunk_count} + level.count, [&](std::size_t item) {
       const bool whole = item >= level.chunk_count;
       const LevelChunk chunk =
@@ -65,17 +65,17 @@ struct LevelMove {
     });
   }
 
-  SIMT_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
+  HEAPWOOD_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
     const std::uint32_t nl = node.split.nl();
     return Refs::in_block(next.refs + (node.place.refs + (side == 0 ? 0 : nl)) * Refs::bytes,
                           side == 0 ? nl : node.split.nr());
   }
 
   template <class Warp>
-  SIMT_INLINE void add_children(Warp& warp, const LevelNode& node) const {
+  HEAPWOOD_INLINE void add_children(Warp& warp, const LevelNode& node) const {
     const std::uint32_t nl = node.split.nl(), nr = node.split.nr(),
                         pair = next.first_node / 2 + node.place.out;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       const std::uint32_t n = side == 0 ? nl : nr;
       const bool large = n > shared_limit;
@@ -95,8 +95,8 @@ struct LevelMove {
 
   // Moves refs [first, last) of a node.
   template <class Warp>
-  SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor,
-                        std::uint32_t first, std::uint32_t last) const {
+  HEAPWOOD_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor,
+                            std::uint32_t first, std::uint32_t last) const {
     const NodeTask task = node.task;
     const Cut cut{node.split.axis(), node.split.position(), node.split.flats_right()};
     const PartitionArrays arrays{task.refs,

@@ -30,14 +30,14 @@ struct LevelNode {
   ChosenSplit split;  // no split: a leaf
   LevelPlace place;
 
-  SIMT_INLINE bool leaf() const { return split.cost == Split{}.cost; }
+  HEAPWOOD_INLINE bool leaf() const { return split.cost == Split{}.cost; }
 };
 
 struct LevelChunk {
   std::uint32_t node;
   std::uint32_t first;  // ref
 };
-SIMT_INLINE std::uint32_t chunks_of(std::uint32_t n) {
+HEAPWOOD_INLINE std::uint32_t chunks_of(std::uint32_t n) {
   return n > shared_limit ? (n + chunk_size(n) - 1) / chunk_size(n) : 0;
 }
 
@@ -71,8 +71,8 @@ struct LevelView {
   // Stores a node at `index` with all data that its level needs for it. `first_chunk` is used for
   // large nodes. All lanes call.
   template <class Warp>
-  SIMT_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task,
-                       std::uint32_t first_chunk) const {
+  HEAPWOOD_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task,
+                           std::uint32_t first_chunk) const {
     if (warp.lane() == 0) nodes[index].task = task;
     if (task.n <= shared_limit) return;
     large[index].clear(warp);

@@ -24,21 +24,21 @@ struct BinAxis {
   float lo, width, inverse;
 
   // False if the axis is too short for bins (the inverse would overflow) or infinite.
-  SIMT_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
-  SIMT_INLINE float plane(float b) const { return lo + width * b; }
-  SIMT_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }
+  HEAPWOOD_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
+  HEAPWOOD_INLINE float plane(float b) const { return lo + width * b; }
+  HEAPWOOD_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }
 
   // True if the planes are closer than the rounding error of the coordinates: the first guess of a
   // bin can then be off by more than one.
-  SIMT_INLINE bool coarse(float hi) const {
+  HEAPWOOD_INLINE bool coarse(float hi) const {
     return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
   }
   // Largest b with plane(b) <= x.
-  SIMT_INLINE int begin(float x, bool is_coarse) const {
+  HEAPWOOD_INLINE int begin(float x, bool is_coarse) const {
     return static_cast<int>(whole_begin(x, is_coarse));
   }
   // Smallest b with x <= plane(b + 1).
-  SIMT_INLINE int end(float x, bool is_coarse) const {
+  HEAPWOOD_INLINE int end(float x, bool is_coarse) const {
     float b = whole_begin(x, is_coarse);
     b -= b > 0.0f && x <= plane(b) ? 1.0f : 0.0f;
     if (is_coarse) [[unlikely]] {
@@ -49,7 +49,7 @@ struct BinAxis {
 
  private:
   // The bin as a float: a GPU executes a quarter as many conversions per cycle as additions.
-  SIMT_INLINE float whole_begin(float x, bool is_coarse) const {
+  HEAPWOOD_INLINE float whole_begin(float x, bool is_coarse) const {
     constexpr float rounds = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
     float b = ((x - lo) * inverse + rounds) - rounds;
     b = simt::min(simt::max(b, 0.0f), 31.0f);
@@ -63,7 +63,7 @@ struct BinAxis {
   }
 };
 
-SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
+HEAPWOOD_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
   // The inverse gives only the first guess in begin(), so it may differ between devices.
   return {lo, extent * (1.0f / bin_count),
@@ -76,7 +76,7 @@ struct alignas(16) CountingAxis {
   BinAxis bins;
   enum : std::uint32_t { unusable, usual, coarse } kind;
 };
-SIMT_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
+HEAPWOOD_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
   const BinAxis bins = bin_axis(node, axis);
   return {bins, !bins.usable()               ? CountingAxis::unusable
                 : bins.coarse(node.hi[axis]) ? CountingAxis::coarse
@@ -84,7 +84,7 @@ SIMT_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
 }
 // Sets the node's three axes. The caller syncs.
 template <class Warp>
-SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& node) {
+HEAPWOOD_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& node) {
   for (unsigned axis = warp.lane(); axis < 3; axis += Warp::width)
     axes[axis] = counting_axis(node, axis);
 }
@@ -96,9 +96,9 @@ SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& no
 // release lanes that wait behind this loop before the others have finished it, and then executes
 // the code that follows twice (docs/experiments.md).
 template <class Warp>
-SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
-                               const Box& box, bool counts = true) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
+                                   const Box& box, bool counts = true) {
+  HEAPWOOD_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const CountingAxis of = axes[axis];
     if (of.kind == CountingAxis::unusable) continue;
@@ -125,10 +125,10 @@ struct BinCounts {
 
 // Considers all bin boundaries.
 template <class Warp>
-SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost,
-                               const Box& node, std::uint32_t n, Split& best) {
+HEAPWOOD_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost,
+                                   const Box& node, std::uint32_t n, Split& best) {
   constexpr unsigned per_lane = bin_count / Warp::width;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(node, axis);
     const unsigned first = warp.lane() * per_lane;
@@ -155,9 +155,9 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
 // Considers the six planes that cut off only empty space. `bounds` holds the bounds of all refs as
 // ordered keys of -lo.xyz, hi.xyz.
 template <class Warp>
-SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost,
-                                     std::uint32_t n, Split& best) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds,
+                                         const SplitCost& cost, std::uint32_t n, Split& best) {
+  HEAPWOOD_ROLLED
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
     const bool below = c < 3;  // the empty side lies below the plane
     const float bound = simt::from_ordered_key(bounds[c]);

@@ -54,16 +54,16 @@ struct Candidates {
 };
 inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(),
                                       std::numeric_limits<float>::quiet_NaN()};
-SIMT_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
+HEAPWOOD_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
 
 // Considers the candidates. This is the builder's hottest loop; there is one copy of it.
 template <class Warp>
-SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
-                                     const Candidates& candidates, const SplitCost& cost,
-                                     Split& best) {
+HEAPWOOD_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
+                                         const Candidates& candidates, const SplitCost& cost,
+                                         Split& best) {
   const std::uint32_t m = candidates.m;
   // One loop over all axes, so that few refs still occupy all lanes.
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t c = warp.lane(); c < 2 * candidates.axes * m; c += Warp::width) {
     const unsigned step = c >= 4 * m ? 2 : c >= 2 * m ? 1 : 0;
     const Interval* const interval = scratch.interval + step * in_fours(m);
@@ -72,9 +72,9 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
     const float p = (k & 1) ? from.hi : from.lo;
     if (!(p > candidates.above && p < candidates.below)) continue;
     std::uint32_t begin_below = 0, end_above = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < m; i += 4) {
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (std::uint32_t j = 0; j < 4; ++j) {
         const Interval other = interval[i + j];
         begin_below += simt::counted_less(other.lo, p);
@@ -85,7 +85,7 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
     // second one the refs go right.
     std::uint32_t in_plane = 0;
     if (candidates.flats) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < m; ++i) {
         const Interval other = interval[i];
         in_plane += static_cast<std::uint32_t>(int(other.lo == p) & int(other.hi == p));
@@ -100,11 +100,11 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
 
 // Makes the bounds of all refs candidates. n <= exact_limit.
 template <class Refs, class Warp>
-SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                                  const PackedCorners* corners) {
+HEAPWOOD_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                      const PackedCorners* corners) {
   const std::uint32_t n = task.n, stride = in_fours(n);
   bool flat = false;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t i = warp.lane(); i < stride; i += Warp::width) {
     Interval x = no_interval, y = no_interval, z = no_interval;
     if (i < n) {
@@ -126,7 +126,7 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
 // The largest b with plane(b) <= p, as BinAxis::begin(), but in five instructions if a warp has one
 // lane per bin.
 template <class Warp>
-SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
+HEAPWOOD_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
   if constexpr (Warp::width == bin_count) {
     return static_cast<int>(
                simt::popcount(warp.ballot(bins.plane(static_cast<int>(warp.lane())) <= p))) -
@@ -139,8 +139,8 @@ SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi)
 // Makes the bounds between the two planes next to the best bin boundary candidates; all other refs
 // are constants there.
 template <class Refs, class Warp>
-SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                                   const PackedCorners* corners, const Split& boundary) {
+HEAPWOOD_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                       const PackedCorners* corners, const Split& boundary) {
   const unsigned axis = boundary.axis();
   const BinAxis bins = bin_axis(task.box, axis);
   const float p = boundary.position();
@@ -164,7 +164,7 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   Interval next{0, 0};
   if constexpr (Refs::stores_bounds) next = load(warp.lane());
   warp.sync();
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t base = 0; base < task.n; base += Warp::width) {
     const std::uint32_t i = base + warp.lane();
     bool inside = false;
@@ -187,7 +187,7 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   near.right = warp.reduce_add(near.right);
   warp.sync();
   if (near.m > refine_limit) near.m = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t i = near.m + warp.lane(); i < in_fours(near.m); i += Warp::width)
     scratch.interval[i] = no_interval;
   warp.sync();

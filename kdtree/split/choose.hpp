@@ -22,11 +22,11 @@ namespace heapwood::kdtree {
 // Bins the refs into scratch.sums and gathers their bounds in scratch.bounds, by one warp. n >
 // exact_limit.
 template <class Refs, class Warp>
-SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                             const PackedCorners* corners) {
+HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                 const PackedCorners* corners) {
   Box tight;
   BinCounts& sums = scratch.sums;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
     scratch.histogram[k] = 0;
     sums.begins[k] = sums.ends[k] = 0;
@@ -35,7 +35,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   warp.sync();
   // Processing in blocks keeps the 16-bit halves of the histogram words from overflowing.
   constexpr std::uint32_t block = 32768;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint32_t first = 0; first < task.n; first += block) {
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
     // Prefetched as in gather_near().
@@ -44,7 +44,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     };
     Box next;
     if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t base = first; base < last; base += Warp::width) {
       const std::uint32_t i = base + warp.lane();
       const bool counts = i < last;
@@ -54,7 +54,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
       count_in_bins(warp, scratch.histogram, scratch.axes, box, counts);
     }
     warp.sync();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
       sums.begins[k] += scratch.histogram[k] & 0xffffu;
       sums.ends[k] += scratch.histogram[k] >> 16;
@@ -64,7 +64,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   }
   // Six maxima in one rolled loop. The key of -x is the complement of the key of x.
   Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned k = 0; k < 6; ++k) {
     const std::uint32_t highest = warp.reduce_max(simt::ordered_key(next.x));
     if (warp.lane() == 0) scratch.bounds[k] = highest;
@@ -77,14 +77,14 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
 
 // Loads the sums and bounds that all warps have gathered in a shared node.
 template <class Warp>
-SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
+HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
   constexpr unsigned each = histogram_words / Warp::width;
   static_assert(histogram_words % Warp::width == 0);
   std::uint64_t words[each];  // all loads are issued before the first is waited for
-  SIMT_UNROLLED
+  HEAPWOOD_UNROLLED
   for (unsigned i = 0; i < each; ++i) words[i] = node.histogram[i * Warp::width + warp.lane()];
   for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
-  SIMT_UNROLLED
+  HEAPWOOD_UNROLLED
   for (unsigned i = 0; i < each; ++i) {
     scratch.sums.begins[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i]);
     scratch.sums.ends[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i] >> 32);
@@ -187,9 +187,9 @@ Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
 // The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
 // this warp counts.
 template <class Refs, class Warp>
-SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                         const PackedCorners* corners, const SplitCost& cost,
-                         const SharedNode* shared) {
+HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                             const PackedCorners* corners, const SplitCost& cost,
+                             const SharedNode* shared) {
   if constexpr (Warp::width == 1)
     return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
@@ -216,7 +216,7 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
 }
 
 // Whether the node's allowance permits the refs that a split adds.
-SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
+HEAPWOOD_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
   return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
 }
 
@@ -227,9 +227,9 @@ struct ChosenSplit : Split {
 
 // As choose(), but no split if the node's allowance forbids the cheapest one.
 template <class Refs, class Warp>
-SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
-                                             const NodeTask& task, const PackedCorners* corners,
-                                             const SplitCost& cost, const SharedNode* shared) {
+HEAPWOOD_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
+                                                 const NodeTask& task, const PackedCorners* corners,
+                                                 const SplitCost& cost, const SharedNode* shared) {
   ChosenSplit split{choose<Refs>(warp, scratch, task, corners, cost, shared),
                     {task.path, task.allowance}};
   if (task.n > max_uncounted_refs) {
@@ -246,7 +246,7 @@ SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
 inline constexpr std::uint32_t min_poor_refs = 128;
 inline constexpr unsigned max_poor_splits = 3;
 static_assert(min_poor_refs >= max_uncounted_refs);  // smaller nodes do not reset the count
-SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
+HEAPWOOD_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits &&
          task.path.depth() < max_depth && cost.splittable();
 }
@@ -256,11 +256,11 @@ SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost
 // empty space. Call it only right after choose() for the same node: with more than shared_limit
 // refs it reads the sums that choose() left in Scratch.
 template <class Refs, class Warp>
-SIMT_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                                      const PackedCorners* corners, const SplitCost& cost) {
+HEAPWOOD_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                          const PackedCorners* corners, const SplitCost& cost) {
   constexpr int middle = bin_count / 2;
   Split best;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(task.box, axis);
     if (!bins.usable()) continue;

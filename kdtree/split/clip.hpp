@@ -14,13 +14,13 @@ struct Sides {
 };
 
 // Clamps the interval [lo, hi] to [min, max]; an inverted interval becomes one point in it.
-SIMT_INLINE void clamp_interval(float& lo, float& hi, float min, float max) {
+HEAPWOOD_INLINE void clamp_interval(float& lo, float& hi, float min, float max) {
   lo = simt::max(lo, min);
   hi = simt::min(hi, max);
   if (lo > hi) lo = hi = simt::min(simt::max(lo, min), max);
 }
 // Clamps `part` to `within`; the result is never empty.
-SIMT_INLINE Box clamp_box(Box part, const Box& within) {
+HEAPWOOD_INLINE Box clamp_box(Box part, const Box& within) {
   clamp_interval(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
   clamp_interval(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
   clamp_interval(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
@@ -29,7 +29,7 @@ SIMT_INLINE Box clamp_box(Box part, const Box& within) {
 
 // The point where the edge a-b meets the plane; a lies at distance `da` from it, b at `db`, with
 // opposite signs.
-SIMT_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
+HEAPWOOD_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
   const float t = da / (da - db);
   const Vec3 q = a + (b - a) * t;
   // rounding must not move the point out of the edge's box
@@ -37,7 +37,7 @@ SIMT_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
 }
 
 // Grows both sides by the edge's crossing point, if it crosses the plane.
-SIMT_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box& right) {
+HEAPWOOD_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box& right) {
   if ((da < 0.0f && db > 0.0f) || (da > 0.0f && db < 0.0f)) {
     const Vec3 q = crossing(a, b, da, db);
     left.grow(q);
@@ -47,13 +47,13 @@ SIMT_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box
 
 // Bounds of the triangle's parts on both sides of `axis` = p. Each lies inside `box`, the bounds
 // known so far, which the plane cuts.
-SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, float p) {
+HEAPWOOD_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, float p) {
   Vec3 a = t.a, b = t.b, c = t.c;
   float da = a[axis] - p, db = b[axis] - p, dc = c[axis] - p;
   Box left, right;
   // Corner a and edge a-b, three times with rotated corners. The loop is rolled so that the
   // builder's code fits the instruction cache.
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned corner = 0; corner < 3; ++corner) {
     if (da <= 0.0f) left.grow(a);
     if (da >= 0.0f) right.grow(a);
@@ -70,7 +70,7 @@ SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, 
 
 // The planes of the box that a point lies outside of: bits 0 to 2 below lo.xyz, 3 to 5 above
 // hi.xyz.
-SIMT_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
+HEAPWOOD_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
   return (p.x < box.lo.x ? 1u : 0u) | (p.y < box.lo.y ? 2u : 0u) | (p.z < box.lo.z ? 4u : 0u) |
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
 }
@@ -82,12 +82,12 @@ inline constexpr float edge_error = 4.8e-7f;
 // remaining segment. outside_a, outside_b: outside_planes() of its ends. Only planes between the
 // ends cost a division; most segments have at most one. A segment that misses the box by no more
 // than rounding counts as touching it: planes are often chosen where edges meet.
-SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outside_b, const Box& box,
-                             Box& part) {
+HEAPWOOD_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outside_b,
+                                 const Box& box, Box& part) {
   if ((outside_a & outside_b) != 0) return;
   float t0 = 0.0f, t1 = 1.0f;
   const Vec3 d = b - a;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned planes = outside_a | outside_b; planes != 0; planes &= planes - 1) {
     const unsigned plane = simt::lowest_bit(planes), axis = plane < 3 ? plane : plane - 3;
     const float t = ((plane < 3 ? box.lo : box.hi)[axis] - a[axis]) / d[axis];
@@ -116,7 +116,7 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned outsid
 struct RoundedNormal {
   Vec3 value, error;
 
-  static SIMT_INLINE RoundedNormal of(Vec3 e, Vec3 f) {
+  static HEAPWOOD_INLINE RoundedNormal of(Vec3 e, Vec3 f) {
     const Vec3 p{e.y * f.z, e.z * f.x, e.x * f.y}, q{e.z * f.y, e.x * f.z, e.y * f.x};
     // 4 * 2^-24: two differences, the product, the subtraction
     return {p - q, (max(p, -p) + max(q, -q)) * 2.4e-7f};
@@ -127,9 +127,9 @@ struct RoundedNormal {
 // axes, passes through the triangle, within rounding errors. If the triangle is nearly parallel to
 // the edge, that may be the whole edge. Distances are multiplied by `scale`, and the normal is that
 // of the scaled triangle. `whole` is the overlap of the box and the triangle's bounds.
-SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale,
-                              float unscale, unsigned axis, float u, float v, const Box& whole,
-                              Box& part) {
+HEAPWOOD_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale,
+                                  float unscale, unsigned axis, float u, float v, const Box& whole,
+                                  Box& part) {
   const Vec3 normal = rounded.value;
   const float n = normal[axis], error = rounded.error[axis];
   if (n == 0.0f && error == 0.0f) return;
@@ -157,7 +157,7 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
 
 // 2^-exponent of the box's largest extent: scales areas to near 1 without rounding, in any unit of
 // length.
-SIMT_INLINE float scale_of(const Box& box) {
+HEAPWOOD_INLINE float scale_of(const Box& box) {
   const Vec3 e = box.extent();
   const std::uint32_t exponent = simt::bits(simt::max(e.x, simt::max(e.y, e.z))) >> 23;
   return exponent < 1 || exponent > 253 ? 1.0f : simt::from_bits((254 - exponent) << 23);
@@ -166,9 +166,9 @@ SIMT_INLINE float scale_of(const Box& box) {
 // The edges of a box that lie on two of the given planes (see outside_planes()): bit 4 * axis +
 // corner for the edge parallel to `axis` through that corner of the other two axes. Bit 0 of the
 // corner is set at the upper plane of the first of them, bit 1 at that of the second.
-SIMT_INLINE unsigned edges_between(unsigned planes) {
+HEAPWOOD_INLINE unsigned edges_between(unsigned planes) {
   unsigned edges = 0;
-  SIMT_UNROLLED
+  HEAPWOOD_UNROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
     const unsigned u = (planes >> i & 1) | (planes >> (i + 2) & 2);
@@ -191,7 +191,7 @@ SIMT_INLINE unsigned edges_between(unsigned planes) {
 // Not inlined: with one copy of this code, the rest of a builder stays in the instruction cache,
 // which makes builds with 4-byte ids 1.2 to 1.7 times as fast (docs/experiments.md). The parameters
 // are values, because references would place them in memory.
-SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
+HEAPWOOD_OUTLINE Box clip_bounds(Corners t, Box box) {
   unsigned outside_p = outside_planes(t.a, box), outside_q = outside_planes(t.b, box),
            outside_r = outside_planes(t.c, box);
   const unsigned crossed = outside_p | outside_q | outside_r;
@@ -201,7 +201,7 @@ SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
   if ((outside_p & outside_q & outside_r) != 0) return whole;
   Box part;
   Vec3 p = t.a, q = t.b, r = t.c;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (unsigned side = 0; side < 3; ++side) {
     add_segment(p, q, outside_p, outside_q, box, part);
     const Vec3 first = p;
@@ -213,7 +213,7 @@ SIMT_OUTLINE Box clip_bounds(Corners t, Box box) {
   if (edges != 0) {
     const float scale = scale_of(full), unscale = 1.0f / scale;
     const RoundedNormal normal = RoundedNormal::of((t.b - t.a) * scale, (t.c - t.a) * scale);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (; edges != 0; edges &= edges - 1) {
       const unsigned edge = simt::lowest_bit(edges), axis = edge >> 2;
       const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;

@@ -136,7 +136,7 @@ template <bool flats>
 
 }  // namespace
 
-SIMT_CLONED_512
+HEAPWOOD_CLONED_512
 void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis,
                         unsigned axes, const PlaneRange& range, const SplitCost& cost,
                         Split& best) {
@@ -157,7 +157,7 @@ void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned firs
   found.finish(best);
 }
 
-SIMT_CLONED_512
+HEAPWOOD_CLONED_512
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
                    Split& best) {
   const Ints8 first_lanes{1, 2, 3, 4, 5, 6, 7, 8};

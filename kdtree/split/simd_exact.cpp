@@ -215,7 +215,7 @@ template <unsigned capacity>
 
 }  // namespace
 
-SIMT_CLONED_512
+HEAPWOOD_CLONED_512
 Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost) {
   const float* const array = reinterpret_cast<const float*>(refs);
   const Terms8 terms(cost.terms(0), cost.terms(1), cost.terms(2));

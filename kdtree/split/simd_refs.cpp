@@ -203,7 +203,7 @@ struct Place {
 
 }  // namespace
 
-SIMT_CLONED_512
+HEAPWOOD_CLONED_512
 Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Box& node,
              BinCounts& counts) {
   const BinLanes lanes(node);
@@ -257,7 +257,7 @@ Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last
   return moved;
 }
 
-SIMT_CLONED_512
+HEAPWOOD_CLONED_512
 Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right) {
   const Clipper clipper(cut);

@@ -25,7 +25,9 @@ namespace heapwood::kdtree {
 
 namespace detail {
 
-SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+HEAPWOOD_INLINE float select(Vec3 v, unsigned axis) {
+  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
 
 }  // namespace detail
 
@@ -48,7 +50,7 @@ class PlaneIntersection : public PlaneTest {
   static constexpr float plane_slack = 0;
 
   // `min_slack`: TreeView::slack.
-  SIMT_INLINE PlaneIntersection(const Ray& ray, float min_slack, Slopes slopes = Slopes())
+  HEAPWOOD_INLINE PlaneIntersection(const Ray& ray, float min_slack, Slopes slopes = Slopes())
       : slopes_(slopes) {
     const Vec3 d = detail::away_from_zero(ray.direction);
     const Slope x = Slope::of(ray.origin.x, d.x), y = Slope::of(ray.origin.y, d.y),
@@ -64,12 +66,14 @@ class PlaneIntersection : public PlaneTest {
     slopes_.set_slack(simt::max(offset_slack * max_offset, min_slack));
   }
 
-  SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
-  SIMT_INLINE float slack() const { return slopes_.slack(); }
+  HEAPWOOD_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
+  HEAPWOOD_INLINE float slack() const { return slopes_.slack(); }
   // Distance at which the ray meets the plane `axis = at`.
-  SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return s.distance(at); }
+  HEAPWOOD_INLINE float plane(const Ray&, unsigned, float at, Slope s) const {
+    return s.distance(at);
+  }
   // The position of the child that the ray visits first: the upper one for a negative direction.
-  static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
+  static HEAPWOOD_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
     return simt::select_bits(link, s.side_bits(), 3);
   }
 
@@ -89,7 +93,7 @@ class WatertightIntersection {
   static constexpr bool conservative = true;
   static constexpr float plane_slack = 1e-6f;
 
-  SIMT_INLINE explicit WatertightIntersection(const Ray& ray, float = 0) {
+  HEAPWOOD_INLINE explicit WatertightIntersection(const Ray& ray, float = 0) {
     const Vec3 d = ray.direction;
     // A zero direction gives an infinite inverse, and plane() is NaN if the ray lies in the plane:
     // traversal then visits both sides.
@@ -105,23 +109,23 @@ class WatertightIntersection {
     sy_ = detail::select(ray.direction, ky_) * sz_;
   }
 
-  SIMT_INLINE float slope(unsigned axis) const { return detail::select(inverse_, axis); }
+  HEAPWOOD_INLINE float slope(unsigned axis) const { return detail::select(inverse_, axis); }
   // The difference is computed first: it is exact near the plane, so the sign is exact and the
   // error is relative.
-  SIMT_INLINE float plane(const Ray& ray, unsigned axis, float at, float inverse) const {
+  HEAPWOOD_INLINE float plane(const Ray& ray, unsigned axis, float at, float inverse) const {
     return (at - detail::select(ray.origin, axis)) * inverse;
   }
-  static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, float inverse) {
+  static HEAPWOOD_INLINE std::uint32_t near_child(std::uint32_t link, float inverse) {
     return simt::select_bits(link, simt::bits(inverse) >> 31 << 1, 3);
   }
 
-  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper,
-                        float& t) const {
+  HEAPWOOD_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper,
+                            float& t) const {
     float u, v;
     return solve(record, ray, lower, upper, t, u, v);
   }
-  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u,
-                               float& v) const {
+  HEAPWOOD_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u,
+                                   float& v) const {
     float t;
     const float infinite = HUGE_VALF;
     if (!solve(record, ray, -infinite, infinite, t, u, v)) u = v = 0;
@@ -131,21 +135,21 @@ class WatertightIntersection {
   struct Sheared {
     float x, y, z;
   };
-  SIMT_INLINE Sheared shear(const Row& corner, Vec3 origin) const {
+  HEAPWOOD_INLINE Sheared shear(const Row& corner, Vec3 origin) const {
     const Vec3 p{corner.x - origin.x, corner.y - origin.y, corner.z - origin.z};
     const float z = detail::select(p, kz_);
     return {detail::select(p, kx_) - simt::rounded_product(sx_, z),
             detail::select(p, ky_) - simt::rounded_product(sy_, z), z};
   }
-  static SIMT_INLINE float edge(const Sheared& p, const Sheared& q) {
+  static HEAPWOOD_INLINE float edge(const Sheared& p, const Sheared& q) {
     return simt::rounded_product(p.x, q.y) - simt::rounded_product(p.y, q.x);
   }
-  static SIMT_INLINE float edge_in_double(const Sheared& p, const Sheared& q) {
+  static HEAPWOOD_INLINE float edge_in_double(const Sheared& p, const Sheared& q) {
     return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
   }
 
-  SIMT_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper, float& t,
-                         float& u, float& v) const {
+  HEAPWOOD_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper,
+                             float& t, float& u, float& v) const {
     const Sheared a = shear(simt::load_constant(&record->a), ray.origin);
     const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
     const Sheared c = shear(simt::load_constant(&record->c), ray.origin);

@@ -17,8 +17,8 @@ namespace heapwood::kdtree {
 // Errors of u and v are about 2^-23 of the largest coordinates, over the triangle's height.
 class PlaneTest {
  public:
-  SIMT_INLINE bool test(const PlaneRecord* record, const Ray& ray, float lower, float upper,
-                        float& t) const {
+  HEAPWOOD_INLINE bool test(const PlaneRecord* record, const Ray& ray, float lower, float upper,
+                            float& t) const {
     const Row plane = simt::load_constant(&record->plane);
     const float h =
         -at(plane, ray.origin) * simt::approximate_reciprocal(along(plane, ray.direction));
@@ -32,8 +32,8 @@ class PlaneTest {
     return true;
   }
 
-  SIMT_INLINE void coordinates(const PlaneRecord* record, const Ray& ray, float t, float& u,
-                               float& v) const {
+  HEAPWOOD_INLINE void coordinates(const PlaneRecord* record, const Ray& ray, float t, float& u,
+                                   float& v) const {
     const Row plane = simt::load_constant(&record->plane);
     const Vec3 p = ray.origin + ray.direction * t;
     const float growth = plane.x * plane.x + plane.y * plane.y + plane.z * plane.z;
@@ -46,10 +46,10 @@ class PlaneTest {
   }
 
  private:
-  static SIMT_INLINE float at(const Row& row, Vec3 p) {
+  static HEAPWOOD_INLINE float at(const Row& row, Vec3 p) {
     return row.w + row.x * p.x + row.y * p.y + row.z * p.z;
   }
-  static SIMT_INLINE float along(const Row& row, Vec3 d) {
+  static HEAPWOOD_INLINE float along(const Row& row, Vec3 d) {
     return row.x * d.x + row.y * d.y + row.z * d.z;
   }
 };

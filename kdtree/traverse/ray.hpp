@@ -23,7 +23,7 @@ struct alignas(16) Hit {
   float u = 0, v = 0;  // weights of the triangle's second and third corner
   std::uint32_t triangle = no_triangle;
 
-  SIMT_INLINE bool found() const { return triangle != no_triangle; }
+  HEAPWOOD_INLINE bool found() const { return triangle != no_triangle; }
 };
 
 }  // namespace heapwood::kdtree

@@ -259,14 +259,14 @@ template <bool coherent>
 }
 
 // Both trace rays that have the same signs of direction.
-SIMT_CLONED
+HEAPWOOD_CLONED
 void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
                     std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
     trace_packet<true>(tree, rays, hits, which + i, std::min(lanes, count - i));
   }
 }
-SIMT_CLONED
+HEAPWOOD_CLONED
 void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
                      std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
@@ -289,7 +289,7 @@ template <bool coherent>
 }
 
 // For rays that have the same signs of direction.
-SIMT_CLONED
+HEAPWOOD_CLONED
 void test_scattered(const Tree& tree, const Ray* rays, std::uint8_t* blocked,
                     const std::uint32_t* which, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {

@@ -16,10 +16,10 @@ namespace detail {
 
 // Directions of exactly zero become tiny and keep their sign: planes are then at huge positive or
 // negative distances, and every comparison works.
-SIMT_INLINE float away_from_zero(float d) {
+HEAPWOOD_INLINE float away_from_zero(float d) {
   return std::copysign(simt::max(std::fabs(d), 1e-20f), d);
 }
-SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
+HEAPWOOD_INLINE Vec3 away_from_zero(Vec3 d) {
   return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)};
 }
 
@@ -32,13 +32,13 @@ SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
 struct Slope {
   float inverse, offset;
 
-  static SIMT_INLINE Slope of(float origin, float direction) {
+  static HEAPWOOD_INLINE Slope of(float origin, float direction) {
     const float inverse = simt::from_bits(
         (simt::bits(simt::approximate_reciprocal(direction)) & ~3u) | (direction < 0 ? 2u : 0u));
     return {inverse, -(origin * inverse)};
   }
-  SIMT_INLINE float distance(float at) const { return at * inverse + offset; }
-  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(inverse); }
+  HEAPWOOD_INLINE float distance(float at) const { return at * inverse + offset; }
+  HEAPWOOD_INLINE std::uint32_t side_bits() const { return simt::bits(inverse); }
 };
 
 // Storage of a ray's slopes and its slack: registers, or a column of a warp's Scratch. On a GPU the
@@ -46,17 +46,17 @@ struct Slope {
 // multiprocessor.
 class SlopesInRegisters {
  public:
-  SIMT_INLINE void set(unsigned axis, Slope slope) {
+  HEAPWOOD_INLINE void set(unsigned axis, Slope slope) {
     (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope;
   }
-  SIMT_INLINE Slope operator[](unsigned axis) const {
+  HEAPWOOD_INLINE Slope operator[](unsigned axis) const {
     const auto [x0, x1] = x_;
     const auto [y0, y1] = y_;
     const auto [z0, z1] = z_;
     return {axis == 0 ? x0 : axis == 1 ? y0 : z0, axis == 0 ? x1 : axis == 1 ? y1 : z1};
   }
-  SIMT_INLINE void set_slack(float slack) { slack_ = slack; }
-  SIMT_INLINE float slack() const { return slack_; }
+  HEAPWOOD_INLINE void set_slack(float slack) { slack_ = slack; }
+  HEAPWOOD_INLINE float slack() const { return slack_; }
 
  private:
   Slope x_, y_, z_;
@@ -66,17 +66,17 @@ class SlopesInScratch {
  public:
   static constexpr unsigned entries = 4;  // of the column
 
-  SIMT_INLINE explicit SlopesInScratch(simt::WordPair* column) : column_(column) {}
-  SIMT_INLINE void set(unsigned axis, Slope slope) {
+  HEAPWOOD_INLINE explicit SlopesInScratch(simt::WordPair* column) : column_(column) {}
+  HEAPWOOD_INLINE void set(unsigned axis, Slope slope) {
     const auto [first, second] = slope;
     column_.store(axis, {first, second});
   }
-  SIMT_INLINE Slope operator[](unsigned axis) const {
+  HEAPWOOD_INLINE Slope operator[](unsigned axis) const {
     const simt::WordPair pair = column_.load(axis);
     return {pair.first, pair.second};
   }
-  SIMT_INLINE void set_slack(float slack) { column_.store(3, {slack, 0}); }
-  SIMT_INLINE float slack() const { return column_.load(3).first; }
+  HEAPWOOD_INLINE void set_slack(float slack) { column_.store(3, {slack, 0}); }
+  HEAPWOOD_INLINE float slack() const { return column_.load(3).first; }
 
  private:
   simt::ScratchColumn<32> column_;

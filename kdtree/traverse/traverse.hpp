@@ -42,10 +42,10 @@ concept TestFor = std::derived_from<Test, Intersection>;
 
 // Counters of one ray's work. NoCounters compiles to nothing.
 struct NoCounters {
-  SIMT_INLINE void inner() {}
-  SIMT_INLINE void leaf(std::uint32_t) {}
-  SIMT_INLINE void test() {}
-  SIMT_INLINE void hit() {}
+  HEAPWOOD_INLINE void inner() {}
+  HEAPWOOD_INLINE void leaf(std::uint32_t) {}
+  HEAPWOOD_INLINE void test() {}
+  HEAPWOOD_INLINE void hit() {}
 };
 struct Counters {
   std::uint32_t inner_steps = 0;
@@ -53,13 +53,13 @@ struct Counters {
   std::uint32_t tests = 0;     // triangle tests
   std::uint32_t hit_leaf = 0;  // refs in the leaf where the last hit was found
 
-  SIMT_INLINE void inner() { ++inner_steps; }
-  SIMT_INLINE void leaf(std::uint32_t count) {
+  HEAPWOOD_INLINE void inner() { ++inner_steps; }
+  HEAPWOOD_INLINE void leaf(std::uint32_t count) {
     ++leaves;
     leaf_size_ = count;
   }
-  SIMT_INLINE void test() { ++tests; }
-  SIMT_INLINE void hit() { hit_leaf = leaf_size_; }
+  HEAPWOOD_INLINE void test() { ++tests; }
+  HEAPWOOD_INLINE void hit() { hit_leaf = leaf_size_; }
 
  private:
   std::uint32_t leaf_size_ = 0;
@@ -70,13 +70,13 @@ namespace detail {
 struct NodeWords {
   std::uint32_t first, link;  // `first` is the bits of the plane in an inner node
 };
-SIMT_INLINE NodeWords load(const Node* node) {
+HEAPWOOD_INLINE NodeWords load(const Node* node) {
   return std::bit_cast<NodeWords>(simt::load_constant(node));
 }
 
 // Nodes are addressed by twice their index, so that a link without its axis is the address of the
 // pair below it, and bit 1 is the side.
-SIMT_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
+HEAPWOOD_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
   return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) +
                                             std::size_t{place} * 4));
 }
@@ -88,10 +88,10 @@ class FarChildren {
  public:
   using Memory = simt::LocalStackMemory<max_depth>;
 
-  SIMT_INLINE explicit FarChildren(Memory& memory) : stack_(memory) {}
-  SIMT_INLINE void push(std::uint32_t place, float, float end) { stack_.push(place, end); }
+  HEAPWOOD_INLINE explicit FarChildren(Memory& memory) : stack_(memory) {}
+  HEAPWOOD_INLINE void push(std::uint32_t place, float, float end) { stack_.push(place, end); }
   // False: the stack is empty.
-  SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
+  HEAPWOOD_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
     if (stack_.empty()) return false;
     begin = end;
     stack_.pop(place, end);
@@ -110,11 +110,11 @@ class FarChildren<true> {
   };
   using Memory = Entry[max_depth];
 
-  SIMT_INLINE explicit FarChildren(Memory& memory) : entries_(memory) {}
-  SIMT_INLINE void push(std::uint32_t place, float begin, float end) {
+  HEAPWOOD_INLINE explicit FarChildren(Memory& memory) : entries_(memory) {}
+  HEAPWOOD_INLINE void push(std::uint32_t place, float begin, float end) {
     entries_[top_++] = {place, begin, end};
   }
-  SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
+  HEAPWOOD_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
     if (top_ == 0) return false;
     --top_;
     place = entries_[top_].place;
@@ -130,8 +130,8 @@ class FarChildren<true> {
 
 // The part of the ray inside the box. False if there is none.
 template <class Intersection>
-SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin,
-                      float& end) {
+HEAPWOOD_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin,
+                          float& end) {
   begin = ray.tmin;
   end = ray.tmax;
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -150,8 +150,8 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
 // distance.
 template <bool Any, class Intersection, TestFor<Intersection> Test, class Count>
-SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
-                                   const Ray& ray, float& closest, Count& count) {
+HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
+                                       const Ray& ray, float& closest, Count& count) {
   typename FarChildren<Intersection::conservative>::Memory memory;
   FarChildren<Intersection::conservative> later(memory);
   std::uint32_t found = no_triangle;
@@ -193,7 +193,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Tes
         lower = simt::max(begin * (1 - Intersection::relative_slack) - slack, lower);
         upper = simt::min(end * (1 + Intersection::relative_slack) + slack, upper);
       }
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t k = first; k != last; ++k) {
         count.test();
         if (test.test(tree.records + k, ray, lower, upper, upper)) {
@@ -221,8 +221,8 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Tes
 }  // namespace detail
 
 template <class Intersection, TestFor<Intersection> Test, class Count>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
-                            Count& count) {
+HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test,
+                                const Ray& ray, Count& count) {
   Hit hit;
   const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
   if (record != no_triangle) {
@@ -232,24 +232,24 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test
   return hit;
 }
 template <class Intersection, class Count>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
+HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
   return closest_hit(tree, Intersection(ray, tree.slack), ray, count);
 }
 template <class Intersection>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) {
   NoCounters none;
   return closest_hit(tree, ray, none);
 }
 
 // Whether anything lies in the ray's interval.
 template <class Intersection, TestFor<Intersection> Test>
-SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
+HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
   NoCounters none;
   float t;
   return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;
 }
 template <class Intersection>
-SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
   return any_hit(tree, Intersection(ray, tree.slack), ray);
 }
 

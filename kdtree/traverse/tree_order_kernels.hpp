@@ -53,12 +53,12 @@ struct OrderInput {
   OrderExtent* extents;  // one per pair
   OrderState* state;
 
-  SIMT_INLINE NodePair load(std::uint32_t pair) const {
+  HEAPWOOD_INLINE NodePair load(std::uint32_t pair) const {
     return simt::load_constant(reinterpret_cast<const NodePair*>(nodes) + pair);
   }
-  SIMT_INLINE Node root() const { return simt::load_constant(nodes); }
+  HEAPWOOD_INLINE Node root() const { return simt::load_constant(nodes); }
   // Whether the node's children or refs lie inside the arrays.
-  SIMT_INLINE bool sound(Node node) const {
+  HEAPWOOD_INLINE bool sound(Node node) const {
     if (!node.leaf()) return node.link >> 2 < pair_count;
     return node.count() == 0 || (node.first <= ref_count && node.count() <= ref_count - node.first);
   }
@@ -67,8 +67,8 @@ struct OrderInput {
 // Calls f(k, mine) for all k of [begin, end) that belong to this warp. All lanes call f together;
 // `mine` is false in lanes beyond the end.
 template <class Warp, class F>
-SIMT_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t end, F f) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t end, F f) {
+  HEAPWOOD_ROLLED
   for (std::uint32_t base = begin + warp.worker() * Warp::width; base < end;
        base += warp.workers() * Warp::width) {
     const std::uint32_t k = base + warp.lane();
@@ -83,7 +83,7 @@ struct OrderCounts {
   OrderInput tree;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const Node root = tree.root();
     const bool first = warp.worker() == 0 && warp.lane() == 0;
     if (first && !tree.sound(root)) warp.fail(unsound_tree, 0);
@@ -119,8 +119,8 @@ struct OrderCounts {
  private:
   // Lists the pairs of the next level. False, in all lanes: the tree is unsound.
   template <class Warp>
-  SIMT_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end,
-                                 std::uint32_t level) const {
+  HEAPWOOD_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end,
+                                     std::uint32_t level) const {
     bool good = true;
     for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
       if (!good) return;
@@ -153,11 +153,11 @@ struct OrderCounts {
   }
 
   template <class Warp>
-  SIMT_INLINE void add_up(Warp& warp, std::uint32_t pair, bool root) const {
+  HEAPWOOD_INLINE void add_up(Warp& warp, std::uint32_t pair, bool root) const {
     const NodePair nodes = tree.load(pair);
     std::uint32_t pairs = 1;
     std::uint64_t refs = 0;
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (unsigned side = 0; side < 2; ++side) {
       const Node node = nodes.node[side];
       if (node.leaf()) {
@@ -188,7 +188,7 @@ struct OrderPlaces {
   bool has_second_node;  // nodes[1] exists; it is copied unchanged
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const Node root = tree.root();
     if (warp.worker() == 0) {
       const bool first = warp.lane() == 0;
@@ -218,14 +218,14 @@ struct OrderPlaces {
   // positions. This is safe: no other lane reads them before the next level, where positions are
   // expected.
   template <class Warp>
-  SIMT_INLINE void place(Warp& warp, std::uint32_t pair, bool mine) const {
+  HEAPWOOD_INLINE void place(Warp& warp, std::uint32_t pair, bool mine) const {
     NodePair out{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
     NodePair from = out;
     if (mine) {
       from = tree.load(pair);
       const OrderExtent at = tree.extents[pair];
       OrderExtent next{at.pairs + 1, at.refs};
-      SIMT_UNROLLED
+      HEAPWOOD_UNROLLED
       for (unsigned side = 0; side < 2; ++side) {
         const Node node = from.node[side];
         if (node.leaf()) {
@@ -241,7 +241,7 @@ struct OrderPlaces {
       }
       reinterpret_cast<NodePair*>(nodes)[at.pairs] = out;
     }
-    SIMT_UNROLLED
+    HEAPWOOD_UNROLLED
     for (unsigned side = 0; side < 2; ++side)
       copy_refs(warp, from.node[side], out.node[side].first);
   }
@@ -249,20 +249,20 @@ struct OrderPlaces {
   // Copies the refs of each lane's leaf, if it has one: a small leaf by its lane alone, large ones
   // by all lanes, leaf after leaf.
   template <class Warp>
-  SIMT_INLINE void copy_refs(Warp& warp, Node leaf, std::uint32_t to) const {
+  HEAPWOOD_INLINE void copy_refs(Warp& warp, Node leaf, std::uint32_t to) const {
     const std::uint32_t count = leaf.leaf() ? leaf.count() : 0, from = leaf.first;
     const bool many = count > max_lane_refs;
     if (!many) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < count; ++i)
         refs[to + i] = simt::load_constant(tree.refs + from + i);
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t rest = warp.ballot(many); rest != 0; rest &= rest - 1) {
       const unsigned lane = simt::lowest_bit(rest);
       const std::uint32_t n = warp.shfl(count, lane), source = warp.shfl(from, lane),
                           target = warp.shfl(to, lane);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
         refs[target + i] = simt::load_constant(tree.refs + source + i);
       }

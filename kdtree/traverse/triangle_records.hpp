@@ -45,27 +45,27 @@ namespace detail {
 struct Double3 {
   double x, y, z;
 };
-SIMT_INLINE Double3 difference(Vec3 a, Vec3 b) {
+HEAPWOOD_INLINE Double3 difference(Vec3 a, Vec3 b) {
   return {static_cast<double>(a.x) - b.x, static_cast<double>(a.y) - b.y,
           static_cast<double>(a.z) - b.z};
 }
-SIMT_INLINE Double3 cross(const Double3& a, const Double3& b) {
+HEAPWOOD_INLINE Double3 cross(const Double3& a, const Double3& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-SIMT_INLINE double dot(const Double3& a, const Double3& b) {
+HEAPWOOD_INLINE double dot(const Double3& a, const Double3& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-SIMT_INLINE double larger(double a, double b) { return a > b ? a : b; }
-SIMT_INLINE double limited(double x, double lowest, double highest) {
+HEAPWOOD_INLINE double larger(double a, double b) { return a > b ? a : b; }
+HEAPWOOD_INLINE double limited(double x, double lowest, double highest) {
   return x < lowest ? lowest : x > highest ? highest : x;
 }
-SIMT_INLINE Vec3 rounded(const Double3& a, double scale) {
+HEAPWOOD_INLINE Vec3 rounded(const Double3& a, double scale) {
   return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale),
           static_cast<float>(a.z * scale)};
 }
 
-SIMT_INLINE bool finite(const Row& r) {
+HEAPWOOD_INLINE bool finite(const Row& r) {
   // A sum of absolute values is finite only if all of them are.
   return std::fabs(r.x) + std::fabs(r.y) + std::fabs(r.z) + std::fabs(r.w) < 3.4e38f;
 }
@@ -73,7 +73,7 @@ SIMT_INLINE bool finite(const Row& r) {
 // area is rounding error of the doubles.
 inline constexpr double flat_ratio = 1e-14;
 
-SIMT_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3& normal) {
+HEAPWOOD_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3& normal) {
   return !(dot(normal, normal) > flat_ratio * flat_ratio * dot(ab, ab) * dot(ac, ac));
 }
 
@@ -84,7 +84,7 @@ struct TriangleFrame {
   double area, min_height;  // area of the parallelogram
   bool degenerate;
 
-  SIMT_INLINE explicit TriangleFrame(const Corners& t) {
+  HEAPWOOD_INLINE explicit TriangleFrame(const Corners& t) {
     const Double3 ab = difference(t.b, t.a), ac = difference(t.c, t.a);
     normal = detail::cross(ab, ac);
     const double square = detail::dot(normal, normal);
@@ -103,24 +103,24 @@ struct TriangleFrame {
 }  // namespace detail
 
 // A plane that no ray reaches: the distance is -inf, below every interval, or NaN.
-SIMT_INLINE void make_unhittable(PlaneRecord& record) {
+HEAPWOOD_INLINE void make_unhittable(PlaneRecord& record) {
   record = PlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
 // Three equal corners: all edge functions are exactly zero, which the watertight test rejects.
-SIMT_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
+HEAPWOOD_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
 
 // The fast test's rounding errors, as a length, for triangles and ray origins with coordinates up
 // to `reach`.
-SIMT_INLINE double plane_error(double reach) { return 0x1.8p-23 * reach; }
+HEAPWOOD_INLINE double plane_error(double reach) { return 0x1.8p-23 * reach; }
 
 // The largest absolute coordinate in a box: `reach` below.
-SIMT_INLINE float reach_of(const Box& box) {
+HEAPWOOD_INLINE float reach_of(const Box& box) {
   const Vec3 highest = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
   return simt::max(simt::max(highest.x, highest.y), highest.z);
 }
 
 // `reach` is about the largest absolute coordinate from which rays start.
-SIMT_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record) {
+HEAPWOOD_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record) {
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
   const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
@@ -140,7 +140,7 @@ SIMT_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record)
     make_unhittable(record);
 }
 
-SIMT_INLINE void make_record(const Corners& t, float, CornerRecord& record) {
+HEAPWOOD_INLINE void make_record(const Corners& t, float, CornerRecord& record) {
   const detail::Double3 ab = detail::difference(t.b, t.a);
   const detail::Double3 ac = detail::difference(t.c, t.a);
   if (detail::degenerate(ab, ac, detail::cross(ab, ac))) return make_unhittable(record);
@@ -158,7 +158,7 @@ struct FillRecords {
   Record* records;
   float reach = 0;  // the largest absolute coordinate of the scene
 
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     Record record;
     if (refs[i] < triangle_count) {
       const Triangle t = triangles[refs[i]];

@@ -20,16 +20,16 @@ using WatertightTree = kdtree::TreeView<kdtree::WatertightIntersection>;
 class NextHitTest : public kdtree::WatertightIntersection {
  public:
   // Hits up to (after_t, after_triangle) are rejected; a negative after_t rejects none.
-  SIMT_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray, float after_t,
-                          std::uint32_t after_triangle)
+  HEAPWOOD_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray, float after_t,
+                              std::uint32_t after_triangle)
       : WatertightIntersection(ray),
         records_(tree.records),
         ids_(tree.ids),
         after_t_(after_t),
         after_triangle_(after_triangle) {}
 
-  SIMT_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
-                        float& t) const {
+  HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
+                            float& t) const {
     float h;
     // Includes the bound itself: the triangle decides between hits at one distance.
     if (!WatertightIntersection::test(record, ray, lower, HUGE_VALF, h)) return false;
@@ -55,7 +55,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
 
 // Calls visit(hit) for each hit in order, until it returns false.
 template <class Visit>
-SIMT_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray, Visit visit) {
+HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray, Visit visit) {
   float after_t = -1;
   std::uint32_t after_triangle = 0;
   for (;;) {

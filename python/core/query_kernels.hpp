@@ -26,7 +26,7 @@ struct QueryRays {
   std::size_t count = 0;             // fewer than 2^31
   const FloatPair* pairs = nullptr;  // the same rays, if they have this layout
 
-  SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
+  HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     if (pairs == nullptr) return rays.ray(i);
     const FloatPair* const at = pairs + 3 * i;
     const FloatPair a = simt::load_constant(at), b = simt::load_constant(at + 1),
@@ -40,7 +40,7 @@ struct QueryRays {
 // register while it traces the ray. A CPU thread takes blocks of adjacent rays and ends
 // within one block of an abort; on a GPU the launch has a lane per ray.
 template <class Warp, class F>
-SIMT_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
+HEAPWOOD_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
   if constexpr (Warp::width == 1) {
     constexpr std::size_t block = 256;
     for (std::size_t begin = warp.worker() * block; begin < count && !warp.aborted();
@@ -67,7 +67,7 @@ struct CastKernel {
   HitArrays out;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       const kdtree::Ray ray = in.ray(i);
       const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
@@ -124,7 +124,7 @@ struct CountKernel {
   std::uint32_t* counts;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       std::uint32_t count = 0;
       for_each_hit(tree, in.ray(i), [&](const kdtree::Hit&) {
@@ -150,7 +150,7 @@ struct ListKernel {
   ListArrays out;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       std::int64_t at = splits[i];
       const std::int64_t end = splits[i + 1];
@@ -172,7 +172,7 @@ struct FillNormals {
   const Vec3* vertices;
   const Triangle* triangles;
   kdtree::Row* normals;
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const Vec3 n = unit_normal(vertices, triangles[i]);
     normals[i] = {n.x, n.y, n.z, 0};
   }
@@ -186,7 +186,7 @@ struct LoadVertices {
   Vec3* to;
   std::uint64_t* first_invalid;
 
-  SIMT_FN void operator()(std::size_t i) const {
+  HEAPWOOD_FN void operator()(std::size_t i) const {
     const Vec3 v{static_cast<float>(from.at(i, 0) - mesh_origin.x),
                  static_cast<float>(from.at(i, 1) - mesh_origin.y),
                  static_cast<float>(from.at(i, 2) - mesh_origin.z)};

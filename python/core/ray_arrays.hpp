@@ -24,7 +24,7 @@ struct Rows {
   std::size_t stride = 0;
   bool is_double = false;
 
-  SIMT_INLINE double at(std::size_t i, unsigned column = 0) const {
+  HEAPWOOD_INLINE double at(std::size_t i, unsigned column = 0) const {
     const std::size_t k = i * stride + column;
     return is_double ? static_cast<const double*>(data)[k]
                      : static_cast<double>(static_cast<const float*>(data)[k]);
@@ -42,7 +42,7 @@ struct RayEnd {
   Rows each;  // without data: `all` is meant
   float all = 0;
 
-  SIMT_INLINE float at(std::size_t i) const {
+  HEAPWOOD_INLINE float at(std::size_t i) const {
     return each.data != nullptr ? static_cast<float>(each.at(i)) : all;
   }
 };
@@ -52,7 +52,7 @@ struct RayArrays {
   RayEnd t_min, t_max;
   Vec3d mesh_origin;
 
-  SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
+  HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     return checked(
         i,
         {static_cast<float>(origins.at(i, 0) - mesh_origin.x),
@@ -63,7 +63,7 @@ struct RayArrays {
   }
   // Ray i with these coordinates. One that is not finite in single precision, has no direction or
   // an empty interval misses everything. A t_min below 0 counts as 0.
-  SIMT_INLINE kdtree::Ray checked(std::size_t i, Vec3 origin, Vec3 direction) const {
+  HEAPWOOD_INLINE kdtree::Ray checked(std::size_t i, Vec3 origin, Vec3 direction) const {
     constexpr float max_float = std::numeric_limits<float>::max();
     kdtree::Ray ray{origin, t_min.at(i), direction, t_max.at(i)};
     if (ray.tmin < 0) ray.tmin = 0;
@@ -107,7 +107,7 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
 
 // The unit normal by the order of the corners. In double precision, in which products of tiny and
 // huge edges stay in range.
-SIMT_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
+HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
   const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
               c = to_double(vertices[at.v[2]]) - a;
   const double x = b.y * c.z - b.z * c.y, y = b.z * c.x - b.x * c.z, z = b.x * c.y - b.y * c.x;
@@ -128,7 +128,7 @@ struct HitArrays {
   const kdtree::Row* normals = nullptr;
 
   template <bool gpu>
-  SIMT_INLINE void put(std::size_t i, const kdtree::Hit& hit) const {
+  HEAPWOOD_INLINE void put(std::size_t i, const kdtree::Hit& hit) const {
     const bool found = hit.found();
     if (t != nullptr) t[i] = found ? hit.t : HUGE_VALF;
     if (triangle != nullptr) triangle[i] = hit.triangle;

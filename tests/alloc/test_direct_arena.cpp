@@ -26,7 +26,7 @@ std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
 
 struct Draw {
   std::uint32_t state;
-  SIMT_INLINE std::uint32_t operator()(std::uint32_t below) {
+  HEAPWOOD_INLINE std::uint32_t operator()(std::uint32_t below) {
     state = state * 1664525u + 1013904223u;
     return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
   }

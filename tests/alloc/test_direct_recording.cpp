@@ -174,7 +174,7 @@ struct Churn {
   unsigned rounds;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A mine = allocator;
     void* held[16] = {};
     std::uint32_t state = 12345 + 7919 * warp.worker();

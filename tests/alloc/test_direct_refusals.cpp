@@ -23,14 +23,14 @@ struct Inside {
   arena::SharedArenas shared;
 
   explicit Inside(Pool pool) : shared(arena::Layout::plan(pool)) {}
-  SIMT_INLINE Slot slot(std::uint32_t i) const {
+  HEAPWOOD_INLINE Slot slot(std::uint32_t i) const {
     return Slot(shared.slot_word(i).load(simt::relaxed));
   }
-  SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const {
+  HEAPWOOD_INLINE bool refusing(Slot slot, std::uint32_t n) const {
     return slot.arena() == Slot::no_arena - n;
   }
   // Search tickets drawn so far, one per visited superblock.
-  SIMT_INLINE std::uint32_t pieces() const {
+  HEAPWOOD_INLINE std::uint32_t pieces() const {
     return arena::Arenas::Word(*shared.arenas.search_tickets).load(simt::relaxed);
   }
   std::uint64_t arena_of(const void* block) const {

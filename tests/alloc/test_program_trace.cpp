@@ -28,7 +28,7 @@ struct RingKernel {
   std::uint32_t number;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     Recorded<Heapwood> a = allocator;
     const std::uint32_t neighbour = (warp.worker() + 1) % warp.workers();
     for (std::uint32_t i = 0; i < turns; ++i) {

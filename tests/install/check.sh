@@ -35,8 +35,11 @@ leaked=$(comm -23 <(macros "$work/all.cpp") <(macros "$work/others.cpp") |
          grep -v '^HEAPWOOD_' || true)
 [ -z "$leaked" ] || fail "macros without the project's prefix: $leaked"
 
-# Older language modes: the message of cxx20.hpp and the missing file that ends the compilation.
-for header in heap checked_heap operator_new parallel recording_heap; do
+# Older language modes: the message of simt/config.hpp and the missing file that ends the
+# compilation.
+for header in heap checked_heap operator_new parallel recording_heap \
+              $(cd "$source/alloc/allocators" && basename -s .hpp -- *.hpp); do
+  [ -e "$prefix/include/heapwood/$header.hpp" ] || header=alloc/allocators/$header
   echo "#include <heapwood/$header.hpp>" > "$work/old.cpp"
   "$compiler" -std=c++17 -I "$prefix/include" -fsyntax-only "$work/old.cpp" \
     > "$work/old.log" 2>&1 &&

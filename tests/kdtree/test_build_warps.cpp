@@ -110,7 +110,7 @@ struct Refusing {
   bool half;                 // refuses every second other request too
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::uint64_t call =
         simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1;
     if ((call >= first && call < end) || (half && call % 2 == 0 && call > 3)) {
@@ -120,7 +120,7 @@ struct Refusing {
     return base.allocate(thread, bytes);
   }
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     base.deallocate(thread, block);
   }
 };

@@ -59,22 +59,6 @@ TEST_F(LibraryHeaders, AreCollectedInFoldersThatArePatterns) {
   }
 }
 
-// The first include of an allocator's header names an older language mode, so that nothing else is
-// reported.
-TEST_F(LibraryHeaders, AllocatorsNameAnOlderLanguageFirst) {
-  ASSERT_TRUE(collect(HEAPWOOD_SOURCE_DIR, work_ / "heapwood")) << log();
-  unsigned allocators = 0;
-  for (const auto& entry : fs::directory_iterator(work_ / "heapwood/alloc/allocators")) {
-    std::ifstream file(entry.path());
-    std::string line;
-    while (std::getline(file, line) && !line.starts_with("#include")) {
-    }
-    EXPECT_EQ(line, "#include \"../../cxx20.hpp\"  // first") << entry.path();
-    ++allocators;
-  }
-  EXPECT_GT(allocators, 10u);
-}
-
 TEST_F(LibraryHeaders, OtherFoldersAreLeftAlone) {
   const fs::path other = work_ / "x/heapwood/program.cpp";  // the pattern [x] means x
   fs::create_directories(other.parent_path());

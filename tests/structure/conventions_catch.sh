@@ -9,7 +9,7 @@ mkdir -p "$tree"/{simt,alloc,kdtree,scenes,render,registry,app,scripts}
 spdx='// SPDX-License-Identifier: MIT'
 
 file() { printf '%s\n' "${@:2}" > "$tree/$1"; }
-file simt/config.hpp "$spdx" '#define SIMT_FN'
+file simt/config.hpp "$spdx" '#define HEAPWOOD_FN'
 file simt/cuda.hpp "$spdx" '__global__ void kernel();'
 file alloc/good.hpp "$spdx" '#include <cstddef>' '#include "simt/config.hpp"  // __shared__ "app/cli.hpp"'
 file registry/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'

@@ -23,8 +23,8 @@ struct UpdateTotals {
 
 // Adds to the copy of a warp.
 template <class Warp>
-SIMT_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_t changed,
-                            std::uint32_t moved, std::uint32_t refused) {
+HEAPWOOD_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_t changed,
+                                std::uint32_t moved, std::uint32_t refused) {
   UpdateTotals& own = totals[warp.worker() % UpdateTotals::copies];
   // relaxed: only sums.
   if (changed > 0) simt::atomic_ref<std::uint64_t>(own.changed).fetch_add(changed, simt::relaxed);

@@ -26,7 +26,7 @@ struct AllocateKernel : KernelShape {
   AllocateArguments arguments;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     if (i >= (arguments.order != nullptr ? arguments.ranges.listed : arguments.count)) return;
     if (arguments.order != nullptr) {
@@ -58,11 +58,11 @@ struct RunKernel : KernelShape {
   std::uint32_t first_runs[ClassOrder::classes + 1];  // the first run of each class; their number
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t run = warp.worker();
     if (run >= first_runs[ClassOrder::classes]) return;
     std::uint32_t k = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (run >= first_runs[k + 1]) ++k;
     A a = allocator;
     void* blocks = nullptr;
@@ -71,7 +71,7 @@ struct RunKernel : KernelShape {
     warp.sync();  // before another lane frees a block
     const std::uint32_t n = a.blocks_per_run(block_bytes(k)), count = arguments.ranges.counts[k],
                         begin = (run - first_runs[k]) * n;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
       auto* block = static_cast<std::byte*>(blocks) + (blocks != nullptr ? i * block_bytes(k) : 0);
       if (begin + i >= count) {
@@ -98,7 +98,7 @@ struct UpdateKernel : KernelShape {
   UpdateArguments arguments;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t item = warp.worker();
     Change change{};
     if (arguments.deleted.words != nullptr) {
@@ -139,14 +139,14 @@ struct UpdateKernel : KernelShape {
     bool inserts;
   };
 
-  static SIMT_INLINE void read(Change& change, std::uint32_t state) {
+  static HEAPWOOD_INLINE void read(Change& change, std::uint32_t state) {
     change.degree = change.vertex->degree;
     change.adjacency = change.vertex->adjacency;
     change.capacity_class = state;
   }
 
   template <class Warp>
-  SIMT_INLINE void plan_deletion(Warp& warp, Change& change, bool whole) const {
+  HEAPWOOD_INLINE void plan_deletion(Warp& warp, Change& change, bool whole) const {
     change.changed =
         whole ? change.degree
               : remove_destinations(warp, arguments.deleted, change.adjacency, change.degree);
@@ -154,7 +154,7 @@ struct UpdateKernel : KernelShape {
   }
 
   template <class Warp>
-  SIMT_INLINE void plan_update(Warp& warp, Change& change, const EdgeGroup& group) const {
+  HEAPWOOD_INLINE void plan_update(Warp& warp, Change& change, const EdgeGroup& group) const {
     if (change.inserts) {
       change.group = group;
       change.changed = count_new(warp, group, change.adjacency, change.degree);
@@ -169,7 +169,7 @@ struct UpdateKernel : KernelShape {
   // it. Deleted edges have been removed in place already: if the request for a smaller block is
   // refused, the remaining ones stay in the present block.
   template <class Warp>
-  SIMT_INLINE void finish(Warp& warp, const Change& change) const {
+  HEAPWOOD_INLINE void finish(Warp& warp, const Change& change) const {
     A a = allocator;
     std::uint32_t k = change.capacity_class, flags = 0;
     bool moves = false;

@@ -19,7 +19,7 @@ struct KernelShape {
 // Adds to a sum that other threads add to. On CPU threads the oldest supported libcu++ has no
 // fetch_add() of floats: a loop of compare-and-swap replaces it.
 template <class Float>
-SIMT_INLINE void add_to_sum(Float& sum, Float value) {
+HEAPWOOD_INLINE void add_to_sum(Float& sum, Float value) {
   simt::atomic_ref<Float> word(sum);
   if constexpr (requires { word.fetch_add(value, simt::relaxed); }) {
     word.fetch_add(value, simt::relaxed);
@@ -34,8 +34,8 @@ SIMT_INLINE void add_to_sum(Float& sum, Float value) {
 // prepare(vertex, degree) returned. One vertex per lane: lanes visit short adjacencies on their
 // own; then the warp visits the long ones together.
 template <class View, class Warp, class Prepare, class F>
-SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t vertex, bool valid,
-                                   Prepare prepare, F f) {
+HEAPWOOD_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t vertex,
+                                       bool valid, Prepare prepare, F f) {
   constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
   const std::uint32_t degree = valid ? view.degree(vertex) : 0;
   const auto value = valid && degree > 0 ? prepare(vertex, degree) : decltype(prepare(0u, 0u)){};
@@ -44,7 +44,7 @@ SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t v
     for_neighbours(view, vertex, 0, degree, 1, [&](std::uint32_t to) { f(vertex, value, to); });
   }
   std::uint32_t rest = warp.ballot(!alone);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   while (rest != 0) {
     const unsigned owner = simt::lowest_bit(rest);
     rest &= rest - 1;
@@ -58,15 +58,15 @@ SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t v
 
 // One row per lane, in the same way: copy(row(lane), i) for every i below its degree.
 template <class Warp, class Row, class Copy>
-SIMT_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
+HEAPWOOD_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
   constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
   const bool alone = degree <= max_alone;
   if (alone) {
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < degree; ++i) copy(row(warp.lane()), i);
   }
   std::uint32_t rest = warp.ballot(!alone);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   while (rest != 0) {
     const unsigned owner = simt::lowest_bit(rest);
     rest &= rest - 1;
@@ -83,7 +83,7 @@ struct EdgeHashKernel : KernelShape {
   std::uint64_t* total;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     std::uint64_t sum = 0;
     for_edges_of_warp(
@@ -92,7 +92,7 @@ struct EdgeHashKernel : KernelShape {
         [&](std::uint32_t from, int, std::uint32_t to) {
           sum += edge_hash_of(edge_key(from, to));
         });
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (unsigned step = Warp::width / 2; step > 0; step /= 2)
       sum += warp.shfl(sum, warp.lane() ^ step);
     if (warp.lane() == 0)  // relaxed: only a sum
@@ -109,7 +109,7 @@ struct PageRankKernel : KernelShape {
   float damping;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     for_edges_of_warp(
         warp, view, static_cast<std::uint32_t>(v), v < view.count,
@@ -131,7 +131,7 @@ struct SearchKernel : KernelShape {
   std::uint32_t size, level;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     // A loop, since on CPU threads a stream launches at most as many warps as are resident.
     simt::for_items(warp, (std::size_t{size} + Warp::width - 1) / Warp::width,
                     [&](std::size_t part) { visit(warp, part * Warp::width + warp.lane()); });
@@ -139,7 +139,7 @@ struct SearchKernel : KernelShape {
 
  private:
   template <class Warp>
-  SIMT_INLINE void visit(Warp& warp, std::size_t i) const {
+  HEAPWOOD_INLINE void visit(Warp& warp, std::size_t i) const {
     const bool valid = i < size;
     for_edges_of_warp(
         warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },
@@ -157,10 +157,10 @@ struct SearchKernel : KernelShape {
 };
 
 // The first position in a sorted array of `count` whose entry is greater than `value`.
-SIMT_INLINE std::uint32_t first_above(const std::uint32_t* entries, std::uint32_t count,
-                                      std::uint32_t value) {
+HEAPWOOD_INLINE std::uint32_t first_above(const std::uint32_t* entries, std::uint32_t count,
+                                          std::uint32_t value) {
   std::uint32_t low = 0, high = count;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
     if (entries[middle] <= value) {
@@ -175,8 +175,8 @@ SIMT_INLINE std::uint32_t first_above(const std::uint32_t* entries, std::uint32_
 // Entries greater than v that are both in u's and v's adjacency, by all lanes of a warp: each looks
 // for entries of the smaller one in the larger one. Returns this lane's share.
 template <class View, class Warp>
-SIMT_INLINE std::uint64_t common_above(const Warp& warp, const View& view, std::uint32_t u,
-                                       std::uint32_t v) {
+HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, std::uint32_t u,
+                                           std::uint32_t v) {
   const std::uint32_t* a = view.adjacency(u);
   const std::uint32_t* b = view.adjacency(v);
   std::uint32_t na = view.degree(u), nb = view.degree(v);
@@ -194,7 +194,7 @@ SIMT_INLINE std::uint64_t common_above(const Warp& warp, const View& view, std::
     nb = n;
   }
   std::uint64_t count = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); i < na; i += Warp::width) {
     const std::uint32_t at = first_above(b, nb, a[i]);
     count += at > 0 && b[at - 1] == a[i];
@@ -207,10 +207,10 @@ struct PageCursor {
   const LinkedPage* pages;
   std::uint32_t page, at, left;
 
-  SIMT_INLINE PageCursor(const PagesView& view, std::uint32_t v)
+  HEAPWOOD_INLINE PageCursor(const PagesView& view, std::uint32_t v)
       : pages(view.pages), page(view.vertices[v].first), at(0), left(view.vertices[v].degree) {}
-  SIMT_INLINE std::uint32_t value() const { return pages[page].destinations[at]; }
-  SIMT_INLINE void advance() {
+  HEAPWOOD_INLINE std::uint32_t value() const { return pages[page].destinations[at]; }
+  HEAPWOOD_INLINE void advance() {
     --left;
     if (++at == LinkedPage::capacity && left > 0) {
       page = pages[page].next;
@@ -219,10 +219,10 @@ struct PageCursor {
   }
 };
 // As common_above(), but by one lane, which merges the lists: pages allow no binary search.
-SIMT_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
+HEAPWOOD_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
   PageCursor a(view, u), b(view, v);
   std::uint64_t count = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   while (a.left > 0 && b.left > 0) {
     const std::uint32_t x = a.value(), y = b.value();
     count += x == y && x > v;
@@ -241,14 +241,14 @@ struct TriangleKernel : KernelShape {
   std::uint64_t* total;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t edges = offsets[view.count];
     std::uint64_t at = std::uint64_t{warp.worker()} * edges_per_warp;
     if (at >= edges) return;
     const std::uint64_t end = at + edges_per_warp < edges ? at + edges_per_warp : edges;
     // The vertex of the first edge: the last one whose offset is not above it.
     std::uint32_t low = 0, high = view.count;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
       if (offsets[middle] <= at) {
@@ -258,7 +258,7 @@ struct TriangleKernel : KernelShape {
       }
     }
     std::uint64_t count = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t u = low; at < end; ++u) {
       const std::uint64_t stop = offsets[u + 1] < end ? offsets[u + 1] : end;
       if (stop <= at) continue;
@@ -277,12 +277,12 @@ struct TriangleKernel : KernelShape {
 
  private:
   template <class Warp>
-  SIMT_INLINE std::uint64_t count_edges(Warp& warp, std::uint32_t u, std::uint32_t begin,
-                                        std::uint32_t end) const {
+  HEAPWOOD_INLINE std::uint64_t count_edges(Warp& warp, std::uint32_t u, std::uint32_t begin,
+                                            std::uint32_t end) const {
     std::uint64_t count = 0;
     if constexpr (requires { view.adjacency(u); }) {
       const std::uint32_t* adjacency = view.adjacency(u);
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = begin; i < end; ++i) {
         if (adjacency[i] > u) count += common_above(warp, view, u, adjacency[i]);
       }

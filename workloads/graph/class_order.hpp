@@ -53,11 +53,11 @@ struct ClassOrderKernel {
   std::uint32_t* order;  // nullptr: count
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for (std::uint32_t k = warp.lane(); k < ClassOrder::classes; k += Warp::width)
       scratch.counts[k] = 0;
     warp.sync();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < vertices_per_lane; ++i) {
       const std::uint32_t k = class_at(vertex_at(warp, i));
       if (k != ClassOrder::no_block) warp.scratch_add(scratch.counts[k], 1);
@@ -71,7 +71,7 @@ struct ClassOrderKernel {
     }
     if (order == nullptr) return;
     warp.sync();
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < vertices_per_lane; ++i) {
       const std::uint64_t v = vertex_at(warp, i);
       list(warp, scratch, static_cast<std::uint32_t>(v), class_at(v));
@@ -80,19 +80,19 @@ struct ClassOrderKernel {
 
  private:
   template <class Warp>
-  SIMT_INLINE static std::uint64_t vertex_at(const Warp& warp, std::uint32_t i) {
+  HEAPWOOD_INLINE static std::uint64_t vertex_at(const Warp& warp, std::uint32_t i) {
     return (std::uint64_t{warp.worker()} * vertices_per_lane + i) * Warp::width + warp.lane();
   }
-  SIMT_INLINE std::uint32_t class_at(std::uint64_t v) const {
+  HEAPWOOD_INLINE std::uint32_t class_at(std::uint64_t v) const {
     if (v >= count) return ClassOrder::no_block;
     const auto degree = static_cast<std::uint32_t>(offsets[v + 1] - offsets[v]);
     return degree == 0 ? ClassOrder::no_block : class_of(degree);
   }
   // One vertex per lane; lanes of the same class take adjacent places.
   template <class Warp>
-  SIMT_INLINE void list(Warp& warp, Scratch& scratch, std::uint32_t v, std::uint32_t k) const {
+  HEAPWOOD_INLINE void list(Warp& warp, Scratch& scratch, std::uint32_t v, std::uint32_t k) const {
     std::uint32_t rest = warp.ballot(k != ClassOrder::no_block);
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (rest != 0) {
       const unsigned first = simt::lowest_bit(rest);
       const std::uint32_t chosen = warp.shfl(k, first), mates = warp.ballot(k == chosen);

@@ -23,7 +23,7 @@ struct WriteKernel : KernelShape {
   std::uint32_t count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     copy_rows(
         warp, v < count && vertices[v].adjacency != nullptr ? vertices[v].degree : 0,
@@ -43,7 +43,7 @@ struct KeyKernel : KernelShape {
   bool writes_back;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t first = std::uint64_t{warp.worker()} * Warp::width;
     const std::uint64_t v = first + warp.lane();
     if constexpr (requires { view.adjacency(0u); }) {
@@ -62,7 +62,7 @@ struct KeyKernel : KernelShape {
     } else if (v < view.count) {
       const auto row = static_cast<std::uint32_t>(v);
       std::uint32_t page = view.vertices[row].first;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = 0, n = view.degree(row); i < n;) {
         LinkedPage& current = view.pages[page];
         for (std::uint32_t at = 0; at < LinkedPage::capacity && i < n; ++at, ++i) {
@@ -86,7 +86,7 @@ struct GroupKernel : KernelShape {
   std::uint32_t edges;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     const bool begins = i < edges && (i == 0 || source_of(keys[i]) != source_of(keys[i - 1]));
     const std::uint32_t lanes = warp.ballot(begins);
@@ -104,7 +104,7 @@ template <class View>
 struct StoreDegree {
   View view;
   std::uint64_t* offsets;
-  SIMT_FN void operator()(std::size_t v) const {
+  HEAPWOOD_FN void operator()(std::size_t v) const {
     offsets[v] = v < view.count ? view.degree(static_cast<std::uint32_t>(v)) : 0;
   }
 };
@@ -112,7 +112,7 @@ struct StoreDegree {
 struct StoreFloat {
   float* to;
   float value;
-  SIMT_FN void operator()(std::size_t i) const { to[i] = value; }
+  HEAPWOOD_FN void operator()(std::size_t i) const { to[i] = value; }
 };
 
 template <class Device, class Sorter>

@@ -31,8 +31,8 @@ struct EdgeBatch {
 
 // Maps the number of a warp to a group: returns whether it is one of the insertions, and sets
 // `index` to its place there. Insertions and deletions alternate, as far as there are both.
-SIMT_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
-                              std::uint32_t item, std::uint32_t& index) {
+HEAPWOOD_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
+                                  std::uint32_t item, std::uint32_t& index) {
   const std::uint32_t both =
       2 * (inserts.groups < deletes.groups ? inserts.groups : deletes.groups);
   index = item < both ? item / 2 : item - both / 2;
@@ -47,11 +47,11 @@ struct EdgeGroup {
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  SIMT_INLINE std::uint32_t source() const { return source_of(keys[first]); }
+  HEAPWOOD_INLINE std::uint32_t source() const { return source_of(keys[first]); }
   // The first edge with this key, or `none`.
-  SIMT_INLINE std::uint32_t find(EdgeKey key) const {
+  HEAPWOOD_INLINE std::uint32_t find(EdgeKey key) const {
     std::uint32_t low = first, high = end;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
       if (keys[middle] < key) {
@@ -64,24 +64,24 @@ struct EdgeGroup {
   }
   // Whether edge i is to be inserted: its first occurrence in the batch, no loop, and not marked as
   // an edge of the graph.
-  SIMT_INLINE bool is_new(std::uint32_t i) const {
+  HEAPWOOD_INLINE bool is_new(std::uint32_t i) const {
     return (i == first || keys[i] != keys[i - 1]) && work[i] == 0 &&
            source_of(keys[i]) != destination_of(keys[i]);
   }
 };
 
 template <class Warp>
-SIMT_INLINE std::uint32_t lanes_below(const Warp& warp) {
+HEAPWOOD_INLINE std::uint32_t lanes_below(const Warp& warp) {
   return (1u << warp.lane()) - 1;
 }
 
 // Finds the end of the group that begins at `first` and clears its words.
 template <class Warp>
-SIMT_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint32_t first) {
+HEAPWOOD_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint32_t first) {
   EdgeGroup group{batch.keys, batch.work, first, first};
   const std::uint32_t source = group.source();
   std::uint32_t found = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   do {
     const std::uint32_t i = group.end + warp.lane();
     const bool in = i >= first && i < batch.edges && source_of(batch.keys[i]) == source;
@@ -95,17 +95,17 @@ SIMT_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint32_t
 
 // Marks the edges of the group that the graph has; returns the number of new ones.
 template <class Warp>
-SIMT_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
-                                    const std::uint32_t* adjacency, std::uint32_t degree) {
+HEAPWOOD_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
+                                        const std::uint32_t* adjacency, std::uint32_t degree) {
   const std::uint32_t source = group.source();
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); i < degree; i += Warp::width) {
     const std::uint32_t at = group.find(edge_key(source, adjacency[i]));
     if (at != EdgeGroup::none) group.work[at] = 1;
   }
   warp.sync();
   std::uint32_t count = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = group.first + std::uint64_t{warp.lane()}; i < group.end; i += Warp::width)
     count += group.is_new(static_cast<std::uint32_t>(i));
   return warp.reduce_add(count);
@@ -113,9 +113,9 @@ SIMT_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
 
 // Appends the new edges of the group after `degree` entries.
 template <class Warp>
-SIMT_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
-                            std::uint32_t degree) {
-  SIMT_ROLLED
+HEAPWOOD_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
+                                std::uint32_t degree) {
+  HEAPWOOD_ROLLED
   for (std::uint64_t base = group.first; base < group.end; base += Warp::width) {
     const std::uint64_t i = base + warp.lane();
     const bool fresh = i < group.end && group.is_new(static_cast<std::uint32_t>(i));
@@ -129,8 +129,8 @@ SIMT_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* a
 // Removes the edges of the group from the adjacency: entries from its end fill the holes. Returns
 // the number of edges removed.
 template <class Warp>
-SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
-                                       std::uint32_t degree) {
+HEAPWOOD_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group,
+                                           std::uint32_t* adjacency, std::uint32_t degree) {
   const std::uint32_t source = group.source();
   const auto is_removed = [&](std::uint64_t i) {
     return group.find(edge_key(source, adjacency[i])) != EdgeGroup::none;
@@ -139,7 +139,7 @@ SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::
   // edges in the group.
   std::uint32_t* holes = group.work + group.first;
   std::uint32_t removed = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t base = 0; base < degree; base += Warp::width) {
     const std::uint64_t i = base + warp.lane();
     const bool hit = i < degree && is_removed(i);
@@ -152,7 +152,7 @@ SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::
   // There are as many holes before `kept` as entries that stay from `kept` on.
   const std::uint32_t kept = degree - removed;
   std::uint32_t filled = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t base = kept; base < degree; base += Warp::width) {
     const std::uint64_t i = base + warp.lane();
     const bool stays = i < degree && !is_removed(i);
@@ -166,17 +166,17 @@ SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::
 // A set of vertices, one bit each.
 struct VertexSet {
   const std::uint32_t* words;
-  SIMT_INLINE bool contains(std::uint32_t vertex) const {
+  HEAPWOOD_INLINE bool contains(std::uint32_t vertex) const {
     return (words[vertex / 32] >> (vertex % 32) & 1) != 0;
   }
 };
 
 // Removes the entries of a set, keeping the order of the others. Returns the number removed.
 template <class Warp>
-SIMT_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
-                                              std::uint32_t* adjacency, std::uint32_t degree) {
+HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
+                                                  std::uint32_t* adjacency, std::uint32_t degree) {
   std::uint32_t kept = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t base = 0; base < degree; base += Warp::width) {
     const std::uint64_t i = base + warp.lane();
     const std::uint32_t entry = i < degree ? adjacency[i] : 0;
@@ -193,12 +193,12 @@ SIMT_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
 // Copies `count` entries between blocks in units of 16 bytes: up to 3 entries more than `count`,
 // for which there is space, since the size of a block is a multiple of 16 bytes.
 template <class Warp>
-SIMT_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint32_t* from,
-                              std::uint32_t count) {
+HEAPWOOD_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint32_t* from,
+                                  std::uint32_t count) {
   struct alignas(16) Quad {
     std::uint32_t entry[4];
   };
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); 4 * i < count; i += Warp::width)
     reinterpret_cast<Quad*>(to)[i] = reinterpret_cast<const Quad*>(from)[i];
 }

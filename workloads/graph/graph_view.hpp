@@ -14,8 +14,8 @@ struct BlocksView {
   Vertex* vertices;
   std::uint32_t count;
 
-  SIMT_INLINE std::uint32_t degree(std::uint32_t v) const { return vertices[v].degree; }
-  SIMT_INLINE std::uint32_t* adjacency(std::uint32_t v) const { return vertices[v].adjacency; }
+  HEAPWOOD_INLINE std::uint32_t degree(std::uint32_t v) const { return vertices[v].degree; }
+  HEAPWOOD_INLINE std::uint32_t* adjacency(std::uint32_t v) const { return vertices[v].adjacency; }
 };
 
 // Compressed sparse rows.
@@ -24,10 +24,12 @@ struct CsrView {
   std::uint32_t* destinations;
   std::uint32_t count;
 
-  SIMT_INLINE std::uint32_t degree(std::uint32_t v) const {
+  HEAPWOOD_INLINE std::uint32_t degree(std::uint32_t v) const {
     return static_cast<std::uint32_t>(offsets[v + 1] - offsets[v]);
   }
-  SIMT_INLINE std::uint32_t* adjacency(std::uint32_t v) const { return destinations + offsets[v]; }
+  HEAPWOOD_INLINE std::uint32_t* adjacency(std::uint32_t v) const {
+    return destinations + offsets[v];
+  }
 };
 
 // Linked pages of 64 bytes, all of them full but the last one of a vertex.
@@ -48,7 +50,7 @@ struct PagesView {
   LinkedPage* pages;
   std::uint32_t count;
 
-  SIMT_INLINE std::uint32_t degree(std::uint32_t v) const { return vertices[v].degree; }
+  HEAPWOOD_INLINE std::uint32_t degree(std::uint32_t v) const { return vertices[v].degree; }
 };
 
 using GraphView = std::variant<BlocksView, CsrView, PagesView>;
@@ -56,17 +58,17 @@ using GraphView = std::variant<BlocksView, CsrView, PagesView>;
 // Calls f(destination) for the entries begin, begin + step, ... below `end` of v's adjacency. The
 // lanes of a warp share them if each begins at its number and `step` is the width of the warp.
 template <class View, class F>
-SIMT_INLINE void for_neighbours(const View& view, std::uint32_t v, std::uint32_t begin,
-                                std::uint32_t end, std::uint32_t step, F f) {
+HEAPWOOD_INLINE void for_neighbours(const View& view, std::uint32_t v, std::uint32_t begin,
+                                    std::uint32_t end, std::uint32_t step, F f) {
   const std::uint32_t* adjacency = view.adjacency(v);
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = begin; i < end; i += step) f(adjacency[i]);
 }
 template <class F>
-SIMT_INLINE void for_neighbours(const PagesView& view, std::uint32_t v, std::uint32_t begin,
-                                std::uint32_t end, std::uint32_t step, F f) {
+HEAPWOOD_INLINE void for_neighbours(const PagesView& view, std::uint32_t v, std::uint32_t begin,
+                                    std::uint32_t end, std::uint32_t step, F f) {
   std::uint32_t page = view.vertices[v].first, base = 0;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   for (std::uint64_t i = begin; i < end; i += step) {
     while (i >= std::uint64_t{base} + LinkedPage::capacity) {
       page = view.pages[page].next;

@@ -33,7 +33,7 @@ struct PageRowsKernel : KernelShape {
   std::uint32_t first, count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     const std::uint32_t degree =
         i < count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
@@ -64,7 +64,7 @@ struct PageWriteKernel : KernelShape {
   std::uint32_t first, count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     copy_rows(
         warp, v < count ? view.vertices[first + v].degree : 0,
@@ -83,7 +83,7 @@ struct PageUpdateKernel : KernelShape {
   PageArguments arguments;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t item = warp.worker();
     if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
     std::uint32_t index = 0;
@@ -109,8 +109,8 @@ struct PageUpdateKernel : KernelShape {
 
  private:
   template <class Warp>
-  SIMT_INLINE void give_back_chain(Warp& warp, std::uint32_t page) const {
-    SIMT_ROLLED
+  HEAPWOOD_INLINE void give_back_chain(Warp& warp, std::uint32_t page) const {
+    HEAPWOOD_ROLLED
     while (page != LinkedPage::none) {
       const std::uint32_t next = arguments.view.pages[page].next;
       arguments.queue.give_back(warp, page);
@@ -120,10 +120,10 @@ struct PageUpdateKernel : KernelShape {
 
   // Calls visit(page, entries of it) for all pages of a vertex from its n-th one.
   template <class F>
-  SIMT_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
+  HEAPWOOD_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
     std::uint32_t page = vertex.first;
     std::uint64_t base = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (base < vertex.degree) {
       const std::uint64_t left = vertex.degree - base;
       if (n > 0) {
@@ -138,8 +138,8 @@ struct PageUpdateKernel : KernelShape {
   }
 
   template <class Warp>
-  SIMT_INLINE void insert(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
-                          GroupOutcome& outcome, std::uint32_t& unused) const {
+  HEAPWOOD_INLINE void insert(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
+                              GroupOutcome& outcome, std::uint32_t& unused) const {
     const std::uint32_t source = group.source();
     LinkedPage* const pages = arguments.view.pages;
     for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
@@ -151,7 +151,7 @@ struct PageUpdateKernel : KernelShape {
     warp.sync();
     std::uint32_t first = vertex.first, last = vertex.last, degree = vertex.degree;
     bool is_refused = false;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t base = group.first; base < group.end; base += Warp::width) {
       const std::uint64_t i = base + warp.lane();
       const bool fresh = i < group.end && group.is_new(static_cast<std::uint32_t>(i));
@@ -209,13 +209,13 @@ struct PageUpdateKernel : KernelShape {
     }
   }
 
-  static SIMT_INLINE unsigned highest(std::uint32_t lanes) {
+  static HEAPWOOD_INLINE unsigned highest(std::uint32_t lanes) {
     return simt::highest_bit(std::uint64_t{lanes});
   }
 
   template <class Warp>
-  SIMT_INLINE void remove(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
-                          GroupOutcome& outcome, std::uint32_t& unused) const {
+  HEAPWOOD_INLINE void remove(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
+                              GroupOutcome& outcome, std::uint32_t& unused) const {
     const std::uint32_t source = group.source(), degree = vertex.degree;
     LinkedPage* const pages = arguments.view.pages;
     const auto is_removed = [&](std::uint32_t page, std::uint32_t i) {
@@ -277,14 +277,14 @@ struct PageSweepKernel : KernelShape {
   PageArguments arguments;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     if (v >= arguments.view.count) return;
     PagedVertex& vertex = arguments.view.vertices[v];
     LinkedPage* const pages = arguments.view.pages;
     const bool whole = arguments.deleted.contains(static_cast<std::uint32_t>(v));
     std::uint32_t from = vertex.first, to = vertex.first, last = LinkedPage::none, kept = 0;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < vertex.degree; ++i) {
       const std::uint32_t at = i % LinkedPage::capacity;
       if (i > 0 && at == 0) from = pages[from].next;
@@ -305,7 +305,7 @@ struct PageSweepKernel : KernelShape {
     } else {
       pages[last].next = LinkedPage::none;
     }
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     while (unused != LinkedPage::none) {
       const std::uint32_t next = pages[unused].next;
       arguments.queue.give_back(warp, unused);

@@ -27,7 +27,7 @@ struct PageQueue {
 
   // A page, or LinkedPage::none if all are in use.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t take(Thread& thread) const {
     const simt::atomic_ref<std::int64_t> available(state->available);
     // relaxed: only a count; the entry hands the page over.
     if (available.load(simt::relaxed) > 0) {
@@ -39,7 +39,7 @@ struct PageQueue {
   }
   // `count` pages in a row that have never been used, or none_left. Threads that are refused at the
   // same time may leave fewer pages than one of them requested unused.
-  SIMT_INLINE std::uint64_t take_fresh(std::uint32_t count) const {
+  HEAPWOOD_INLINE std::uint64_t take_fresh(std::uint32_t count) const {
     const simt::atomic_ref<std::uint64_t> fresh(state->fresh);
     if (fresh.load(simt::relaxed) + count > capacity) return none_left;
     const std::uint64_t first = fresh.fetch_add(count, simt::relaxed);
@@ -52,7 +52,7 @@ struct PageQueue {
     return none_left;
   }
   template <class Thread>
-  SIMT_INLINE void give_back(Thread& thread, std::uint32_t page) const {
+  HEAPWOOD_INLINE void give_back(Thread& thread, std::uint32_t page) const {
     const std::uint64_t ticket =
         simt::atomic_ref<std::uint64_t>(state->returned).fetch_add(1, simt::relaxed);
     const simt::atomic_ref<std::uint32_t> entry(ring[ticket % capacity]);
@@ -70,7 +70,7 @@ struct PageQueue {
  private:
   // The count guarantees that a thread has placed, or is placing, the page of this ticket.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take_returned(Thread& thread) const {
+  HEAPWOOD_INLINE std::uint32_t take_returned(Thread& thread) const {
     const std::uint64_t ticket =
         simt::atomic_ref<std::uint64_t>(state->taken).fetch_add(1, simt::relaxed);
     const simt::atomic_ref<std::uint32_t> entry(ring[ticket % capacity]);

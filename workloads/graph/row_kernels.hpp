@@ -10,9 +10,9 @@
 namespace heapwood::workloads::graph::steps_detail {
 
 // The first of `count` sorted keys that is not below `key`.
-SIMT_INLINE std::uint64_t lower_bound(const EdgeKey* keys, std::uint64_t count, EdgeKey key) {
+HEAPWOOD_INLINE std::uint64_t lower_bound(const EdgeKey* keys, std::uint64_t count, EdgeKey key) {
   std::uint64_t low = 0, high = count;
-  SIMT_ROLLED
+  HEAPWOOD_ROLLED
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     if (keys[middle] < key) {
@@ -24,7 +24,7 @@ SIMT_INLINE std::uint64_t lower_bound(const EdgeKey* keys, std::uint64_t count, 
   return low;
 }
 
-SIMT_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
+HEAPWOOD_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
   const EdgeKey key = filter.keys[i];
   const std::uint32_t source = source_of(key), destination = destination_of(key);
   if (source == destination || (i > 0 && filter.keys[i - 1] == key)) return false;
@@ -37,7 +37,7 @@ SIMT_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
 }
 
 template <class Warp>
-SIMT_INLINE std::uint64_t thread_of(const Warp& warp) {
+HEAPWOOD_INLINE std::uint64_t thread_of(const Warp& warp) {
   return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
 }
 
@@ -48,7 +48,7 @@ struct FlagKernel : KernelShape {
   std::uint64_t count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     if (i <= count) positions[i] = i < count && stays(filter, i) ? 1 : 0;
   }
@@ -62,7 +62,7 @@ struct CompactKernel : KernelShape {
   CsrView rows;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     if (i < count && positions[i + 1] != positions[i])
       rows.destinations[positions[i]] = destination_of(filter.keys[i]);
@@ -80,7 +80,7 @@ struct CountKernel : KernelShape {
   std::uint64_t* total;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     bool present = false;
     if (i < count && (i == 0 || keys[i - 1] != keys[i])) {
@@ -104,7 +104,7 @@ struct AppendRowsKernel : KernelShape {
   std::uint64_t more_edges;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     if (i < more_edges) rows.destinations[edges + i] = destinations[i];
     if (i <= more_vertices) rows.offsets[rows.count + i] = edges + offsets[i];
@@ -117,7 +117,7 @@ struct CopyKernel : KernelShape {
   std::uint64_t count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     if (i < count) to[i] = from[i];
   }

@@ -17,24 +17,28 @@ namespace heapwood::workloads::graph {
 // An edge in one word: the source in the high half, the destination in the low half.
 using EdgeKey = std::uint64_t;
 
-SIMT_INLINE EdgeKey edge_key(std::uint32_t source, std::uint32_t destination) {
+HEAPWOOD_INLINE EdgeKey edge_key(std::uint32_t source, std::uint32_t destination) {
   return static_cast<EdgeKey>(source) << 32 | destination;
 }
-SIMT_INLINE std::uint32_t source_of(EdgeKey key) { return static_cast<std::uint32_t>(key >> 32); }
-SIMT_INLINE std::uint32_t destination_of(EdgeKey key) { return static_cast<std::uint32_t>(key); }
+HEAPWOOD_INLINE std::uint32_t source_of(EdgeKey key) {
+  return static_cast<std::uint32_t>(key >> 32);
+}
+HEAPWOOD_INLINE std::uint32_t destination_of(EdgeKey key) {
+  return static_cast<std::uint32_t>(key);
+}
 
 // Equal sets of edges have equal sums of these hashes.
-SIMT_INLINE std::uint64_t edge_hash_of(EdgeKey key) {
+HEAPWOOD_INLINE std::uint64_t edge_hash_of(EdgeKey key) {
   key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
   key = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
   return key ^ key >> 32;
 }
 
 // Capacity class k: 4 x 2^k destinations, 16 bytes x 2^k.
-SIMT_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
-SIMT_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }
+HEAPWOOD_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
+HEAPWOOD_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }
 // The smallest class for a degree, which is not 0.
-SIMT_INLINE std::uint32_t class_of(std::uint32_t degree) {
+HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t degree) {
   return degree <= 4 ? 0 : simt::highest_bit(std::uint64_t{degree} - 1) - 1;
 }
 
@@ -47,7 +51,7 @@ struct Vertex {
 
   static constexpr std::uint32_t locked = 1u << 31;
 
-  SIMT_INLINE std::uint32_t capacity_class() const { return state & ~locked; }
+  HEAPWOOD_INLINE std::uint32_t capacity_class() const { return state & ~locked; }
 };
 static_assert(sizeof(Vertex) == 16);
 
@@ -57,12 +61,12 @@ class VertexLock {
  public:
   static constexpr std::uint32_t locked = Vertex::locked;
 
-  SIMT_INLINE explicit VertexLock(std::uint32_t& word) : state_(word) {}
+  HEAPWOOD_INLINE explicit VertexLock(std::uint32_t& word) : state_(word) {}
 
   // All lanes call together. False: the launch was aborted and the lock is not held. `state` gets
   // the other bits.
   template <class Warp>
-  SIMT_INLINE bool lock(Warp& warp, std::uint32_t& state) const {
+  HEAPWOOD_INLINE bool lock(Warp& warp, std::uint32_t& state) const {
     std::uint32_t seen = 0;
     bool held = warp.lane() != 0;
     const bool won = simt::wait_until_all(warp, [&] {
@@ -79,13 +83,13 @@ class VertexLock {
     return true;
   }
   // Lane 0 only, after all lanes have synced.
-  SIMT_INLINE void unlock(std::uint32_t state) const {
+  HEAPWOOD_INLINE void unlock(std::uint32_t state) const {
     // release: publishes the vertex and its adjacency to the next holder.
     simt::atomic_ref<std::uint32_t>(state_).store(state, simt::release);
   }
 
  private:
-  SIMT_INLINE bool try_lock(std::uint32_t& seen) const {
+  HEAPWOOD_INLINE bool try_lock(std::uint32_t& seen) const {
     const simt::atomic_ref<std::uint32_t> word(state_);
     seen = word.load(simt::relaxed);
     // acquire: what the previous holder wrote.

@@ -34,18 +34,18 @@ struct ReplayKernel {
   bool marks_frees;  // sets `blocks` to ReplayBlock::freed
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A a = allocator;
     unsigned idle = 0;
     bool is_pending = true;
     while (is_pending) {
       bool has_moved = false;
       is_pending = false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t w = warp.worker(); w < warps; w += warp.workers()) {
         const std::uint32_t first = begins[w], count = begins[w + 1] - first, before = progress[w];
         std::uint32_t done = before;
-        SIMT_ROLLED
+        HEAPWOOD_ROLLED
         while (done < count && execute(warp, a, groups[first + done])) {
           ++done;
           if ((done & 63) == 0 && warp.any(warp.aborted())) return;
@@ -66,7 +66,7 @@ struct ReplayKernel {
   // Returns false, without any effect, if the group has to wait. One call of malloc and one of
   // free, so that the allocator is compiled in only once.
   template <class Warp>
-  SIMT_INLINE bool execute(Warp& warp, A& a, const ReplayGroup& group) const {
+  HEAPWOOD_INLINE bool execute(Warp& warp, A& a, const ReplayGroup& group) const {
     if (group.kind == ReplayGroup::Kind::enter)
       return warp.any(warp.lane() == 0 && may_enter(group.first));
     if (group.kind == ReplayGroup::Kind::leave) {
@@ -75,7 +75,7 @@ struct ReplayKernel {
       if (warp.lane() == 0)
         simt::atomic_ref<std::uint32_t>(step_warps[group.first]).fetch_sub(1, simt::relaxed);
     } else if (group.kind == ReplayGroup::Kind::allocate) {
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
         const std::uint32_t event = requests[group.first + i],
                             request = event & ~ReplayPlan::is_handed_over;
@@ -95,7 +95,7 @@ struct ReplayKernel {
       }
     } else {
       bool waits = false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
         // relaxed: acquired below, once and not in every turn of a wait.
         const std::uint32_t request = requests[group.first + i] & ~ReplayPlan::is_handed_over;
@@ -103,7 +103,7 @@ struct ReplayKernel {
                  ReplayBlock::unserved;
       }
       if (warp.any(waits)) return false;
-      SIMT_ROLLED
+      HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
         const std::uint32_t event = requests[group.first + i],
                             request = event & ~ReplayPlan::is_handed_over;
@@ -126,7 +126,7 @@ struct ReplayKernel {
   }
 
   // Whether all steps before the previous one have ended. The warps that wait count them.
-  SIMT_INLINE bool may_enter(std::uint32_t step) const {
+  HEAPWOOD_INLINE bool may_enter(std::uint32_t step) const {
     const simt::atomic_ref<std::uint32_t> ended(*steps_ended);
     // relaxed: only numbers.
     std::uint32_t count = ended.load(simt::relaxed);
@@ -137,13 +137,16 @@ struct ReplayKernel {
   }
 
   static constexpr unsigned word_bytes = 4;
-  SIMT_INLINE static std::uint32_t word_of(std::uint32_t request) { return request * 2654435761u; }
-  SIMT_INLINE static void stamp(void* block, std::uint64_t size, std::uint32_t request) {
+  HEAPWOOD_INLINE static std::uint32_t word_of(std::uint32_t request) {
+    return request * 2654435761u;
+  }
+  HEAPWOOD_INLINE static void stamp(void* block, std::uint64_t size, std::uint32_t request) {
     if (size < word_bytes) return;
     auto* const words = static_cast<std::uint32_t*>(block);
     words[0] = words[size / word_bytes - 1] = word_of(request);
   }
-  SIMT_INLINE static bool is_intact(const void* block, std::uint64_t size, std::uint32_t request) {
+  HEAPWOOD_INLINE static bool is_intact(const void* block, std::uint64_t size,
+                                        std::uint32_t request) {
     if (size < word_bytes) return true;
     const auto* const words = static_cast<const std::uint32_t*>(block);
     return words[0] == word_of(request) && words[size / word_bytes - 1] == word_of(request);
@@ -161,10 +164,10 @@ struct ReplayReleaseKernel {
   std::uint64_t requests;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A a = allocator;
     const std::uint64_t stride = std::uint64_t{warp.workers()} * Warp::width;
-    SIMT_ROLLED
+    HEAPWOOD_ROLLED
     for (std::uint64_t r = std::uint64_t{warp.worker()} * Warp::width + warp.lane(); r < requests;
          r += stride) {
       if (!ReplayBlock::is_address(blocks[r])) continue;

@@ -13,7 +13,7 @@ struct CountKernel {
   unsigned warps;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.lane() == 0 && warp.worker() < warps) atomicAdd(runs + warp.worker(), 1);
   }
 };

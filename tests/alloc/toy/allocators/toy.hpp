@@ -40,7 +40,7 @@ struct Toy {
   }
 
   template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     if (bytes > 64 * cell) return nullptr;
     const auto cells = static_cast<unsigned>((padded(bytes) + cell - 1) / cell);
     return attempt_until(thread, wait, [&]() -> void* {
@@ -64,7 +64,7 @@ struct Toy {
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void* block) {
+  HEAPWOOD_INLINE void deallocate(Thread&, void* block) {
     if (block == nullptr) return;
     const auto i = static_cast<unsigned>(
         static_cast<std::size_t>(static_cast<std::byte*>(block) - memory) / cell);
