@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
 
@@ -69,99 +68,21 @@ int finish(int exit) {
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : exit;
 }
 
-std::string command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-// CLI11's message, in words of the command line where it is not.
-std::string usage_text(const CLI::ParseError& error) {
-  const std::string text = error.what();
-  if (const std::size_t end = text.find(": At Most 1 required"); end != std::string::npos)
-    return text.substr(0, end) + " is given more than once";
-  // Text that is no number at all is refused by the option's own check: a whole number is expected.
-  constexpr std::string_view start = "Could not convert: ";
-  const std::size_t equals = text.find(" = ");
-  if (text.starts_with(start) && equals != std::string::npos)
-    return fmt::format("{}: '{}' is not a whole number",
-                       text.substr(start.size(), equals - start.size()), text.substr(equals + 3));
-  return text;
-}
-
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const auto chosen = app.get_subcommands();
-  if (chosen.empty()) {
-    std::string problem = usage_text(error);  // about the value of an option
-    if (dynamic_cast<const CLI::RequiredError*>(&error)) {
-      const std::vector<std::string> unknown = app.remaining();
-      if (unknown.empty())
-        problem = "no command given: use one of " + command_names(app);
-      else if (unknown.front().starts_with('-'))
-        problem = fmt::format("unknown option '{}': give a command first", unknown.front());
-      else
-        problem =
-            fmt::format("unknown command '{}': use one of {}", unknown.front(), command_names(app));
-    }
-    return fail(Exit::usage, problem + "; see 'heapwood --help'");
-  }
-  const std::string name = chosen.front()->get_name();
-  return fail(Exit::usage,
-              fmt::format("{}: {}; see 'heapwood {} --help'", name, usage_text(error), name));
-}
-
-// The name of an option with the value "" (in a script, an unset variable), or "".
-std::string empty_option(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& value : option->results()) {
-      if (value.empty() && !option->get_positional()) return option->get_name();
-    }
-  }
-  return "";
-}
-
 // Without `acts`, ends before the command's action.
 int parse_and_run(int argc, char** argv, bool acts) {
-  CLI::App app{
-      "Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a "
-      "parameter.",
-      "heapwood"};
-  app.footer(examples);
-  app.get_formatter()->column_width(36);
-  app.set_help_flag("-h,--help", "options and examples");
-  app.set_version_flag("--version", bench::version_line(), "version and commit");
-  app.require_subcommand(1);
+  bench::Program program("heapwood",
+                         "Heapwood builds k-d trees on the GPU in one kernel, with the memory "
+                         "allocator as a parameter.",
+                         examples, bench::version_line());
   Invocation invocation;
-  bench::add_host_memory_options(app, invocation.host);
-  bench::add_old_allocator_options(app);
+  bench::add_host_memory_options(program, invocation.host);
+  bench::add_old_allocator_options(program);
   invocation.argv.assign(argv, argv + argc);
-  add_list(app, invocation);
-  add_build(app, invocation);
-  add_bench(app, invocation);
-  add_stress(app, invocation);
-  add_graph(app, invocation);
-  add_replay(app, invocation);
-  add_reproduce(app, invocation);
-  add_animate(app, invocation);
-  add_render(app, invocation);
-  add_trace(app, invocation);
-  add_host_bench(app, invocation);
-  add_compare(app, invocation);
-  add_merge(app, invocation);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return finish(app.exit(error));  // --help, --version
-    return usage_error(app, error);
-  }
-  const CLI::App& command = *app.get_subcommands().front();
-  for (const CLI::App* options : std::initializer_list<const CLI::App*>{&app, &command}) {
-    if (const std::string name = empty_option(*options); !name.empty())
-      return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'",
-                                           command.get_name(), name, command.get_name()));
-  }
+  for (const auto add :
+       {add_list, add_build, add_bench, add_stress, add_graph, add_replay, add_reproduce,
+        add_animate, add_render, add_trace, add_host_bench, add_compare, add_merge})
+    add(program, invocation);
+  if (!program.parse(argc, argv)) return finish(static_cast<int>(Exit::done));
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
   if (!acts) return static_cast<int>(Exit::done);

@@ -128,12 +128,13 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
 
 }  // namespace
 
-void add_animate(CLI::App& app, Invocation& invocation) {
+void add_animate(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<AnimateCommand>();
   MeasuringOptions& measuring = options->measuring;
   bench::AnimateSettings& settings = options->settings;
-  CommandOptions command(app, "animate", "rebuild and trace a moving scene with every allocator",
-                         animate_examples);
+  bench::CommandOptions command(program, "animate",
+                                "rebuild and trace a moving scene with every allocator",
+                                animate_examples);
   command.text("scene", options->scene, "a moving scene (heapwood list scenes)", "SCENE");
   add_allocators(command, measuring);
   command.number("--frames", settings.frames,
@@ -144,14 +145,9 @@ void add_animate(CLI::App& app, Invocation& invocation) {
                "KINDS");
   command.flag("--keep-pool", settings.keep_pool,
                "do not reset the pool between frames: fragmentation\nover frames");
-  command.parsed(
-      "--size",
-      [&settings](const std::string& text) { settings.size = bench::parse_image_size(text); },
-      "size of the picture", "WxH", "1280x720");
-  command.flag("--watertight", settings.watertight,
-               "slower intersection without leaks at edges;\nalways for small models in large "
-               "scenes");
-  bench::add_camera_options(command.app(), settings.camera);
+  bench::add_size_option(command, settings.size, "size of the picture");
+  bench::add_watertight_option(command, settings.watertight);
+  bench::add_camera_options(command, settings.camera);
   command.text("-o,--output", options->pictures,
                "write the pictures to PNG files, frame_###.png:\n# stands for a digit", "PATTERN");
   command.number("--spp", options->spp, "samples per pixel of the pictures; not timed",
@@ -159,7 +155,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   add_report(command, measuring, "result");
   add_resume(command, measuring);
   command.flag("--strict", measuring.strict, "exit code 5 if the pool was exhausted");
-  bench::add_build_options(command.app(), settings.build, false);
+  bench::add_build_options(command, settings.build, false);
   command.remove("--keep-degenerate");
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {

@@ -222,12 +222,12 @@ Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Invocation& invocation) {
+void add_bench(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   MeasuringOptions& measuring = options->measuring;
   options->settings.builder = bench::Builder::both;
-  CommandOptions command(app, "bench", "build times with every allocator, and of both builders",
-                         bench_examples);
+  bench::CommandOptions command(
+      program, "bench", "build times with every allocator, and of both builders", bench_examples);
   command.texts("scene", options->scenes, "scene names or file paths (heapwood list scenes)",
                 "SCENE");
   add_allocators(command, measuring);
@@ -237,9 +237,9 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                "write the share of malloc and free in the build with each\nallocator instead "
                "(docs/measuring.md); clipped refs,\nsingle kernel",
                "FILE");
-  bench::add_builder_option(command.app(), options->settings, true);
-  bench::add_build_options(command.app(), options->settings, true, &options->pools);
-  bench::add_multiprocessors_option(command.app(), options->settings);
+  bench::add_builder_option(command, options->settings, true);
+  bench::add_build_options(command, options->settings, true, &options->pools);
+  bench::add_multiprocessors_option(command, options->settings);
   add_shard_and_device(command, measuring);
   for (const char* other : {"--json", "--format", "--resume", "--shard", "--builder"})
     command.exclude("--profile", other);

@@ -2,7 +2,6 @@
 // heapwood build: builds one tree and reports time, quality, memory and requests.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -178,43 +177,34 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_build(CLI::App& app, Invocation& invocation) {
+void add_build(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<BuildCommand>();
-  CLI::App* command =
-      app.add_subcommand("build", "build one tree: time, quality, memory, requests");
-  command->footer(build_examples);
-  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")
-      ->type_name("SCENE");
-  command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
-      ->capture_default_str()
-      ->type_name("ID");
-  bench::add_builder_option(*command, options->settings, false);
-  bench::add_build_options(*command, options->settings, true);
-  bench::add_multiprocessors_option(*command, options->settings);
-  add_measured_device_options(*command, options->device);
-  command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
-  command->add_flag("--validate", options->validate, "check the tree against the triangles");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  CLI::Option* profile_file =
-      command
-          ->add_option("--profile", options->profile,
-                       "write the time of each phase and of the allocator\ninstead "
-                       "(docs/measuring.md); for heapwood and "
-                       "atomic,\nclipped refs, single kernel; see also bench --profile")
-          ->type_name("FILE");
-  CLI::Option* trace_file =
-      command
-          ->add_option("--record-trace", options->trace,
-                       "write the requests of an untimed build to a file for\n'heapwood replay' "
-                       "(docs/workloads.md)")
-          ->type_name("FILE");
+  bench::CommandOptions command(program, "build", "build one tree: time, quality, memory, requests",
+                                build_examples);
+  command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
+  add_allocator_option(command, options->allocator);
+  bench::add_builder_option(command, options->settings, false);
+  bench::add_build_options(command, options->settings, true);
+  bench::add_multiprocessors_option(command, options->settings);
+  add_measured_device_options(command, options->device);
+  command.flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
+  command.flag("--validate", options->validate, "check the tree against the triangles");
+  add_json_option(command, options->json);
+  command.text(
+      "--profile", options->profile,
+      "write the time of each phase and of the allocator\ninstead (docs/measuring.md); for "
+      "heapwood and atomic,\nclipped refs, single kernel; see also bench --profile",
+      "FILE");
+  command.text("--record-trace", options->trace,
+               "write the requests of an untimed build to a file for\n'heapwood replay' "
+               "(docs/workloads.md)",
+               "FILE");
   for (const char* other : {"--strict", "--validate", "--json"}) {
-    profile_file->excludes(command->get_option(other));
-    trace_file->excludes(command->get_option(other));
+    command.exclude("--profile", other);
+    command.exclude("--record-trace", other);
   }
-  trace_file->excludes(profile_file);
-  command->callback([options, &invocation] {
+  command.exclude("--record-trace", "--profile");
+  command.when_chosen([options, &invocation] {
     invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->json, options->profile, options->trace})
       invocation.files.writes(path);

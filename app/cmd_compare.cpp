@@ -2,7 +2,6 @@
 // heapwood compare: two results files, cell by cell (docs/sweeps.md).
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -98,32 +97,23 @@ Exit compare(const CompareCommand& command) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Invocation& invocation) {
+void add_compare(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<CompareCommand>();
-  CLI::App* command =
-      app.add_subcommand("compare", "two results files: faster, slower or the same");
-  command->footer(compare_examples);
-  command->add_option("old", options->older, "results file to compare with")->type_name("OLD");
-  command->add_option("new", options->newer, "results file of the same command")->type_name("NEW");
-  command
-      ->add_option("--threshold", options->threshold, "smaller changes of the median do not matter")
-      ->capture_default_str()
-      ->type_name("PERCENT");
-  command
-      ->add_option("--fail-on", options->fail_on,
-                   "exit code 1 if there is such a cell: slower, faster,\nundecided, missing (in "
-                   "the new file)")
-      ->type_name("LIST");
-  command->add_flag("--allow-mixed", options->allow_mixed, "compare different devices");
-  command
-      ->add_option("--format", options->format,
-                   "table, markdown (without cells that are the same),\ncsv, json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all cells and their verdicts")
-      ->type_name("FILE");
-  command->callback([options, &invocation] {
+  bench::CommandOptions command(program, "compare", "two results files: faster, slower or the same",
+                                compare_examples);
+  command.text("old", options->older, "results file to compare with", "OLD");
+  command.text("new", options->newer, "results file of the same command", "NEW");
+  command.text("--threshold", options->threshold, "smaller changes of the median do not matter",
+               "PERCENT");
+  command.text("--fail-on", options->fail_on,
+               "exit code 1 if there is such a cell: slower, faster,\nundecided, missing (in the "
+               "new file)",
+               "LIST");
+  command.flag("--allow-mixed", options->allow_mixed, "compare different devices");
+  add_format_option(command, options->format,
+                    "table, markdown (without cells that are the same),\ncsv, json");
+  command.text("--json", options->json, "write all cells and their verdicts", "FILE");
+  command.when_chosen([options, &invocation] {
     invocation.files.reads(options->older);
     invocation.files.reads(options->newer);
     invocation.files.writes(options->json);

@@ -89,11 +89,12 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_graph(CLI::App& app, Invocation& invocation) {
+void add_graph(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<GraphCommand>();
   MeasuringOptions& measuring = options->measuring;
   bench::GraphSettings& settings = options->settings;
-  CommandOptions command(app, "graph", "dynamic graph with every allocator", graph_examples);
+  bench::CommandOptions command(program, "graph", "dynamic graph with every allocator",
+                                graph_examples);
   command.text("graph", options->graph, "a generator with its size, or a file", "GRAPH");
   add_allocators(command, measuring);
   command.text("--layout", options->layouts,

@@ -88,11 +88,12 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
 
 }  // namespace
 
-void add_host_bench(CLI::App& app, Invocation& invocation) {
+void add_host_bench(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<HostBenchCommand>();
   MeasuringOptions& measuring = options->measuring;
-  CommandOptions command(app, "host-bench", "benchmark allocators of device memory on the host",
-                         host_bench_examples);
+  bench::CommandOptions command(program, "host-bench",
+                                "benchmark allocators of device memory on the host",
+                                host_bench_examples);
   const auto bytes = [&](const char* name, std::size_t& value, const char* what,
                          const char* shown) {
     const auto parse = [&value](const std::string& text) {

@@ -3,7 +3,6 @@
 // used.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -263,17 +262,15 @@ Exit list(const ListOptions& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Invocation& invocation) {
+void add_list(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = app.add_subcommand("list", "list allocators, scenes, graphs and devices");
-  command->footer(list_examples);
-  command->add_option("what", options->what, "allocators, scenes, graphs or devices; default: all")
-      ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "graphs", "devices"})))
-      ->type_name("");
-  command->add_option("id", options->id, "allocators: only this one, with its settings")
-      ->type_name("");
-  command->add_flag("--json", options->json, "write JSON");
-  command->callback(
+  bench::CommandOptions command(program, "list", "list allocators, scenes, graphs and devices",
+                                list_examples);
+  command.choice("what", options->what, "allocators, scenes, graphs or devices; default: all",
+                 {"allocators", "scenes", "graphs", "devices"}, " ");
+  command.text("id", options->id, "allocators: only this one, with its settings", "");
+  command.flag("--json", options->json, "write JSON");
+  command.when_chosen(
       [options, &invocation] { invocation.action = [options] { return list(*options); }; });
 }
 

@@ -2,7 +2,6 @@
 // heapwood merge: the results files of a sweep's shards in one file (docs/sweeps.md).
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -66,20 +65,17 @@ Exit merge(const MergeCommand& command) {
 
 }  // namespace
 
-void add_merge(CLI::App& app, Invocation& invocation) {
+void add_merge(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<MergeCommand>();
-  CLI::App* command = app.add_subcommand("merge", "results files of shards in one file");
-  command->footer(merge_examples);
-  command->add_option("out", options->out, "results file to write or to complete")
-      ->type_name("OUT");
-  command->add_option("shard", options->shards, "results files of one command (--json)")
-      ->type_name("SHARD");
-  command->add_flag("--allow-mixed", options->allow_mixed,
-                    "also of several devices, drivers, commits or settings:\nresults say their "
-                    "device");
-  command->add_flag("--same-gpu", options->same_gpu, "refuse also another GPU of the same model");
-  command->add_flag("--strict", options->strict, "exit code 1 if a shard or case is missing");
-  command->callback([options, &invocation] {
+  bench::CommandOptions command(program, "merge", "results files of shards in one file",
+                                merge_examples);
+  command.text("out", options->out, "results file to write or to complete", "OUT");
+  command.texts("shard", options->shards, "results files of one command (--json)", "SHARD");
+  command.flag("--allow-mixed", options->allow_mixed,
+               "also of several devices, drivers, commits or settings:\nresults say their device");
+  command.flag("--same-gpu", options->same_gpu, "refuse also another GPU of the same model");
+  command.flag("--strict", options->strict, "exit code 1 if a shard or case is missing");
+  command.when_chosen([options, &invocation] {
     invocation.files.writes(options->out);
     for (const std::string& path : options->shards) invocation.files.reads(path);
     invocation.action = [options] { return merge(*options); };

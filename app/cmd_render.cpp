@@ -3,7 +3,6 @@
 // to numbered PNG files.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -275,67 +274,35 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
 
 }  // namespace
 
-void add_render(CLI::App& app, Invocation& invocation) {
+void add_render(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
-  CLI::App* command = app.add_subcommand("render", "render a scene to a PNG or EXR file");
-  command->footer(render_examples);
-  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")
-      ->type_name("SCENE");
-  command
-      ->add_option("-o,--output", options->output,
-                   "the PNG or EXR (linear) file to write; with --path\nframe_###.png")
-      ->type_name("FILE");
-  command
-      ->add_option_function<std::string>(
-          "--size",
-          [options](const std::string& text) { options->size = bench::parse_image_size(text); },
-          "size of the picture")
-      ->default_str("1280x720")
-      ->type_name("WxH");
-  command->add_option("--spp", options->spp, "samples per pixel")
-      ->capture_default_str()
-      ->transform(bench::between(1u, render::max_spp))
-      ->type_name("N");
-  command
-      ->add_option("--mode", options->mode,
-                   "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo")
-      ->capture_default_str()
-      ->type_name("MODE");
-  command
-      ->add_option("--material", options->material,
-                   "scene: the scene's own colours, if it has any;\nclay: one colour")
-      ->capture_default_str()
-      ->type_name("MATERIAL");
-  command
-      ->add_option("--environment", options->environment,
-                   "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky")
-      ->type_name("FILE");
-  command->add_option("--tone", options->tone, "tone curve of PNG files: standard, filmic")
-      ->capture_default_str()
-      ->type_name("CURVE");
-  bench::add_camera_options(*command, options->camera);
-  command->add_option("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`")
-      ->type_name("FILE");
-  command->add_option("--fps", options->frames_per_second, "frames per second of a path")
-      ->capture_default_str()
-      ->transform(bench::between(0.1, 1000.0))
-      ->type_name("N");
-  command->add_option("--seed", options->seed, "seed of the samples")
-      ->transform(bench::between(0, UINT32_MAX))
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_flag(
-      "--watertight", options->watertight,
-      "slower intersection without leaks at edges;\nalways for small models in large scenes");
-  command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
-      ->capture_default_str()
-      ->type_name("ID");
-  bench::add_builder_option(*command, options->settings, false);
-  bench::add_build_options(*command, options->settings, false);
-  bench::add_device_options(*command, options->device);
-  command->callback([options, command, &invocation] {
-    options->has_rate = command->get_option("--fps")->count() > 0;
-    options->has_tone = command->get_option("--tone")->count() > 0;
+  bench::CommandOptions command(program, "render", "render a scene to a PNG or EXR file",
+                                render_examples);
+  command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
+  command.text("-o,--output", options->output,
+               "the PNG or EXR (linear) file to write; with --path\nframe_###.png", "FILE");
+  bench::add_size_option(command, options->size, "size of the picture");
+  command.number("--spp", options->spp, "samples per pixel", {1, render::max_spp});
+  command.text("--mode", options->mode,
+               "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo", "MODE");
+  command.text("--material", options->material,
+               "scene: the scene's own colours, if it has any;\nclay: one colour", "MATERIAL");
+  command.text("--environment", options->environment,
+               "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky",
+               "FILE");
+  command.text("--tone", options->tone, "tone curve of PNG files: standard, filmic", "CURVE");
+  bench::add_camera_options(command, options->camera);
+  command.text("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`", "FILE");
+  command.number("--fps", options->frames_per_second, "frames per second of a path", {0.1, 1000});
+  command.number("--seed", options->seed, "seed of the samples", {0, UINT32_MAX});
+  bench::add_watertight_option(command, options->watertight);
+  add_allocator_option(command, options->allocator);
+  bench::add_builder_option(command, options->settings, false);
+  bench::add_build_options(command, options->settings, false);
+  bench::add_device_options(command, options->device);
+  command.when_chosen([options, command, &invocation] {
+    options->has_rate = command.is_given("--fps");
+    options->has_tone = command.is_given("--tone");
     invocation.files.reads_scene(options->scene);
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);

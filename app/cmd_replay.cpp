@@ -106,12 +106,12 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
 
 }  // namespace
 
-void add_replay(CLI::App& app, Invocation& invocation) {
+void add_replay(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<ReplayCommand>();
   MeasuringOptions& measuring = options->measuring;
   bench::ReplaySettings& settings = options->settings;
-  CommandOptions command(app, "replay", "a recorded program's requests with every allocator",
-                         replay_examples);
+  bench::CommandOptions command(
+      program, "replay", "a recorded program's requests with every allocator", replay_examples);
   command.text("trace", options->trace, "a file that --record-trace wrote", "TRACE");
   add_allocators(command, measuring);
   command.text("--pool", options->pools,

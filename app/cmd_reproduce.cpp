@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/command_options.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/report_options.hpp"
@@ -152,10 +151,10 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 
 }  // namespace
 
-void add_reproduce(CLI::App& app, Invocation& invocation) {
+void add_reproduce(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
-  CommandOptions command(app, "reproduce", "reproduce the tables and figures of the papers",
-                         reproduce_examples);
+  bench::CommandOptions command(
+      program, "reproduce", "reproduce the tables and figures of the papers", reproduce_examples);
   command.text("items", options->items,
                "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas",
                "ITEMS");
@@ -167,17 +166,17 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
                "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
                "default: procedural\nones of the same sizes",
                "DIR");
-  add_allocators_option(command.app(), options->allocators);
+  add_allocators_option(command, options->allocators);
   command.number("--minutes", options->minutes, "start no case after this time; 0 = no limit",
                  {0, 1e6}, "M");
   command.number("--seconds", options->seconds,
                  "time limit of a kernel, and of one allocator in\none case (10; with --full 2)",
                  {0.001, 86400, false}, "S");
-  bench::add_shard_option(command.app(), options->shard);
+  bench::add_shard_option(command, options->shard);
   command.text("--part", options->part, "the same as --shard", "K/N");
   command.exclude("--part", "--shard");
   command.flag("--list", options->list, "list the items without measuring");
-  add_measured_device_options(command.app(), options->device);
+  add_measured_device_options(command, options->device);
   command.when_chosen([options, &invocation] {
     register_files(*options, invocation.files);
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };

@@ -148,15 +148,15 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 }  // namespace
 
-void add_stress(CLI::App& app, Invocation& invocation) {
+void add_stress(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
   MeasuringOptions& measuring = options->measuring;
   bench::StressLists& lists = options->lists;
   bench::StressSettings& settings = options->settings;
   settings.lanes = 0;
   settings.runs = 0;
-  CommandOptions command(app, "stress", "stress tests of allocators and primitives",
-                         stress_examples);
+  bench::CommandOptions command(program, "stress", "stress tests of allocators and primitives",
+                                stress_examples);
   command.text("test", options->test,
                "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, "
                "range, churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak",

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "app/command_options.hpp"
 #include "app/commands.hpp"
 #include "app/measured_device.hpp"
 #include "app/output/leaf_warning.hpp"
@@ -159,30 +158,25 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_trace(CLI::App& app, Invocation& invocation) {
+void add_trace(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<TraceCommand>();
-  bench::TraceBench& bench = options->bench;
-  CommandOptions command(app, "trace", "measure closest hits per second in a scene's tree",
-                         trace_examples);
-  command.text("scene", bench.scene, "scene name or file path (heapwood list scenes)", "SCENE");
-  bench::add_camera_options(command.app(), bench.camera);
-  command.parsed(
-      "--size", [&bench](const std::string& text) { bench.size = bench::parse_image_size(text); },
-      "pixels, multiples of 8x4", "WxH", "1024x1024");
+  bench::CommandOptions command(
+      program, "trace", "measure closest hits per second in a scene's tree", trace_examples);
+  command.text("scene", options->bench.scene, "scene name or file path (heapwood list scenes)",
+               "SCENE");
+  bench::add_camera_options(command, options->bench.camera);
+  bench::add_size_option(command, options->bench.size, "pixels, multiples of 8x4");
   command.text("--rays", options->rays, "primary, diffuse", "KINDS");
-  command.flag("--watertight", bench.watertight,
-               "slower intersection without leaks at edges;\nalways for small models in large "
-               "scenes");
-  command.number("--runs", bench.settings.runs, "timed builds and launches, after a warm-up",
-                 {1, 1000});
-  command.text("--allocator", options->allocator,
-               "allocator of the build (heapwood list allocators)", "ID");
-  bench::add_build_options(command.app(), bench.settings, false);
+  bench::add_watertight_option(command, options->bench.watertight);
+  command.number("--runs", options->bench.settings.runs,
+                 "timed builds and launches, after a warm-up", {1, 1000});
+  add_allocator_option(command, options->allocator);
+  bench::add_build_options(command, options->bench.settings, false);
   command.describe("--timeout",
                    "time limit of one build, including restarts with\nlarger arrays or pools, and "
                    "of one launch of rays\n(exit 1)");
-  add_measured_device_options(command.app(), options->device);
-  command.text("--json", options->json, "write all measurements, including raw samples", "FILE");
+  add_measured_device_options(command, options->device);
+  add_json_option(command, options->json);
   command.when_chosen([options, &invocation] {
     invocation.files.reads_scene(options->bench.scene);
     invocation.files.writes(options->json);

@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "bench/program/command_files.hpp"
+#include "bench/program/command_options.hpp"
 #include "bench/program/host_memory.hpp"
 #include "simt/error.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heapwood::app {
 
@@ -25,18 +22,18 @@ struct Invocation {
   std::function<Exit()> action;
 };
 
-void add_list(CLI::App& app, Invocation& invocation);
-void add_build(CLI::App& app, Invocation& invocation);
-void add_bench(CLI::App& app, Invocation& invocation);
-void add_stress(CLI::App& app, Invocation& invocation);
-void add_graph(CLI::App& app, Invocation& invocation);
-void add_replay(CLI::App& app, Invocation& invocation);
-void add_reproduce(CLI::App& app, Invocation& invocation);
-void add_animate(CLI::App& app, Invocation& invocation);
-void add_render(CLI::App& app, Invocation& invocation);
-void add_trace(CLI::App& app, Invocation& invocation);
-void add_host_bench(CLI::App& app, Invocation& invocation);
-void add_compare(CLI::App& app, Invocation& invocation);
-void add_merge(CLI::App& app, Invocation& invocation);
+void add_list(bench::Program& program, Invocation& invocation);
+void add_build(bench::Program& program, Invocation& invocation);
+void add_bench(bench::Program& program, Invocation& invocation);
+void add_stress(bench::Program& program, Invocation& invocation);
+void add_graph(bench::Program& program, Invocation& invocation);
+void add_replay(bench::Program& program, Invocation& invocation);
+void add_reproduce(bench::Program& program, Invocation& invocation);
+void add_animate(bench::Program& program, Invocation& invocation);
+void add_render(bench::Program& program, Invocation& invocation);
+void add_trace(bench::Program& program, Invocation& invocation);
+void add_host_bench(bench::Program& program, Invocation& invocation);
+void add_compare(bench::Program& program, Invocation& invocation);
+void add_merge(bench::Program& program, Invocation& invocation);
 
 }  // namespace heapwood::app

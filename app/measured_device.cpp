@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "app/measured_device.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <optional>
 
@@ -11,10 +10,9 @@
 
 namespace heapwood::app {
 
-void add_measured_device_options(CLI::App& command, bench::DeviceOptions& options) {
+void add_measured_device_options(bench::CommandOptions& command, bench::DeviceOptions& options) {
   bench::add_device_options(command, options);
-  command.add_flag("--wait-for-gpu", options.waits,
-                   "wait while another heapwood measures on the GPU");
+  command.flag("--wait-for-gpu", options.waits, "wait while another heapwood measures on the GPU");
 }
 
 simt::DeviceInfo choose_measured_device(const bench::DeviceOptions& options) {

@@ -7,7 +7,7 @@
 namespace heapwood::app {
 
 // --device, --threads and --wait-for-gpu.
-void add_measured_device_options(CLI::App& command, bench::DeviceOptions& options);
+void add_measured_device_options(bench::CommandOptions& command, bench::DeviceOptions& options);
 
 // choose_device(); then no other process may measure on this GPU as long as this one runs, unless
 // the environment has HEAPWOOD_SHARE_GPU, and the reports contain the GPU's state

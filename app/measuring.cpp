@@ -17,25 +17,25 @@
 
 namespace heapwood::app {
 
-void add_allocators(CommandOptions& options, MeasuringOptions& to) {
-  add_allocators_option(options.app(), to.allocators);
+void add_allocators(bench::CommandOptions& options, MeasuringOptions& to) {
+  add_allocators_option(options, to.allocators);
 }
 
-void add_report(CommandOptions& options, MeasuringOptions& to, const char* line) {
-  add_report_options(options.app(), line, to.format, to.json);
+void add_report(bench::CommandOptions& options, MeasuringOptions& to, const char* line) {
+  add_report_options(options, line, to.format, to.json);
 }
 
-void add_resume(CommandOptions& options, MeasuringOptions& to) {
-  add_resume_option(options.app(), to.resume);
+void add_resume(bench::CommandOptions& options, MeasuringOptions& to) {
+  add_resume_option(options, to.resume);
   to.can_resume = true;
 }
 
-void add_device(CommandOptions& options, MeasuringOptions& to) {
-  add_measured_device_options(options.app(), to.device);
+void add_device(bench::CommandOptions& options, MeasuringOptions& to) {
+  add_measured_device_options(options, to.device);
 }
 
-void add_shard_and_device(CommandOptions& options, MeasuringOptions& to) {
-  bench::add_shard_option(options.app(), to.shard);
+void add_shard_and_device(bench::CommandOptions& options, MeasuringOptions& to) {
+  bench::add_shard_option(options, to.shard);
   add_device(options, to);
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "app/command_options.hpp"
 #include "bench/measured_row.hpp"
+#include "bench/program/command_options.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
@@ -28,14 +28,14 @@ struct MeasuringOptions {
 };
 
 // --allocators
-void add_allocators(CommandOptions& options, MeasuringOptions& to);
+void add_allocators(bench::CommandOptions& options, MeasuringOptions& to);
 // --format, whose lines of CSV are one per `line`, and --json.
-void add_report(CommandOptions& options, MeasuringOptions& to, const char* line);
+void add_report(bench::CommandOptions& options, MeasuringOptions& to, const char* line);
 // --resume
-void add_resume(CommandOptions& options, MeasuringOptions& to);
+void add_resume(bench::CommandOptions& options, MeasuringOptions& to);
 // --device, --threads, --wait-for-gpu; the second adds --shard.
-void add_device(CommandOptions& options, MeasuringOptions& to);
-void add_shard_and_device(CommandOptions& options, MeasuringOptions& to);
+void add_device(bench::CommandOptions& options, MeasuringOptions& to);
+void add_shard_and_device(bench::CommandOptions& options, MeasuringOptions& to);
 
 // What is printed of the results.
 struct Printed {

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "app/report_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 
 namespace heapwood::app {
 
-void add_allocators_option(CLI::App& command, std::string& allocators) {
-  command
-      .add_option("--allocators", allocators,
-                  "all, or ids separated by commas; with settings:\nscatter:page=64K (heapwood "
-                  "list allocators ID)")
-      ->capture_default_str()
-      ->type_name("IDS");
+void add_allocators_option(bench::CommandOptions& command, std::string& allocators) {
+  command.text("--allocators", allocators,
+               "all, or ids separated by commas; with settings:\nscatter:page=64K (heapwood list "
+               "allocators ID)",
+               "IDS");
 }
 
-void add_report_options(CLI::App& command, const char* line, std::string& format,
+void add_allocator_option(bench::CommandOptions& command, std::string& allocator) {
+  command.text("--allocator", allocator, "allocator id (heapwood list allocators)", "ID");
+}
+
+void add_format_option(bench::CommandOptions& command, std::string& format, const char* what) {
+  command.choice("--format", format, what, {"table", "markdown", "csv", "json"}, "FORMAT");
+}
+
+void add_json_option(bench::CommandOptions& command, std::string& json) {
+  command.text("--json", json, "write all measurements, including raw samples", "FILE");
+}
+
+void add_report_options(bench::CommandOptions& command, const char* line, std::string& format,
                         std::string& json) {
-  command
-      .add_option("--format", format,
-                  fmt::format("table, markdown, csv (one line per {}), json", line))
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command.add_option("--json", json, "write all measurements, including raw samples")
-      ->type_name("FILE");
+  add_format_option(command, format,
+                    fmt::format("table, markdown, csv (one line per {}), json", line).c_str());
+  add_json_option(command, json);
 }
 
-void add_resume_option(CLI::App& command, bool& resume) {
-  command.add_flag("--resume", resume, "reuse results in FILE measured with the same settings");
+void add_resume_option(bench::CommandOptions& command, bool& resume) {
+  command.flag("--resume", resume, "reuse results in FILE measured with the same settings");
 }
 
 void note_better(const std::string& file, std::size_t earlier) {

@@ -13,14 +13,14 @@ namespace heapwood::bench {
 namespace {
 
 using Rows = std::vector<const ReplayRow*>;
-using Samples = std::vector<double> ReplayRow::*;
+using RowSamples = std::vector<double> ReplayRow::*;
 
 bool is_candidate(const ReplayRow& row) {
   return row.status == Status::ok && !row.lower_bound && row.frees == alloc::Frees::individually;
 }
 
 // The candidates of a pool, with samples, the lowest median first.
-Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, Samples samples) {
+Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, RowSamples samples) {
   Rows found;
   for (const ReplayRow& row : rows) {
     if (row.pool_bytes == pool_bytes && is_candidate(row) && !(row.*samples).empty())
@@ -33,7 +33,7 @@ Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, Sample
 }
 
 // Whether the first of the ranked rows is clearly below all others.
-bool is_first_clear(const Rows& rows, Samples samples) {
+bool is_first_clear(const Rows& rows, RowSamples samples) {
   std::vector<const std::vector<double>*> all;
   for (const ReplayRow* row : rows) all.push_back(&(row->*samples));
   return clearly_fastest(all) == std::size_t{0};

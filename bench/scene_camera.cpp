@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -101,14 +100,13 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
   return render::parse_camera(words[0], words.size() > 1 ? parse_axis(words[1]) : 1, origin);
 }
 
-void add_camera_options(CLI::App& app, CameraOptions& options) {
-  app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; "
-                 "default: the line in\n"
-                 "SCENE.camera beside the scene file (these numbers\n[--up AXIS]), else chosen "
-                 "automatically")
-      ->type_name("CAMERA");
-  app.add_option("--up", options.up, "x, y or z; default: the scene's")->type_name("AXIS");
+void add_camera_options(CommandOptions& command, CameraOptions& options) {
+  command.text("--camera", options.camera,
+               "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; "
+               "default: the line in\nSCENE.camera beside the scene file (these numbers\n[--up "
+               "AXIS]), else chosen automatically",
+               "CAMERA");
+  command.text("--up", options.up, "x, y or z; default: the scene's", "AXIS");
 }
 
 void check_camera(const CameraOptions& options) {

@@ -5,13 +5,10 @@
 
 #include <string>
 
+#include "bench/program/command_options.hpp"
 #include "render/camera.hpp"
 #include "render/scene.hpp"
 #include "scenes/mesh.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heapwood::bench {
 
@@ -19,7 +16,7 @@ struct CameraOptions {
   std::string camera, up;  // as on the command line; "": not given
 };
 
-void add_camera_options(CLI::App& app, CameraOptions& options);
+void add_camera_options(CommandOptions& command, CameraOptions& options);
 // Throws Error{Exit::usage} if an option cannot be parsed; called before anything is built.
 void check_camera(const CameraOptions& options);
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -65,11 +64,11 @@ Shard shard_of_array(const SlurmArray& array) {
   return {(*id - *min) / *step + 1, *count};
 }
 
-void add_shard_option(CLI::App& app, std::string& text) {
-  app.add_option("--shard", text,
-                 "measure the I-th of N parts of the cases, for merge;\ndefault: the task of a "
-                 "Slurm array (docs/sweeps.md)")
-      ->type_name("I/N");
+void add_shard_option(CommandOptions& command, std::string& text) {
+  command.text("--shard", text,
+               "measure the I-th of N parts of the cases, for merge;\ndefault: the task of a Slurm "
+               "array (docs/sweeps.md)",
+               "I/N");
 }
 
 Shard chosen_shard(const std::string& text) {

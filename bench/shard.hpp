@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/program/command_options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_report.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heapwood::bench {
 
@@ -37,7 +34,7 @@ SlurmArray slurm_array();
 // are not evenly spaced.
 Shard shard_of_array(const SlurmArray& array);
 
-void add_shard_option(CLI::App& app, std::string& text);
+void add_shard_option(CommandOptions& command, std::string& text);
 // The shard that --shard names or, without the option, that of the task of a Slurm array; prints a
 // note then.
 Shard chosen_shard(const std::string& text);

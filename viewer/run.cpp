@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <new>
 
@@ -51,57 +50,40 @@ int fail(Exit exit, std::string message) {
   return static_cast<int>(exit);
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("scene", options.scene,
-                 "a scene, static or moving (heapwood list scenes), a\n"
-                 "mesh file, or a program trace (.trace)")
-      ->default_str("atrium")
-      ->type_name("SCENE");
-  app.add_option("--allocator", options.allocator, "see 'heapwood list allocators'")
-      ->capture_default_str()
-      ->type_name("ID");
-  app.add_option("--beside", options.beside, "the second allocator, B")->type_name("ID");
-  app.add_option("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live")
-      ->type_name("TAB");
-  app.add_option("--mode", options.mode,
-                 "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo")
-      ->capture_default_str()
-      ->type_name("MODE");
-  app.add_option("--material", options.material,
-                 "scene: the scene's own colours, if it has any;\nclay: one colour")
-      ->capture_default_str()
-      ->type_name("MATERIAL");
-  app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates;\ndefault: the scene's own")
-      ->type_name("CAMERA");
-  app.add_option("--up", options.up, "x, y or z; default: the scene's own")->type_name("AXIS");
-  app.add_option_function<std::string>(
-         "--size", [&](const std::string& text) { options.size = bench::parse_image_size(text); },
-         "size of the window (at least 640x400), or of the\nscreenshot")
-      ->default_str("1280x720")
-      ->type_name("WxH");
-  app.add_option("--spp", options.spp, "samples per pixel of a complete picture")
-      ->capture_default_str()
-      ->transform(bench::between(1u, render::max_spp))
-      ->type_name("N");
-  app.add_option("--scale", options.scale,
-                 "scale of text and panel, 0.5 to 4; 0 = that of the screen")
-      ->capture_default_str()
-      ->transform(bench::decimal())
-      ->type_name("S");
-  CLI::Option* screenshot =
-      app.add_option("--screenshot", options.screenshot, "write a picture and exit")
-          ->type_name("FILE");
-  app.add_option("--frames", options.frames, "samples per pixel of the screenshot")
-      ->needs(screenshot)
-      ->capture_default_str()
-      ->transform(bench::between(1u, render::max_spp))
-      ->type_name("N");
-  app.add_flag("--panel", options.panel, "screenshot of the whole window")->needs(screenshot);
-  app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
-  app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
-  bench::add_build_options(app, options.settings, true);
-  bench::add_device_options(app, options.device);
+void add_options(bench::CommandOptions& command, Options& options) {
+  command.text("scene", options.scene,
+               "a scene, static or moving (heapwood list scenes), a\nmesh file, or a program trace "
+               "(.trace); default: atrium",
+               "SCENE");
+  command.text("--allocator", options.allocator, "see 'heapwood list allocators'", "ID");
+  command.text("--beside", options.beside, "the second allocator, B", "ID");
+  command.text("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live",
+               "TAB");
+  command.text("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo",
+               "MODE");
+  command.text("--material", options.material,
+               "scene: the scene's own colours, if it has any;\nclay: one colour", "MATERIAL");
+  command.text("--camera", options.camera,
+               "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates;\ndefault: the scene's own",
+               "CAMERA");
+  command.text("--up", options.up, "x, y or z; default: the scene's own", "AXIS");
+  command.parsed(
+      "--size", [&](const std::string& text) { options.size = bench::parse_image_size(text); },
+      "size of the window (at least 640x400), or of the\nscreenshot", "WxH", "1280x720");
+  command.number("--spp", options.spp, "samples per pixel of a complete picture",
+                 {1, render::max_spp});
+  command.number("--scale", options.scale,
+                 "scale of text and panel, 0.5 to 4; 0 = that of the screen", {-1e6, 1e6}, "S");
+  command.text("--screenshot", options.screenshot, "write a picture and exit", "FILE");
+  command.number("--frames", options.frames, "samples per pixel of the screenshot",
+                 {1, render::max_spp});
+  command.need("--frames", "--screenshot");
+  command.flag("--panel", options.panel, "screenshot of the whole window");
+  command.need("--panel", "--screenshot");
+  command.text("--script", options.script, "timed input (viewer/script.hpp)", "FILE");
+  command.text("--settings", options.settings_file, "settings file, or none", "FILE");
+  bench::add_build_options(command, options.settings, true);
+  bench::add_device_options(command, options.device);
 }
 
 // Throws Error{Exit::usage} if a file would be overwritten that is also read.
@@ -117,21 +99,14 @@ void check_files(const Options& options, const bench::HostMemoryOptions& host) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app{"Interactive viewer of k-d trees and device heaps.", "heapwood-view"};
-  app.footer(examples);
-  app.get_formatter()->column_width(36);
-  app.set_version_flag("--version", bench::version_line());
+  bench::Program program("heapwood-view", "Interactive viewer of k-d trees and device heaps.",
+                         examples, bench::version_line());
   Options options;
-  add_options(app, options);
+  add_options(program, options);
   bench::HostMemoryOptions host;
-  bench::add_host_memory_options(app, host);
-  bench::add_old_allocator_options(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(Exit::usage, fmt::format("{}; see 'heapwood-view --help'", error.what()));
-  }
+  bench::add_host_memory_options(program, host);
+  bench::add_old_allocator_options(program);
+  if (!program.parse(argc, argv)) return static_cast<int>(Exit::done);
   // Errors in these are reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
@@ -122,12 +121,12 @@ Entries find_allocators(const std::string& list, bool for_stress) {
   return entries;
 }
 
-void add_old_allocator_options(CLI::App& app) {
+void add_old_allocator_options(CommandOptions& command) {
   old_values.clear();
   for (const OldOption& old : old_options) {
-    app.add_option_function<std::string>(
-           old.option, [old](const std::string& text) { take_old_option(old, text); })
-        ->group("");  // not in --help
+    command.parsed(
+        old.option, [old](const std::string& text) { take_old_option(old, text); }, "", "", "");
+    command.hide(old.option);
   }
 }
 

@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/program/command_options.hpp"
 #include "registry/registry.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heapwood::bench {
 
@@ -25,6 +22,6 @@ std::vector<const registry::RegisteredAllocator*> find_allocators(const std::str
 
 // The options of earlier versions for single settings, such as --page-bytes: not shown by --help.
 // They apply to every allocator that has the setting, and a note names the new form.
-void add_old_allocator_options(CLI::App& app);
+void add_old_allocator_options(CommandOptions& command);
 
 }  // namespace heapwood::bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/program/host_memory.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/program/options.hpp"
@@ -14,22 +13,17 @@ std::string level_allocator(const HostMemoryOptions& options) {
   return options.allocator == "auto" ? "tlsf" : options.allocator;
 }
 
-void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
+void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options) {
   std::vector<std::string> ids{"auto"};
-  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
+  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators())
     ids.emplace_back(info.id);
-  }
-  app.fallthrough();
-  app.add_option("--host-allocator", options.allocator,
+  command.choice("--host-allocator", options.allocator,
                  "allocator of device buffers and per-level builds:\nauto (the platform's own; "
-                 "tlsf for builds),\n"
-                 "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
-      ->capture_default_str()
-      ->check(quiet(CLI::IsMember(ids)))
-      ->type_name("ID");
-  app.add_option("--host-trace", options.trace,
-                 "record requests for device buffers (host-bench --trace)")
-      ->type_name("FILE");
+                 "tlsf for builds),\nsegfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, "
+                 "mmap",
+                 ids, "ID");
+  command.text("--host-trace", options.trace,
+               "record requests for device buffers (host-bench --trace)", "FILE");
 }
 
 Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action) {

@@ -5,11 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "bench/program/command_options.hpp"
 #include "simt/error.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heapwood::bench {
 
@@ -22,7 +19,7 @@ struct HostMemoryOptions {
 std::string level_allocator(const HostMemoryOptions& options);
 
 // The options are accepted before and after the command.
-void add_host_memory_options(CLI::App& app, HostMemoryOptions& options);
+void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options);
 // Runs the action with buffers from that allocator and writes the trace. A debug build throws if
 // the action leaks a buffer.
 Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -24,21 +23,6 @@ std::optional<double> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     return std::nullopt;
-  return value;
-}
-
-std::string not_a_number(const std::string& text) {
-  return fmt::format("'{}' is not a number", text);
-}
-
-// The number, without leading zeros in the text.
-std::optional<double> take_decimal(std::string& text) {
-  const std::optional<double> value = number(text);
-  if (!value) return value;
-  const std::size_t digits = text[0] == '+' || text[0] == '-';
-  const std::size_t zeros = std::min(text.find_first_not_of('0', digits), text.size()) - digits;
-  const bool is_digit = digits + zeros < text.size() && std::isdigit(text[digits + zeros]);
-  if (zeros > 0) text.erase(digits, is_digit ? zeros : zeros - 1);
   return value;
 }
 
@@ -194,126 +178,91 @@ Builder parse_builder(const std::string& text, bool with_both) {
                    with_both ? "single, per-level or both" : "single or per-level");
 }
 
-CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
-
-CLI::Validator decimal() {
-  const auto problem = [](std::string& text) {
-    return take_decimal(text) ? "" : not_a_number(text);
+void add_device_options(CommandOptions& command, DeviceOptions& options) {
+  const auto parse = [&options](const std::string& text) {
+    if (text == "cuda:all")
+      throw Error(Exit::usage,
+                  "--device cuda:all: start one process per GPU with --device cuda:N --shard I/N, "
+                  "then 'heapwood merge' their files (docs/sweeps.md)");
+    options.device = text;
   };
-  return quiet(CLI::Validator(problem, ""));
+  command.parsed("--device", parse, "auto (first usable GPU, else CPU), cuda:N, cpu", "DEVICE",
+                 options.device);
+  command.number("--threads", options.threads, "CPU threads; 0 = all", {0, 4096});
 }
 
-CLI::Validator between(double min, double max) {
-  const auto problem = [min, max](std::string& text) {
-    const std::optional<double> value = take_decimal(text);
-    if (!value) return not_a_number(text);
-    return *value >= min && *value <= max
-               ? ""
-               : fmt::format("{} is not between {} and {}", text, min, max);
-  };
-  return quiet(CLI::Validator(problem, ""));
+void add_watertight_option(CommandOptions& command, bool& watertight) {
+  command.flag("--watertight", watertight,
+               "slower intersection without leaks at edges;\nalways for small models in large "
+               "scenes");
 }
 
-void add_device_options(CLI::App& app, DeviceOptions& options) {
-  const auto refuse_all = [](const std::string& device) -> std::string {
-    if (device != "cuda:all") return "";
-    throw Error(Exit::usage,
-                "--device cuda:all: start one process per GPU with --device cuda:N --shard I/N, "
-                "then 'heapwood merge' their files (docs/sweeps.md)");
-  };
-  app.add_option("--device", options.device, "auto (first usable GPU, else CPU), cuda:N, cpu")
-      ->capture_default_str()
-      ->check(quiet(CLI::Validator(refuse_all, "")))
-      ->type_name("DEVICE");
-  app.add_option("--threads", options.threads, "CPU threads; 0 = all")
-      ->capture_default_str()
-      ->transform(between(0, 4096))
-      ->type_name("N");
+void add_size_option(CommandOptions& command, ImageSize& size, const char* what) {
+  command.parsed(
+      "--size", [&size](const std::string& text) { size = parse_image_size(text); }, what, "WxH",
+      fmt::format("{}x{}", size.width, size.height));
 }
 
-void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
+void add_build_options(CommandOptions& command, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools) {
-  app.add_option_function<std::string>(
-         "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
-         "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)")
-      ->default_str("clipped")
-      ->type_name("KIND");
-  app.add_option_function<std::string>(
-         "--pool",
-         [&settings, pools](const std::string& text) {
-           if (pools) {
-             *pools = parse_pools(text);
-             settings.pool = pools->front();
-           } else {
-             settings.pool = parse_pool(text);
-           }
-         },
-         std::string("memory for the allocator: auto (about what a build\nneeds), fast (also what "
-                     "allocators cache per warp),\n"
-                     "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 "
-                     "bytes/triangle (the papers);\nlive:4 times the peak bytes in use") +
-             (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""))
-      ->default_str("fast")
-      ->type_name(pools ? "LIST" : "SIZE");
-  if (with_runs) {
-    app.add_option("--runs", settings.runs, "timed builds per allocator")
-        ->capture_default_str()
-        ->transform(between(1, 100000))
-        ->type_name("N");
-  }
-  // Added before the costs: options take effect in the order of their declaration, so that a cost
-  // overrides the preset regardless of its place on the command line.
-  app.add_option_function<std::string>(
-         "--prefer",
-         [&](const std::string& text) {
-           settings.prefer = &parse_prefer(text);
-           settings.costs = settings.prefer->costs;
-         },
-         "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
-      ->default_str(settings.prefer->name)
-      ->type_name("WHAT");
-  const auto add_cost = [&](const char* option, float& value, const char* about, double min,
-                            double max, const char* type) {
-    app.add_option(option, value, about)
-        ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
-        ->transform(between(min, max))
-        ->type_name(type);
+  command.parsed(
+      "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
+      "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)",
+      "KIND", "clipped");
+  const auto set_pools = [&settings, pools](const std::string& text) {
+    if (pools) *pools = parse_pools(text);
+    settings.pool = pools ? pools->front() : parse_pool(text);
   };
+  command.parsed("--pool", set_pools,
+                 std::string("memory for the allocator: auto (about what a build\nneeds), fast "
+                             "(also what allocators cache per warp),\nboth enlarged until the "
+                             "build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle "
+                             "(the papers);\nlive:4 times the peak bytes in use") +
+                     (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""),
+                 pools ? "LIST" : "SIZE", "fast");
+  if (with_runs) command.number("--runs", settings.runs, "timed builds per allocator", {1, 100000});
+  // Before the costs, so that a cost overrides the preset regardless of its place on the command
+  // line.
+  const auto set_costs = [&](const std::string& text) {
+    settings.prefer = &parse_prefer(text);
+    settings.costs = settings.prefer->costs;
+  };
+  command.parsed("--prefer", set_costs,
+                 "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both",
+                 "WHAT", settings.prefer->name);
   kdtree::SahCosts& costs = settings.costs;
-  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", 0, 1e6, "C");
-  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6,
-           "C");
-  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty", 0, .99, "B");
-  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6,
-           "C");
-  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
-  app.add_option(
-         "--timeout", settings.timeout,
-         "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
-      ->capture_default_str()
-      ->transform(between(0.001, 86400.0))
-      ->type_name("SECONDS");
+  command.number("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", {0, 1e6},
+                 "C");
+  command.number("--intersection-cost", costs.intersection, "SAH: cost of a triangle test",
+                 {1e-6, 1e6}, "C");
+  command.number("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty",
+                 {0, 0.99}, "B");
+  command.number("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split",
+                 {0, 1e6}, "C");
+  command.flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
+  command.number(
+      "--timeout", settings.timeout,
+      "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)",
+      {0.001, 86400}, "SECONDS");
 }
 
-void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) {
-  app.add_option_function<std::string>(
-         "--builder",
-         [&settings, with_both](const std::string& text) {
-           settings.builder = parse_builder(text, with_both);
-         },
-         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from "
-                     "the host)") +
-             (with_both ? ", both" : ""))
-      ->default_str(with_both ? "both" : "single")
-      ->type_name("BUILDER");
+void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both) {
+  command.parsed(
+      "--builder",
+      [&settings, with_both](const std::string& text) {
+        settings.builder = parse_builder(text, with_both);
+      },
+      std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from "
+                  "the host)") +
+          (with_both ? ", both" : ""),
+      "BUILDER", with_both ? "both" : "single");
 }
 
-void add_multiprocessors_option(CLI::App& app, BuildSettings& settings) {
-  app.add_option("--sms", settings.multiprocessors,
+void add_multiprocessors_option(CommandOptions& command, BuildSettings& settings) {
+  command.number("--sms", settings.multiprocessors,
                  "GPU: launch only the warps that N multiprocessors hold\n(docs/measuring.md); "
-                 "needs --builder single")
-      ->transform(between(1, 65536))
-      ->type_name("N");
+                 "needs --builder single",
+                 {1, 65536, false});
 }
 
 void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device) {

@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "bench/program/allocator_names.hpp"
+#include "bench/program/command_options.hpp"
 #include "kdtree/build/build.hpp"
 #include "simt/device.hpp"
-
-namespace CLI {
-class App;
-class Validator;
-}  // namespace CLI
 
 namespace heapwood::bench {
 
@@ -80,21 +76,18 @@ std::string host_label(const std::string& id);                    // of a host a
 Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 
-// The check without its description in --help.
-CLI::Validator quiet(CLI::Validator check);
-// For Option::transform(): a decimal number. Leading zeros are removed: CLI11 reads integers that
-// start with one as octal.
-CLI::Validator decimal();
-// And in this range including both ends.
-CLI::Validator between(double min, double max);
-void add_device_options(CLI::App& app, DeviceOptions& options);
+void add_device_options(CommandOptions& command, DeviceOptions& options);
+// --watertight
+void add_watertight_option(CommandOptions& command, bool& watertight);
+// --size
+void add_size_option(CommandOptions& command, ImageSize& size, const char* what);
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
-void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs,
+void add_build_options(CommandOptions& command, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
 // --sms
-void add_multiprocessors_option(CLI::App& app, BuildSettings& settings);
+void add_multiprocessors_option(CommandOptions& command, BuildSettings& settings);
 // --builder; with_both: accepts "both" (for comparisons).
-void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
+void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both);
 
 // The requested device. If `auto` falls back to the CPU, one note says why: at once, or when work
 // starts (note_when_work_starts()).

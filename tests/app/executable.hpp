@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "bench/program/command_options.hpp"
+
 namespace heapwood::tests {
 
 inline std::string read_file(const std::filesystem::path& path) {
@@ -29,6 +31,16 @@ inline std::string read_file(const std::filesystem::path& path) {
 
 inline void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
+}
+
+// Words separated by blanks.
+inline bool parse(bench::Program& program, const std::string& arguments) {
+  std::istringstream text("heapwood " + arguments);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  std::vector<const char*> argv;
+  for (const std::string& one : words) argv.push_back(one.c_str());
+  return program.parse(static_cast<int>(argv.size()), argv.data());
 }
 
 // A temporary folder per test, removed at the end.

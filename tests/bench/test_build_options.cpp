@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Options of builds that are for some allocators or devices only: settings, --sms. The table of build
 // kernels, and --profile of bench.
-#include <CLI/CLI.hpp>
 
 #include "bench/prepared_scene.hpp"
 #include "bench/results/bench_table.hpp"
@@ -14,10 +13,10 @@ namespace {
 
 BuildSettings parsed(const std::string& arguments) {
   BuildSettings settings;
-  CLI::App app;
-  add_build_options(app, settings, true);
-  add_multiprocessors_option(app, settings);
-  app.parse(arguments);
+  Program program("test", "", "", "");
+  add_build_options(program, settings, true);
+  add_multiprocessors_option(program, settings);
+  tests::parse(program, arguments);
   return settings;
 }
 
@@ -74,7 +73,7 @@ TEST(BuildOptions, AllocatorSettingsAreInTheReportIfTheyWereGiven) {
 
 TEST(BuildOptions, WrongNumbersAreRefused) {
   for (const char* arguments : {"--sms 0", "--sms many"})
-    EXPECT_THROW(parsed(arguments), CLI::ValidationError) << arguments;
+    EXPECT_THROW(parsed(arguments), Error) << arguments;
 }
 
 TEST(BuildOptions, MultiprocessorsAreOfGpusAndOfTheSingleKernel) {

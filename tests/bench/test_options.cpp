@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "bench/program/options.hpp"
+#include "tests/app/executable.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -121,18 +121,16 @@ TEST(ParsePrefer, NamesAndTheirCosts) {
 }
 
 // The settings after parsing a command line.
-BuildSettings parsed(std::vector<std::string> arguments) {
-  CLI::App app;
+BuildSettings parsed(const std::string& arguments) {
+  Program program("test", "", "", "");
   BuildSettings settings;
-  add_build_options(app, settings, true);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 expects
-  app.parse(arguments);
+  add_build_options(program, settings, true);
+  tests::parse(program, arguments);
   return settings;
 }
 
 TEST(Prefer, SetsAllCosts) {
-  const kdtree::SahCosts defaults, costs = parsed({}).costs,
-                                   build = parsed({"--prefer", "build"}).costs;
+  const kdtree::SahCosts defaults, costs = parsed("").costs, build = parsed("--prefer build").costs;
   EXPECT_EQ(costs.traversal, defaults.traversal);
   EXPECT_EQ(costs.empty_bonus, defaults.empty_bonus);
   EXPECT_EQ(costs.duplicate, defaults.duplicate);
@@ -144,9 +142,9 @@ TEST(Prefer, SetsAllCosts) {
 
 TEST(Prefer, ACostGivenByItselfWinsWhereverItStands) {
   for (const BuildSettings& settings :
-       {parsed({"--prefer", "trace", "--empty-bonus", ".3", "--intersection-cost", "4"}),
-        parsed({"--intersection-cost", "4", "--empty-bonus", ".3", "--prefer", "trace"}),
-        parsed({"--empty-bonus", ".3", "--prefer", "trace", "--intersection-cost", "4"})}) {
+       {parsed("--prefer trace --empty-bonus .3 --intersection-cost 4"),
+        parsed("--intersection-cost 4 --empty-bonus .3 --prefer trace"),
+        parsed("--empty-bonus .3 --prefer trace --intersection-cost 4")}) {
     EXPECT_STREQ(settings.prefer->name, "trace");
     EXPECT_EQ(settings.costs.traversal, 1.15f);
     EXPECT_EQ(settings.costs.intersection, 4);
@@ -200,22 +198,25 @@ TEST(FindAllocators, WrongSettingsNameTheAllowedOnes) {
 }
 
 TEST(FindAllocators, OldOptionsAreSettingsOfEveryAllocatorThatHasThem) {
-  CLI::App app;
-  add_old_allocator_options(app);
-  EXPECT_EQ(app.help().find("page-bytes"), std::string::npos);
+  Program program("test", "", "", "");
+  add_old_allocator_options(program);
+  testing::internal::CaptureStdout();
+  tests::parse(program, "--help");
+  EXPECT_EQ(testing::internal::GetCapturedStdout().find("page-bytes"), std::string::npos);
   testing::internal::CaptureStderr();
-  app.parse("--page-bytes 4K,8K --smallest-chunk 64 --large builtin");
+  tests::parse(program, "--page-bytes 4K,8K --smallest-chunk 64 --large builtin");
   const std::string notes = testing::internal::GetCapturedStderr();
   EXPECT_NE(notes.find("--allocator scatter:page=4K"), std::string::npos) << notes;
   std::vector<std::string> names;
   for (const auto* entry : find_allocators("atomic,scatter,cfmmalloc:smallest=32", true))
     names.emplace_back(entry->traits->id);
-  EXPECT_EQ(names, (std::vector<std::string>{"atomic", "scatter:page=4K,large=builtin",
-                                             "scatter:page=8K,large=builtin",
-                                             "cfmmalloc:smallest=32"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"atomic", "scatter:page=4K,large=builtin",
+                                      "scatter:page=8K,large=builtin", "cfmmalloc:smallest=32"}));
   for (const char* text : {"--page-bytes 3K", "--smallest-chunk 8", "--large small"})
-    EXPECT_NE(usage_error([&] { app.parse(text); }).find("expected"), std::string::npos) << text;
-  CLI::App other;
+    EXPECT_NE(usage_error([&] { tests::parse(program, text); }).find("expected"), std::string::npos)
+        << text;
+  Program other("test", "", "", "");
   add_old_allocator_options(other);  // forgets them
   EXPECT_EQ(find_allocators("scatter").front(), registry::find("scatter"));
 }
