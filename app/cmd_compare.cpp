@@ -92,6 +92,11 @@ Exit compare(const CompareCommand& command) {
   if (failed > 0)
     throw Error(Exit::failed, fmt::format("compare: {} (--fail-on {})", bench::summary_text(result),
                                           command.fail_on));
+  if (!failures.empty() && result.too_few_runs > 0)
+    throw Error(
+        Exit::usage,
+        fmt::format("compare: too few runs to tell: {} of {} cells; measure with more --runs",
+                    result.too_few_runs, result.tested));
   return Exit::done;
 }
 

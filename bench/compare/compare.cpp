@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -118,8 +119,6 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
   for (const ResultCell& cell : new_cells) by_key[cell_key(cell)] = &cell;
 
   std::vector<const ResultCell*> shown;
-  std::vector<CellTimes> times;
-  std::vector<std::size_t> tested;  // their places in result.cells
   const auto add = [&](const ResultCell& cell, Verdict verdict) -> ComparedCell& {
     shown.push_back(&cell);
     ComparedCell& added = result.cells.emplace_back();
@@ -147,9 +146,11 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
                                   scenes::printable(one->reason, 200));
     }
     if (was_tested(added)) {
-      tested.push_back(result.cells.size() - 1);
-      times.push_back({cell.ms, now.ms, cell.paired && now.paired});
-      result.tested_in_pairs += cell.paired && now.paired;
+      const CellTimes times{cell.ms, now.ms, cell.paired && now.paired};
+      added.verdict = judge(times, rules);
+      ++result.tested;
+      result.tested_in_pairs += times.paired;
+      result.too_few_runs += !has_enough_runs(times, rules);
     }
     by_key.erase(other);
   }
@@ -162,9 +163,6 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
   }
   const std::vector<std::string> labels = cell_labels(shown);
   for (std::size_t i = 0; i < labels.size(); ++i) result.cells[i].label = labels[i];
-  const std::vector<CellVerdict> verdicts = judge_cells(times, rules);
-  for (std::size_t i = 0; i < verdicts.size(); ++i) result.cells[tested[i]].verdict = verdicts[i];
-  result.tested = tested.size();
   return result;
 }
 
@@ -198,27 +196,16 @@ Table compare_table(const Comparison& comparison) {
   const CompareRules& rules = comparison.rules;
   table.notes.insert(table.notes.end(), comparison.notes.begin(), comparison.notes.end());
   table.notes.push_back(fmt::format(
-      "FASTER, SLOWER: medians differ by more than {:g}%, rank test; at most {:g}% of tables of "
-      "identical programs contain one",
+      "FASTER, SLOWER: medians differ by more than {:g}%, rank test; SAME: by less; such cells are "
+      "not listed; {:g}% error per cell",
       100 * rules.threshold, 100 * rules.false_alarms));
-  table.notes.push_back(
-      fmt::format("SAME: differ by less than {:g}% (rank tests, {:g}% error per cell); such cells "
-                  "are not listed",
-                  100 * rules.threshold, 100 * rules.false_same));
-  if (comparison.tested > 0) {
-    const double p = rules.false_alarms / static_cast<double>(comparison.tested) / 2;
-    const auto runs_needed = [&](double limit) {
-      const std::size_t runs = samples_needed(limit, 1, false),
-                        pairs = samples_needed(limit, 1, true);
-      if (comparison.tested_in_pairs == 0) return fmt::format("{} runs", runs);
-      if (comparison.tested_in_pairs == comparison.tested) return fmt::format("{} runs", pairs);
-      return fmt::format("{} runs ({} of rounds or frames)", runs, pairs);
-    };
-    table.notes.push_back(fmt::format(
-        "{} at least {} in each file for FASTER or SLOWER, {} for SAME, and more "
-        "if successive times are correlated",
-        comparison.tested == 1 ? "1 cell needs" : fmt::format("{} cells need", comparison.tested),
-        runs_needed(p), runs_needed(rules.false_same)));
+  if (comparison.too_few_runs > 0) {
+    table.notes.push_back(
+        fmt::format("too few runs to tell: {} of {} cells; {} runs in each file can, {} of rounds "
+                    "or frames",
+                    comparison.too_few_runs, comparison.tested,
+                    samples_needed(rules.false_alarms / 2, 1, false),
+                    samples_needed(rules.false_alarms / 2, 1, true)));
   }
   return table;
 }
@@ -226,7 +213,7 @@ Table compare_table(const Comparison& comparison) {
 Table compare_flat_table(const Comparison& comparison) {
   Table table;
   for (const char* title : {"cell", "time", "verdict", "ratio", "old_median_ms", "new_median_ms",
-                            "old_runs", "new_runs", "p", "correlation", "runs_needed", "reason"})
+                            "old_runs", "new_runs", "p", "runs_needed", "reason"})
     table.columns.push_back({title});
   for (const ComparedCell& cell : comparison.cells) {
     const CellVerdict& verdict = cell.verdict;
@@ -235,7 +222,6 @@ Table compare_flat_table(const Comparison& comparison) {
                csv_text(median(cell.older)), csv_text(median(cell.newer)),
                std::to_string(cell.older.size()), std::to_string(cell.newer.size()),
                csv_text(tested ? std::optional(verdict.p) : std::nullopt),
-               csv_text(tested ? std::optional(verdict.correlation) : std::nullopt),
                csv_text(verdict.runs_needed > 0, verdict.runs_needed), cell.reason});
   }
   return table;
@@ -253,7 +239,9 @@ Json compare_report(const Comparison& comparison, const ResultsFile& older,
   }
   const CompareRules& rules = comparison.rules;
   json["rules"] = {{"threshold", rules.threshold},
-                   {"false_alarms_per_table", rules.false_alarms},
+                   {"false_alarms_per_table",
+                    1 - std::pow(1 - rules.false_alarms, static_cast<double>(comparison.tested))},
+                   {"false_alarms_per_cell", rules.false_alarms},
                    {"false_same_per_cell", rules.false_same},
                    {"tested_cells", comparison.tested}};
   for (const Verdict verdict : {Verdict::same, Verdict::faster, Verdict::slower, Verdict::undecided,
@@ -270,10 +258,7 @@ Json compare_report(const Comparison& comparison, const ResultsFile& older,
     put(one, "new_median_ms", median(cell.newer));
     one["old_runs"] = cell.older.size();
     one["new_runs"] = cell.newer.size();
-    if (was_tested(cell)) {
-      one["p"] = verdict.p;
-      one["correlation"] = verdict.correlation;
-    }
+    if (was_tested(cell)) one["p"] = verdict.p;
     if (verdict.runs_needed > 0) one["runs_needed"] = verdict.runs_needed;
     if (!cell.reason.empty()) one["reason"] = cell.reason;
     json["cells"].push_back(std::move(one));

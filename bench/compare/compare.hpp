@@ -28,6 +28,7 @@ struct Comparison {
   CompareRules rules;
   std::size_t tested = 0;           // cells with samples in both files
   std::size_t tested_in_pairs = 0;  // of these: rounds and frames, compared one by one
+  std::size_t too_few_runs = 0;     // of these: no times could decide them
   std::vector<std::string> notes;   // about the files
 
   std::size_t count(Verdict verdict) const;

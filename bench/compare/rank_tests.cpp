@@ -135,42 +135,6 @@ double p_of_share(double share, std::size_t pairs) {
   return normal_tail(((share - .5) * all - .5) / sigma);
 }
 
-void Autocorrelation::add(const std::vector<double>& samples) {
-  if (samples.size() < 3) return;
-  const std::vector<double> ranks = ranks_of(samples);
-  const auto n = static_cast<double>(samples.size());
-  const double mean = (n + 1) / 2;
-  double products = 0, squares = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    squares += (ranks[i] - mean) * (ranks[i] - mean);
-    if (i > 0) products += (ranks[i] - mean) * (ranks[i - 1] - mean);
-  }
-  // Each set counts by its number of samples. If all its times are equal, they give no estimate:
-  // they count as uncorrelated ones, whose estimate is -1 / n on average.
-  products_ += squares > 0 ? n * products / squares : -1;
-  samples_ += n;
-  ++sets_;
-}
-
-// The expectation of an estimate r from n samples is r - (1 + 4 r) / n (Kendall). Undoing that
-// stretches its error by the same factor.
-double Autocorrelation::stretch() const { return 1 / (1 - 4 / std::max(samples_ / sets_, 8.0)); }
-
-double Autocorrelation::estimate() const {
-  return sets_ > 0 ? (products_ / samples_ + sets_ / samples_) * stretch() : 0;
-}
-
-double Autocorrelation::standard_error() const {
-  if (sets_ <= 0) return 1;
-  const double n = samples_ / sets_;
-  return (n - 2) / (n * std::sqrt((n - 1) * sets_)) * stretch();
-}
-
-std::size_t effective_size(std::size_t n, double correlation) {
-  const double r = std::clamp(correlation, 0.0, .98);
-  return static_cast<std::size_t>(static_cast<double>(n) * (1 - r) / (1 + r) + .5);
-}
-
 std::size_t samples_needed(double p, double exceedance, bool paired) {
   constexpr std::size_t max = 1'000'000;
   std::size_t n = 2;

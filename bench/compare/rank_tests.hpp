@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rank tests of two sets of times: Mann and Whitney's U, Wilcoxon's signed ranks for pairs. They
 // assume nothing about the distribution of times, which has a long tail.
-//
-// Successive times are correlated: n of them tell as much as n (1 - r) / (1 + r) independent ones,
-// where r is the correlation of neighbours. The tests are exact for that number of samples.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +15,9 @@ double exceedance(std::vector<double> a, std::vector<double> b);
 double positive_rank_share(const std::vector<double>& differences);
 
 // One-sided p values: the probability of at least such an exceedance of a over b, or of such a
-// share, if the sets are alike. The sizes are effective ones, rounded. Exact up to 40 samples.
+// share, if the sets are alike. Exact up to 40 samples.
 double p_of_exceedance(double exceedance, std::size_t a, std::size_t b);
 double p_of_share(double share, std::size_t pairs);
-
-// The correlation of neighbouring samples, of ranks, so that outliers count little. Sums, so that
-// several sets can be pooled.
-class Autocorrelation {
- public:
-  void add(const std::vector<double>& samples);
-  // Corrected for the bias of short sets; 0 without samples.
-  double estimate() const;
-  double standard_error() const;  // 1 without samples
-
- private:
-  double stretch() const;
-
-  double products_ = 0, samples_ = 0, sets_ = 0;
-};
-
-// The rounded effective number of n samples with this correlation.
-std::size_t effective_size(std::size_t n, double correlation);
 
 // Samples per set that reach the p value: at full separation, and with this exceedance or share.
 std::size_t samples_needed(double p, double exceedance, bool paired);

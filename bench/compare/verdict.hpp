@@ -17,8 +17,7 @@ const char* name(Verdict verdict);  // "SAME", ..., "ONLY OLD"
 struct CompareRules {
   // Ratios up to 1 + threshold, and their inverses, do not matter.
   double threshold = .03;
-  // Max probability that a table of identical programs contains FASTER or SLOWER. Each cell has an
-  // equal part of it (Bonferroni).
+  // Max probability that a cell of identical programs is FASTER or SLOWER.
   double false_alarms = .01;
   // Max probability that a cell whose times differ by the threshold is SAME.
   double false_same = .01;
@@ -32,14 +31,12 @@ struct CellTimes {
 struct CellVerdict {
   Verdict verdict = Verdict::undecided;
   std::optional<double> ratio;  // new median / old median; of pairs, the median ratio
-  double p = 1;            // two-sided, of no difference; not corrected for the number of cells
-  double correlation = 0;  // that the samples were discounted by
+  double p = 1;  // two-sided, of no difference; not corrected for the number of cells
   std::size_t runs_needed = 0;  // UNDECIDED: about this many in each file
 };
 
-// One verdict per cell. A cell's correlation of successive times is estimated from all cells
-// together and, the more the cells differ in it, from the cell itself.
-std::vector<CellVerdict> judge_cells(const std::vector<CellTimes>& cells,
-                                     const CompareRules& rules);
+CellVerdict judge(CellTimes cell, const CompareRules& rules);
+// Whether that many times in each file can decide a cell, if none of them overlap.
+bool has_enough_runs(const CellTimes& cell, const CompareRules& rules);
 
 }  // namespace heapwood::bench

@@ -60,7 +60,8 @@ struct Counts {
 
 Counts counts_of(const std::vector<CellTimes>& cells) {
   Counts counts;
-  for (const CellVerdict& one : judge_cells(cells, {})) {
+  for (const CellTimes& cell : cells) {
+    const CellVerdict one = judge(cell, {});
     counts.same += one.verdict == Verdict::same;
     counts.faster += one.verdict == Verdict::faster;
     counts.slower += one.verdict == Verdict::slower;
@@ -69,29 +70,27 @@ Counts counts_of(const std::vector<CellTimes>& cells) {
   return counts;
 }
 
-std::size_t tables_with_alarms(std::size_t tables, const TableSimulator::Options& options) {
+// Runs that do not depend on each other, with noise above the threshold.
+TEST(CompareFalseAlarms, AtMostOnePercentOfCells) {
   TableSimulator simulator;
-  std::size_t alarms = 0;
-  for (std::size_t i = 0; i < tables; ++i)
-    alarms += counts_of(simulator.table(options)).alarms() > 0;
-  return alarms;
+  for (const std::size_t runs : {5, 6, 9, 15, 31})
+    EXPECT_LE(counts_of(simulator.table({.cells = 5000, .runs = runs, .noise = .1})).alarms(), 60u)
+        << runs;
+  EXPECT_LE(
+      counts_of(simulator.table({.cells = 5000, .runs = 30, .noise = .1, .paired = true})).alarms(),
+      60u);
 }
 
-TEST(CompareFalseAlarms, FewerThanOnePercentOfTables) {
-  // Of 1,000 cells, as a sweep has them. Without regard to the correlation each of the first 40
-  // tables has alarms.
-  EXPECT_EQ(tables_with_alarms(20, {.cells = 1000, .runs = 15, .correlation = .5, .noise = .1}),
-            0u);
-  EXPECT_EQ(tables_with_alarms(20, {.cells = 1000, .runs = 31, .correlation = .5, .noise = .05}),
-            0u);
-  EXPECT_EQ(tables_with_alarms(10, {.cells = 1000, .runs = 15, .correlation = 0, .noise = .1}), 0u);
-  // The rate does not depend on the number of cells: many small tables are quicker to simulate.
-  EXPECT_LE(tables_with_alarms(500, {.cells = 20, .runs = 21, .correlation = .4, .noise = .1}), 5u);
-  EXPECT_LE(tables_with_alarms(2000, {.cells = 1, .runs = 15, .correlation = .3, .noise = .1}),
-            20u);
-  EXPECT_LE(tables_with_alarms(
-                200, {.cells = 20, .runs = 30, .correlation = .4, .noise = .1, .paired = true}),
-            2u);
+// The default number of runs: 2 of 252 orders.
+TEST(CompareVerdicts, FiveRunsWithoutOverlapAreDecided) {
+  const CellVerdict slower = judge({{1, 1.01, 1.02, 1.03, 1.04}, {1.1, 1.11, 1.12, 1.13, 1.2}}, {});
+  EXPECT_EQ(slower.verdict, Verdict::slower);
+  EXPECT_DOUBLE_EQ(slower.p, 2 / 252.0);
+  EXPECT_EQ(judge({{1, 1.01, 1.02, 1.03, 1.105}, {1.1, 1.11, 1.12, 1.13, 1.2}}, {}).verdict,
+            Verdict::undecided);
+  EXPECT_EQ(judge({{1.1, 1.11, 1.12, 1.13}, {1, 1.01, 1.02, 1.03, 1.04}}, {}).verdict,
+            Verdict::undecided);
+  EXPECT_EQ(judge({{1, 1.001, 1.002, 1, 1}, {1, 1, 1.001, 1.001, 1}}, {}).verdict, Verdict::same);
 }
 
 TEST(CompareVerdicts, ASlowdownOfFivePercentIsFound) {
@@ -119,7 +118,7 @@ TEST(CompareVerdicts, ThreeRunsAreUndecided) {
     const std::vector<CellTimes> cells =
         simulator.table({.cells = 10, .runs = 3, .noise = .001, .factor = factor});
     EXPECT_EQ(counts_of(cells).undecided, 10u) << factor;
-    for (const CellVerdict& one : judge_cells(cells, {})) EXPECT_GT(one.runs_needed, 3u);
+    for (const CellTimes& cell : cells) EXPECT_GT(judge(cell, {}).runs_needed, 3u);
   }
 }
 
@@ -131,13 +130,13 @@ TEST(CompareVerdicts, DifferencesBelowTheThresholdAreTheSame) {
     cells[0].older.push_back(10 + uniform(random));
     cells[0].newer.push_back(10.1 + uniform(random));  // clear, but of 1%
   }
-  EXPECT_EQ(judge_cells(cells, {}).front().verdict, Verdict::same);
-  EXPECT_EQ(judge_cells(cells, {.threshold = .005}).front().verdict, Verdict::slower);
+  EXPECT_EQ(judge(cells[0], {}).verdict, Verdict::same);
+  EXPECT_EQ(judge(cells[0], {.threshold = .005}).verdict, Verdict::slower);
 }
 
 TEST(CompareVerdicts, OddTimesAreUndecided) {
   const auto verdict = [](std::vector<double> older, std::vector<double> newer, bool paired) {
-    return judge_cells({{std::move(older), std::move(newer), paired}}, {}).front().verdict;
+    return judge({std::move(older), std::move(newer), paired}, {}).verdict;
   };
   const std::vector<double> zeros(30), ones(30, 1.0);
   EXPECT_EQ(verdict(zeros, ones, false), Verdict::undecided);
@@ -175,25 +174,6 @@ TEST(CompareRankTests, SamplesNeeded) {
   EXPECT_EQ(samples_needed(.005 / 1000, 1, false), 11u);  // of 1,000 cells
   EXPECT_EQ(samples_needed(.005 / 1000, 1, true), 18u);
   EXPECT_GT(samples_needed(.005, .7, false), 20u);
-  EXPECT_EQ(effective_size(30, .5), 10u);
-}
-
-TEST(CompareRankTests, AutocorrelationOfShortSets) {
-  std::mt19937_64 random(5);
-  std::normal_distribution<double> normal;
-  for (const double correlation : {0.0, .5}) {
-    Autocorrelation estimate;
-    for (int set = 0; set < 2000; ++set) {
-      std::vector<double> samples;
-      double state = normal(random);
-      for (int i = 0; i < 15; ++i) {
-        state = correlation * state + std::sqrt(1 - correlation * correlation) * normal(random);
-        samples.push_back(state);
-      }
-      estimate.add(samples);
-    }
-    EXPECT_NEAR(estimate.estimate(), correlation, .06);
-  }
 }
 
 Json bench_file(const std::vector<std::string>& scenes, std::size_t runs, double ms) {
@@ -260,22 +240,22 @@ TEST(CompareFiles, CellsThatNeitherFileMeasured) {
 }
 
 // Frames are compared in pairs, and 8 pairs are the fewest whose test can reach .005.
-TEST(CompareFiles, StatesHowManyRunsAreNeeded) {
-  const Json runs = bench_file({"a"}, 30, 10);
-  EXPECT_NE(
-      to_text(compare_table(compare_results(as_file("old", runs), as_file("new", runs), {}, false)))
-          .find("1 cell needs at least 5 runs"),
-      std::string::npos);
-  Json frames = bench_file({}, 0, 0);
-  const std::vector<double> ms(30, 1.0);
-  frames["results"] = {{{"source", "cloth"}, {"status", "ok"}, {"build_ms", ms}, {"frame_ms", ms}}};
-  std::string text = to_text(
-      compare_table(compare_results(as_file("old", frames), as_file("new", frames), {}, false)));
-  EXPECT_NE(text.find("2 cells need at least 9 runs"), std::string::npos) << text;
-  frames["results"].push_back(runs["results"][0]);
-  text = to_text(
-      compare_table(compare_results(as_file("old", frames), as_file("new", frames), {}, false)));
-  EXPECT_NE(text.find("runs (10 of rounds or frames) in each file"), std::string::npos) << text;
+TEST(CompareFiles, TooFewRunsToTell) {
+  const auto too_few = [](const Json& file) {
+    const Comparison result =
+        compare_results(as_file("old", file), as_file("new", file), {}, false);
+    const bool is_noted = to_text(compare_table(result)).find("too few runs") != std::string::npos;
+    EXPECT_EQ(is_noted, result.too_few_runs > 0);
+    return result.too_few_runs;
+  };
+  EXPECT_EQ(too_few(bench_file({"a", "b"}, 5, 10)), 0u);
+  EXPECT_EQ(too_few(bench_file({"a", "b"}, 4, 10)), 2u);
+  for (const std::size_t frames : {7, 8}) {
+    Json file = bench_file({}, 0, 0);
+    const std::vector<double> ms(frames, 1.0);
+    file["results"] = {{{"source", "cloth"}, {"status", "ok"}, {"build_ms", ms}, {"frame_ms", ms}}};
+    EXPECT_EQ(too_few(file), frames < 8 ? 2u : 0u);
+  }
 }
 
 TEST(CompareFiles, FilesOfOneNameAreToldApart) {
