@@ -383,10 +383,16 @@ INSTANTIATE_TEST_SUITE_P(Shape, RaysClosedSurface, testing::Values(0.0f, 0.3f, 1
                            return "Round" + std::to_string(static_cast<int>(info.param * 10));
                          });
 
+#ifdef HEAPWOOD_LONG_TESTS
+constexpr const char* halls[] = {"atrium:20k", "atrium:50k", "atrium:60k"};
+#else
+constexpr const char* halls[] = {"atrium:60k"};
+#endif
+
 // The demo scene's hall has no gaps where its parts meet: along the feet of its walls, and in the
 // apse.
 TEST(RaysAtrium, HasNoSlits) {
-  for (const char* name : {"atrium:20k", "atrium:50k", "atrium:60k"}) {
+  for (const char* name : halls) {
     const scenes::Mesh mesh = scenes::load(name);
     const MeshView view{mesh.vertices, mesh.triangles};
     const Tree tree = MedianBuilder::build(view);
