@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options of builds that are for some allocators or devices only: settings, --sms. The table of build
-// kernels, and --profile of bench.
+// Options of builds that are for some allocators or devices only: settings, --sms. The table of
+// build kernels, and --profile of bench.
 
 #include "bench/prepared_scene.hpp"
 #include "bench/results/bench_table.hpp"

@@ -7,6 +7,7 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/reproduce/reproduce.hpp"
+#include "bench/stress.hpp"
 #include "bench/shard.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
