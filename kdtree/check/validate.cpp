@@ -32,15 +32,15 @@ class Report {
   std::vector<std::string> lines_;
 };
 
-struct Visit {
+struct PendingNode {
   Box box;
   std::uint32_t node;
   unsigned depth;
 };
 
-std::pair<Visit, Visit> children(const Visit& at, const Node& node) {
-  Visit below{at.box, node.child(0), at.depth + 1};
-  Visit above{at.box, node.child(1), at.depth + 1};
+std::pair<PendingNode, PendingNode> children(const PendingNode& at, const Node& node) {
+  PendingNode below{at.box, node.child(0), at.depth + 1};
+  PendingNode above{at.box, node.child(1), at.depth + 1};
   below.box.hi[node.axis()] = above.box.lo[node.axis()] = node.split;
   return {below, above};
 }
@@ -63,9 +63,9 @@ bool check_nodes(const Tree& tree, Report& report) {
   std::vector<bool> seen(tree.nodes.size() / 2 + 1);
   seen[0] = true;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  std::vector<Visit> stack{{tree.bounds, 0, 0}};
+  std::vector<PendingNode> stack{{tree.bounds, 0, 0}};
   while (!stack.empty()) {
-    const Visit at = stack.back();
+    const PendingNode at = stack.back();
     stack.pop_back();
     const Node node = tree.nodes[at.node];
     const auto broken = [&](const auto&... what) {
@@ -265,9 +265,9 @@ std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
 
 std::vector<Leaf> leaves(const Tree& tree) {
   std::vector<Leaf> found;
-  std::vector<Visit> stack{{tree.bounds, 0, 0}};
+  std::vector<PendingNode> stack{{tree.bounds, 0, 0}};
   while (!stack.empty()) {
-    const Visit at = stack.back();
+    const PendingNode at = stack.back();
     stack.pop_back();
     const Node node = tree.nodes[at.node];
     if (node.leaf()) {

@@ -9,7 +9,7 @@
 namespace heapwood::workloads::graph {
 namespace {
 
-struct Header {
+struct MetisHeader {
   std::uint64_t vertices = 0, edges = 0;
   std::uint64_t numbers_before = 0;  // the vertex's size and weights
   bool has_edge_weights = false;
@@ -25,9 +25,9 @@ bool next_line(LineReader& lines, std::string_view& line) {
 
 // `VERTICES EDGES [FORMAT [WEIGHTS]]`. The digits of the format, 0 or 1 each, say whether there are
 // vertex sizes, vertex weights and edge weights.
-Header parse_header(LineReader& lines) {
+MetisHeader parse_header(LineReader& lines) {
   std::string_view line, word;
-  Header header;
+  MetisHeader header;
   do {
     if (!next_line(lines, line))
       lines.fail_at(std::max<std::uint64_t>(lines.number(), 1),
@@ -140,7 +140,7 @@ class MetisParser {
   std::string_view text_;
   const std::string& name_;
   LineReader lines_;
-  Header header_;
+  MetisHeader header_;
   std::uint64_t header_line_;
   GraphInput input_;
 };
