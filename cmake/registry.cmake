@@ -12,22 +12,23 @@ set(HEAPWOOD_ALLOCATORS "" CACHE STRING
 # Other registries, such as the tests', are always complete.
 option(HEAPWOOD_PUBLISHED "Also the allocators marked 'published' in alloc/registry.def" OFF)
 
-# Whether HEAPWOOD_ALLOCATORS names an allocator by its id, with - or _, or by its header. The name
-# of a header does not select the published forms in it.
+# Whether HEAPWOOD_ALLOCATORS names an allocator by its id, with - or _, or by its header, if that
+# has no allocator's name: `ouroboros`, but not `atomic`, selects all that are not published forms.
 function(heapwood_is_listed header type published result)
   file(READ ${header} text)
-  set(names "")
+  get_filename_component(name ${header} NAME_WE)
+  string(REPLACE "_" "-" name "${name}")
+  set(names ${name})
   if(text MATCHES "(struct|class) ${type}[ :{][^\"]*[.]id = \"([^\"]+)\"")
-    list(APPEND names ${CMAKE_MATCH_2})
+    set(names ${CMAKE_MATCH_2})
   endif()
-  if(NOT published)
-    get_filename_component(name ${header} NAME_WE)
+  # A family of allocators, whose header has no allocator's name.
+  if(NOT published AND NOT text MATCHES "[.]id = \"${name}\"")
     list(APPEND names ${name})
   endif()
   set(${result} OFF PARENT_SCOPE)
   foreach(listed IN LISTS HEAPWOOD_ALLOCATORS)
     string(REPLACE "_" "-" listed "${listed}")
-    string(REPLACE "_" "-" names "${names}")
     if(listed IN_LIST names)
       set(${result} ON PARENT_SCOPE)
     endif()
