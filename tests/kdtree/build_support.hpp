@@ -103,9 +103,9 @@ struct NamedSoup {
 
 // The first soup has several levels of shared nodes. Soups are smaller with ids, which clips at
 // every visit, and under sanitizers with boxes, of which there are most.
-inline std::vector<NamedSoup> soups(RefKind kind) {
+inline std::vector<NamedSoup> soups(RefKind kind, std::size_t divisor = 1) {
   const bool small = kind == RefKind::ids || (sanitized && kind == RefKind::boxes);
-  const std::size_t divisor = (sanitized ? 3 : 1) * (small ? 3 : 1);
+  divisor *= (sanitized ? 3 : 1) * (small ? 3 : 1);
   return {{"random", random_soup(24000 / divisor, 11, 0.01f)},
           {"grid", grid_soup(4000 / divisor, 12)},
           {"slivers", slivers(900 / divisor, 13)},

@@ -47,7 +47,7 @@ TEST_F(ImagePng, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
 
 // In a process whose memory is limited to what it has and half of what the picture needs.
 TEST_F(ImagePng, LackOfMemoryIsAnException) {
-  Image image(1500, 1500);
+  Image image(750, 750);
   std::uint32_t noise = 1;
   for (Rgb8& pixel : image.pixels) {
     noise = noise * 1664525 + 1013904223;
@@ -58,9 +58,9 @@ TEST_F(ImagePng, LackOfMemoryIsAnException) {
   std::ifstream("/proc/self/statm") >> pages;
   const std::size_t used = pages * 4096;
   if (used > std::size_t{1} << 40) GTEST_SKIP() << "a sanitizer reserves the address space";
-  for (const std::size_t more : {1, 6, 10, 14, 20}) {
+  for (const std::size_t more : {1, 6, 10, 14, 20}) {  // 256 KiB
     const auto encode = [&] {
-      const rlimit limit{used + (more << 20), RLIM_INFINITY};
+      const rlimit limit{used + (more << 18), RLIM_INFINITY};
       setrlimit(RLIMIT_AS, &limit);
       try {
         to_png(image);
