@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/report_options.hpp"
 
+#include <fmt/format.h>
+
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 
