@@ -287,9 +287,13 @@ TEST_F(Commands, BuildsAndRendersPerLevel) {
 
 TEST_F(Commands, UnwritableOutputIsReportedBeforeMeasuring) {
   // These runs would take minutes.
-  expect_error(bench({"--runs", "100000", "--json", "/no/such/folder/out.json"}), 1,
-               {"/no/such/folder/out.json", "cannot write"});
-  expect_error(bench({"--runs", "100000", "--json", folder_.path().string()}), 1, {"directory"});
+  const std::vector<std::string> slow{"bench", scene_, "--runs", "100000", "--json"};
+  for (const auto& [file, text] : {std::pair("/no/such/folder/out.json", "cannot write"),
+                                   std::pair(folder_.path().c_str(), "directory")}) {
+    std::vector<std::string> command = slow;
+    command.push_back(file);
+    expect_error(command, 1, {file, text});
+  }
   expect_error({"render", scene_, "-o", "/no/such/folder/a.png"}, 1, {"/no/such/folder/a.png"});
 }
 

@@ -62,10 +62,10 @@ TEST_F(Messages, AFileMayBeNamedLikeAScene) {
 }
 
 TEST_F(Messages, AnErrorNamesTheAllocatorOnce) {
-  const Outcome outcome = run({"build", "statue:2k", "--allocator", "scatter:page=1M",
-                               "--pool", "1M", "--device", "cpu"});
+  const Outcome outcome = run(
+      {"build", "statue:2k", "--allocator", "scatter:page=1M", "--pool", "1M", "--device", "cpu"});
   EXPECT_EQ(outcome.exit, 1) << outcome.err;
-  EXPECT_EQ(outcome.err.rfind("heapwood: error: scatter: statue:2k: a page of ", 0), 0u)
+  EXPECT_EQ(outcome.err.rfind("heapwood: error: scatter:page=1M: statue:2k: a page of ", 0), 0u)
       << outcome.err;
 }
 
