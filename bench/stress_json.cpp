@@ -21,6 +21,7 @@ Json settings_json(const StressRow& row) {
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
   json["large"] = "buddy";
+  if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
   put_allocator_settings(json, settings.allocator);
   if (workloads::allocates_once(settings.test)) json["rounds"] = settings.rounds;
   json["touch"] = settings.touch;
