@@ -4,29 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
-#include <stdexcept>
 
 #include "bench/results/format.hpp"
-#include "bench/results/json_fields.hpp"
+#include "bench/results/json_report.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
-
-namespace {
-
-template <class Value>
-void describe_name(JsonFields& fields, const char* key, Value& value,
-                   std::initializer_list<Value> all) {
-  fields.named(key, name(value), [&](const std::string& text) {
-    for (const Value one : all) {
-      if (text == name(one)) return void(value = one);
-    }
-    throw std::invalid_argument("unknown value '" + text + "'");
-  });
-}
-
-}  // namespace
 
 void MeasuredRow::set_allocator(const alloc::AllocatorTraits& traits) {
   allocator = traits.id;
@@ -45,8 +28,7 @@ void describe_allocator(JsonFields& fields, MeasuredRow& row) {
 }
 
 void describe_outcome(JsonFields& fields, MeasuredRow& row) {
-  describe_name(fields, "status", row.status,
-                {Status::ok, Status::skipped, Status::incomplete, Status::failed});
+  describe_name(fields, "status", row.status, all_statuses);
   fields.unless_empty("reason", row.reason);
   row.seconds = std::round(row.seconds * 1e3) / 1e3;
   fields("seconds", row.seconds);

@@ -32,6 +32,9 @@ class JsonFields {
   // Whether the object has this key; when writing, whether it is `present`.
   bool has(const char* key, bool present) const { return reads() ? read_->contains(key) : present; }
 
+  // The value to read at a key that needs other handling.
+  const Json& raw(const char* key) const { return read_->at(key); }
+
   template <class T>
   void operator()(const char* key, T& value) {
     if (reads())

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/device_record.hpp"
+#include "bench/results/json_fields.hpp"
 #include "scenes/file.hpp"
 #include "simt/device.hpp"
 
@@ -18,75 +21,116 @@ double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-Json tree_json(const Result& result) {
-  const kdtree::TreeStats& tree = *result.tree;
-  Json json;
-  json["hash"] = hash_text(tree.hash);
-  json["nodes"] = tree.inner + tree.leaves;
-  json["inner"] = tree.inner;
-  json["leaves"] = tree.leaves;
-  json["empty_leaves"] = tree.empty_leaves;
-  json["refs"] = tree.refs;
-  put(json, "refs_per_triangle", result.refs_per_triangle());
-  json["largest_leaf"] = tree.largest_leaf;
-  put_finite(json, "sah_cost", tree.sah_cost);
-  put_finite(json, "sah_cost_1_1", tree.sah_cost_1_1);
-  json["depth"] = tree.depth;
-  return json;
+alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
+  alloc::AllocatorOptions options;
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      const auto value = settings.find(setting.json);
+      if (value == settings.end()) continue;
+      const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+      if (!registry::set_value(setting, options, text))
+        throw std::runtime_error("unknown value '" + text + "'");
+    }
+  }
+  return options;
 }
 
-Json allocations_json(const alloc::RequestStats& requests) {
-  Json json;
-  json["count"] = requests.allocations;
-  json["deallocations"] = requests.deallocations;
-  json["refused"] = requests.failures;
+void describe_tree(JsonFields& fields, Result& result) {
+  kdtree::TreeStats& tree = *result.tree;
+  fields.named("hash", hash_text(tree.hash),
+               [&](const std::string& text) { tree.hash = std::stoull(text, nullptr, 16); });
+  fields.derived("nodes", tree.inner + tree.leaves);
+  fields("inner", tree.inner);
+  fields("leaves", tree.leaves);
+  fields("empty_leaves", tree.empty_leaves);
+  fields("refs", tree.refs);
+  fields.derived("refs_per_triangle", result.refs_per_triangle());
+  fields("largest_leaf", tree.largest_leaf);
+  if (fields.reads()) tree.sah_cost = tree.sah_cost_1_1 = NAN;
+  fields.finite("sah_cost", tree.sah_cost);
+  fields.finite("sah_cost_1_1", tree.sah_cost_1_1);
+  fields("depth", tree.depth);
+}
+
+void describe_requests(JsonFields& fields, alloc::RequestStats& requests) {
+  fields("count", requests.allocations);
+  fields("deallocations", requests.deallocations);
+  fields("refused", requests.failures);
   if (requests.allocations > 0) {
-    put_finite(json, "mean_bytes", requests.mean_bytes);
-    put_finite(json, "sigma_bytes", requests.sigma_bytes);
+    fields.finite("mean_bytes", requests.mean_bytes);
+    fields.finite("sigma_bytes", requests.sigma_bytes);
   }
   // Pairs [upper bound in bytes, requests] of the nonempty classes.
-  Json histogram = Json::array();
+  Json histogram = fields.reads() ? fields.raw("histogram") : Json::array();
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
-    if (requests.histogram[k]) histogram.push_back({std::uint64_t{1} << k, requests.histogram[k]});
+    const std::uint64_t bound = std::uint64_t{1} << k;
+    if (requests.histogram[k]) histogram.push_back({bound, requests.histogram[k]});
+    if (!fields.reads()) continue;
+    for (const Json& pair : histogram) {
+      if (pair.at(0) == bound) requests.histogram[k] = pair.at(1);
+    }
   }
-  json["histogram"] = histogram;
-  return json;
+  fields.derived("histogram", histogram);
 }
 
-Json per_level_json(const Result& result) {
-  const LevelFigures& levels = *result.levels;
-  Json json;
-  json["levels"] = levels.run.levels;
-  json["launches"] = levels.run.launches;
-  json["host_allocations"] = levels.run.allocations;
-  json["requested_bytes"] = levels.run.requested_bytes;
-  json["host_allocation_ms"] = levels.allocation_ms;
-  put(json, "host_allocation_share", levels.allocation_share(result.runs_ms));
-  return json;
+void describe_levels(JsonFields& fields, Result& result) {
+  LevelFigures& levels = *result.levels;
+  fields("levels", levels.run.levels);
+  fields("launches", levels.run.launches);
+  fields("host_allocations", levels.run.allocations);
+  fields("requested_bytes", levels.run.requested_bytes);
+  fields("host_allocation_ms", levels.allocation_ms);
+  fields.derived("host_allocation_share", levels.allocation_share(result.runs_ms));
 }
 
-Json memory_json(const Result& result) {
-  Json json;
-  put(json, "pool_bytes", result.pool_bytes);
-  put(json, "high_water_bytes", result.high_water_bytes());
-  if (result.requests && result.requests->address_high_water_bytes)
-    json["address_high_water_bytes"] = result.requests->address_high_water_bytes;
-  if (result.at_end) {
-    put(json, "internal_fragmentation", result.at_end->internal);
-    put_finite(json, "external_fragmentation", result.at_end->external);
-    put_finite(json, "external_fragmentation_merged", result.at_end->external_merged);
-    json["used_bytes"] = result.at_end->used_bytes;
-    json["free_bytes"] = result.at_end->free_bytes;
-    json["largest_free_bytes"] = result.at_end->largest_free_bytes;
-    json["metadata_bytes"] = result.at_end->metadata_bytes;
+void describe_memory(JsonFields& fields, Result& result) {
+  fields.optional("pool_bytes", result.pool_bytes);
+  if (result.requests) {
+    if (fields.has("high_water_bytes", true))
+      fields("high_water_bytes", result.requests->high_water_bytes);
+    fields.unless_empty("address_high_water_bytes", result.requests->address_high_water_bytes);
   }
-  put(json, "workspace_bytes", result.workspace_bytes);
-  if (result.levels) {
-    json["peak_bytes"] = result.levels->run.peak_bytes;
-    put(json, "mapped_bytes", result.levels->mapped_bytes);
-    json["tree_bytes"] = result.levels->run.tree_bytes;
+  if (fields.has("free_bytes", result.at_end.has_value())) {
+    if (!result.at_end) result.at_end.emplace();
+    alloc::Fragmentation& end = *result.at_end;
+    fields.optional("internal_fragmentation", end.internal);
+    fields.finite("external_fragmentation", end.external);
+    if (fields.reads()) end.external_merged = end.external;
+    fields.finite("external_fragmentation_merged", end.external_merged);
+    fields("used_bytes", end.used_bytes);
+    fields("free_bytes", end.free_bytes);
+    fields("largest_free_bytes", end.largest_free_bytes);
+    fields("metadata_bytes", end.metadata_bytes);
   }
-  return json;
+  fields.optional("workspace_bytes", result.workspace_bytes);
+  if (!result.levels) return;
+  fields("peak_bytes", result.levels->run.peak_bytes);
+  fields.optional("mapped_bytes", result.levels->mapped_bytes);
+  fields("tree_bytes", result.levels->run.tree_bytes);
+}
+
+// An optional part, which is made before it is read.
+template <class Part, class Describe>
+void describe_part(JsonFields& fields, const char* key, std::optional<Part>& part,
+                   Describe describe_it) {
+  if (!fields.has(key, part.has_value())) return;
+  if (!part) part.emplace();
+  fields.within(key, describe_it);
+}
+
+BuildSettings build_settings_from_json(const Json& json) {
+  BuildSettings settings;
+  settings.refs = parse_refs(json.at("refs"));
+  settings.pool = parse_pool(json.at("pool"));
+  settings.allocator = allocator_settings_from_json(json);
+  settings.multiprocessors = json.value("multiprocessors", 0u);
+  settings.runs = json.at("runs");
+  settings.prefer = &parse_prefer(json.at("prefer"));
+  settings.costs = {json.at("traversal_cost"), json.at("intersection_cost"), json.at("empty_bonus"),
+                    json.at("duplicate_cost")};
+  settings.keep_degenerate = json.at("keep_degenerate");
+  settings.timeout = json.at("timeout_s");
+  return settings;
 }
 
 }  // namespace
@@ -136,60 +180,80 @@ Json to_json(const BuildSettings& settings) {
   return json;
 }
 
-Json to_json(const registry::CallUse& calls) {
-  const auto one = [](const registry::KernelUse& use) {
-    return Json{{"registers", use.registers}, {"stack_bytes", use.local_bytes}};
+void describe(JsonFields& fields, registry::CallUse& calls) {
+  const auto one = [&](const char* key, registry::KernelUse& use) {
+    fields.within(key, [&](JsonFields& call) {
+      call("registers", use.registers);
+      call("stack_bytes", use.local_bytes);
+    });
   };
-  Json json{{"malloc", one(calls.malloc)}, {"free", one(calls.free)}, {"both", one(calls.both)}};
-  if (calls.own) json["own"] = one(*calls.own);
-  return json;
+  one("malloc", calls.malloc);
+  one("free", calls.free);
+  one("both", calls.both);
+  if (!fields.has("own", calls.own.has_value())) return;
+  if (!calls.own) calls.own.emplace();
+  one("own", *calls.own);
 }
 
-Json to_json(const Result& result) {
-  Json json;
-  json["scene"] = result.scene;
-  json["source"] = scenes::utf8_text(result.source);
-  if (!result.digest.empty()) json["digest"] = result.digest;
-  if (result.tree) {  // without a tree the scene may not have been loaded
-    json["triangles"] = result.triangles;
-    json["degenerate"] = result.degenerate;
+Json to_json(const registry::CallUse& calls) { return described(calls); }
+
+void describe(JsonFields& fields, Result& result) {
+  using alloc::Frees;
+  fields("scene", result.scene);
+  result.source = scenes::utf8_text(result.source);
+  fields("source", result.source);
+  fields.unless_empty("digest", result.digest);
+  // Without a tree the scene may not have been loaded.
+  if (fields.has("triangles", result.tree.has_value())) {
+    fields("triangles", result.triangles);
+    fields("degenerate", result.degenerate);
   }
-  json["allocator"] = result.allocator;
-  json["label"] = result.label;
-  json["frees"] = name(result.frees);
-  json["lower_bound"] = result.lower_bound;
-  json["builder"] = name(result.builder);
-  json["settings"] = to_json(result.settings);
-  json["runs_ms"] = result.runs_ms;
-  json["reset_ms"] = result.reset_ms;
-  put(json, "median_ms", result.median_ms());
-  put(json, "q1_ms", quantile(result.runs_ms, 0.25));
-  put(json, "q3_ms", quantile(result.runs_ms, 0.75));
-  put(json, "slowdown", result.slowdown);
-  if (result.slowdown) json["slowdown_over"] = result.slowdown_over;
-  json["status"] = name(result.status);
-  if (!result.reason.empty()) json["reason"] = result.reason;
-  if (result.wrong_tree) json["wrong_tree"] = true;
-  if (result.status == Status::incomplete) {
-    json["refused"] = {{"splits", result.refused_splits},
-                       {"first_request_bytes", result.refused_bytes}};
+  fields("allocator", result.allocator);
+  fields("label", result.label);
+  describe_name(fields, "frees", result.frees,
+                {Frees::never, Frees::all_at_once, Frees::individually});
+  fields("lower_bound", result.lower_bound);
+  describe_name(fields, "builder", result.builder, {Builder::single, Builder::per_level});
+  if (fields.reads()) result.settings = build_settings_from_json(fields.raw("settings"));
+  fields.derived("settings", to_json(result.settings));
+  fields("runs_ms", result.runs_ms);
+  fields("reset_ms", result.reset_ms);
+  fields.derived_quartiles(result.runs_ms);
+  fields.optional("slowdown", result.slowdown);
+  if (result.slowdown) fields("slowdown_over", result.slowdown_over);
+  describe_name(fields, "status", result.status, all_statuses);
+  fields.unless_empty("reason", result.reason);
+  fields.unless_empty("wrong_tree", result.wrong_tree);
+  if (fields.has("refused", result.status == Status::incomplete)) {
+    fields.within("refused", [&](JsonFields& refused) {
+      refused("splits", result.refused_splits);
+      refused("first_request_bytes", result.refused_bytes);
+    });
   }
-  if (result.tree) json["tree"] = tree_json(result);
-  if (result.requests) json["allocations"] = allocations_json(*result.requests);
-  if (result.levels) json["per_level"] = per_level_json(result);
-  const Json memory = memory_json(result);
-  if (!memory.empty()) json["memory"] = memory;
-  if (result.warps) json["warps"] = result.warps;
-  if (result.kernel) {
-    json["registers"] = result.kernel->registers;
-    json["kernel"] = {{"registers", result.kernel->registers},
-                      {"stack_bytes", result.kernel->local_bytes},
-                      {"shared_bytes", result.kernel->shared_bytes},
-                      {"warps_per_multiprocessor", result.kernel->warps_per_multiprocessor}};
-  }
-  if (result.calls) json["calls"] = to_json(*result.calls);
-  return json;
+  describe_part(fields, "tree", result.tree,
+                [&](JsonFields& part) { describe_tree(part, result); });
+  describe_part(fields, "allocations", result.requests,
+                [&](JsonFields& part) { describe_requests(part, *result.requests); });
+  describe_part(fields, "per_level", result.levels,
+                [&](JsonFields& part) { describe_levels(part, result); });
+  const bool has_memory = result.pool_bytes || result.requests || result.at_end ||
+                          result.workspace_bytes || result.levels;
+  if (fields.has("memory", has_memory))
+    fields.within("memory", [&](JsonFields& part) { describe_memory(part, result); });
+  fields.unless_empty("warps", result.warps);
+  if (result.kernel) fields.derived("registers", result.kernel->registers);
+  describe_part(fields, "kernel", result.kernel, [&](JsonFields& kernel) {
+    kernel("registers", result.kernel->registers);
+    kernel("stack_bytes", result.kernel->local_bytes);
+    kernel("shared_bytes", result.kernel->shared_bytes);
+    kernel("warps_per_multiprocessor", result.kernel->warps_per_multiprocessor);
+  });
+  fields.object("calls", result.calls);
 }
+
+Json to_json(const Result& result) { return described(result); }
+
+Result result_from_json(const Json& json) { return read_described<Result>(json); }
 
 Json report_head(const char* schema, const std::vector<std::string>& argv,
                  const simt::DeviceInfo& device) {

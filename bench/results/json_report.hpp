@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "bench/results/json.hpp"
+#include "bench/results/json_fields.hpp"
 #include "bench/results/result.hpp"
 #include "simt/device.hpp"
 
@@ -39,9 +42,20 @@ Json to_json(const registry::CallUse& calls);
 Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
-// The values of a result's keys; throw as result_from_json(), also if the value is unknown.
-Status status_from_json(const Json& result);
-alloc::Frees frees_from_json(const Json& result);
+
+inline constexpr std::initializer_list<Status> all_statuses = {Status::ok, Status::skipped,
+                                                               Status::incomplete, Status::failed};
+// One of `all`, by its name; reading throws if there is none of this name.
+template <class Value>
+void describe_name(JsonFields& fields, const char* key, Value& value,
+                   std::initializer_list<Value> all) {
+  fields.named(key, name(value), [&](const std::string& text) {
+    for (const Value one : all) {
+      if (text == name(one)) return void(value = one);
+    }
+    throw std::invalid_argument("unknown value '" + text + "'");
+  });
+}
 
 // {"schema", "argv", "version", "git", "device", "results": []}, and "interrupted" after Ctrl-C
 Json report_head(const char* schema, const std::vector<std::string>& argv,
