@@ -52,7 +52,7 @@ const Json* find(const Json* json, const std::string& path) {
   return json;
 }
 
-std::string value_text(const Json& value) {
+std::string csv_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_integer()) return value.dump();
@@ -68,7 +68,7 @@ std::string cell_text(const JsonColumn& column, const Json& result, const Json* 
   if (value == nullptr) return column.absent;
   if (column.figure == '#') return std::to_string(value->size());
   if (column.figure == '~') return csv_text(median(value->get<std::vector<double>>()));
-  return value_text(*value);
+  return csv_of(*value);
 }
 
 }  // namespace
