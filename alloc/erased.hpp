@@ -27,6 +27,10 @@ struct ErasedFunctions {
   void (*deallocate)(const void* handle, Warp&, void* block);
   void (*walk)(const void* handle, const HostView&, const std::function<void(const Region&)>&);
   const ErasedFunctions* with_builtin;  // A::WithBuiltin, if A has one
+
+  const ErasedFunctions& variant(LargeBackend large) const {
+    return large == LargeBackend::builtin && with_builtin != nullptr ? *with_builtin : *this;
+  }
 };
 
 template <class Device>

@@ -13,7 +13,7 @@
 #include "bench/results/table.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
-#include "workloads/graph/generators.hpp"
+#include "workloads/graph/source.hpp"
 
 namespace heapwood::app {
 

@@ -6,7 +6,7 @@
 
 #include "bench/program/gpu_lock.hpp"
 #include "bench/results/device_record.hpp"
-#include "simt/gpu_address.hpp"
+#include "simt/nvml.hpp"
 
 namespace heapwood::app {
 

@@ -11,9 +11,9 @@
 
 #include "bench/measured_row.hpp"
 #include "simt/device.hpp"
-#include "workloads/graph/batch.hpp"
-#include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/generate.hpp"
 #include "workloads/graph/host_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 namespace heapwood::bench {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/graph_updates.hpp"
-#include "simt/host_clock.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::bench {
 

@@ -9,8 +9,7 @@
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/csr_graph.hpp"
-#include "workloads/graph/page_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 namespace heapwood::bench {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "workloads/graph/batch.hpp"
-#include "workloads/graph/seeded.hpp"
+#include "workloads/graph/generate.hpp"
+#include "workloads/graph/integers.hpp"
 
 namespace heapwood::bench {
 

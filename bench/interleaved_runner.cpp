@@ -5,8 +5,8 @@
 
 #include <utility>
 
+#include "simt/clock.hpp"
 #include "simt/device.hpp"
-#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::bench {

@@ -9,7 +9,7 @@
 #include "bench/results/format.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
-#include "simt/host_clock.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::bench {
 

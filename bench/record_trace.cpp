@@ -10,7 +10,7 @@
 #include "bench/program/version.hpp"
 #include "bench/results/format.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 #include "workloads/program_trace/recorded_workloads.hpp"
 
 namespace heapwood::bench {

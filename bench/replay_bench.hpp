@@ -13,7 +13,7 @@
 #include "alloc/recording/program_trace.hpp"
 #include "bench/measured_row.hpp"
 #include "simt/device.hpp"
-#include "workloads/program_trace/replay_inspection.hpp"
+#include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
 
 namespace heapwood::bench {

@@ -4,6 +4,7 @@
 // blocks is needed only for statistics and error messages.
 
 #include "host_alloc/policy.hpp"
+#include "simt/cuda_runtime.hpp"
 #include "simt/memory_source.hpp"
 
 namespace heapwood::host_alloc {
@@ -23,8 +24,9 @@ class Platform final : public Policy {
     const std::size_t remaining = capacity_ - taken_;
     if (remaining < padding || bytes > remaining - padding) return {};
     Piece piece{nullptr, bytes + padding, bytes};
-    piece.begin = kind_ == Kind::async ? simt::pool_allocate(device_, piece.bytes)
-                                       : simt::platform_allocate(device_, piece.bytes);
+    piece.begin = kind_ == Kind::async
+                      ? simt::cuda_runtime::pool_allocate(device_.index, piece.bytes)
+                      : simt::platform_allocate(device_, piece.bytes);
     if (piece.begin == nullptr) return {};
     taken_ += piece.bytes;
     const std::uintptr_t address =
@@ -49,12 +51,12 @@ class Platform final : public Policy {
   }
   std::size_t shrink() override {
     if (kind_ == Kind::plain) return 0;
-    const std::size_t before = simt::pool_reserved(device_);
-    simt::pool_trim(device_);
-    return before - simt::pool_reserved(device_);
+    const std::size_t before = simt::cuda_runtime::pool_reserved(device_.index);
+    simt::cuda_runtime::pool_trim(device_.index);
+    return before - simt::cuda_runtime::pool_reserved(device_.index);
   }
   std::optional<std::size_t> mapped_bytes() const override {
-    if (kind_ == Kind::async) return simt::pool_reserved(device_);
+    if (kind_ == Kind::async) return simt::cuda_runtime::pool_reserved(device_.index);
     return std::nullopt;
   }
   std::uint64_t mappings() const override { return 0; }
@@ -65,7 +67,7 @@ class Platform final : public Policy {
     std::size_t bytes, requested;
   };
   void give_back(const Piece& piece) noexcept {
-    if (kind_ == Kind::async) return simt::pool_free(device_, piece.begin);
+    if (kind_ == Kind::async) return simt::cuda_runtime::pool_free(device_.index, piece.begin);
     simt::platform_free(device_, piece.begin, piece.bytes);
   }
 

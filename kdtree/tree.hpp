@@ -53,6 +53,20 @@ struct Tree {
   bool incomplete = false;          // some leaf would have been split with more memory
 };
 
+// A node that a walk down the tree has reached.
+struct NodeVisit {
+  Box box;
+  std::uint32_t node;
+  unsigned depth;
+
+  // Its child below the plane (side 0) or above it.
+  NodeVisit child(const Node& inner, unsigned side) const {
+    NodeVisit next{box, inner.child(side), depth + 1};
+    (side == 0 ? next.box.hi : next.box.lo)[inner.axis()] = inner.split;
+    return next;
+  }
+};
+
 // The input of the builders: indices are valid and coordinates finite (scenes::check verifies it).
 struct MeshView {
   std::span<const Vec3> vertices;

@@ -13,38 +13,41 @@ namespace heapwood::registry::erased {
 using Allocator = alloc::Erased<simt::Cpu>;
 using Device = alloc::ErasedDevice<simt::Cpu>;
 
+namespace {
+Device device_of(const simt::DeviceId& id, const CpuFunctions& functions) {
+  return {simt::Cpu(id), functions};
+}
+}  // namespace
+
 kdtree::BuildRun build(const CpuFunctions& functions, kdtree::Workspace& workspace,
                        const kdtree::BuildOptions& options) {
-  return kdtree::build<Allocator>(Device(simt::Cpu(workspace.device()), functions), workspace,
-                                  options);
+  return kdtree::build<Allocator>(device_of(workspace.device(), functions), workspace, options);
 }
 
 kdtree::RecordedRun build_recorded(const CpuFunctions& functions, kdtree::Workspace& workspace,
                                    const kdtree::BuildOptions& options, std::size_t capacity) {
-  return kdtree::build_recorded<Allocator>(Device(simt::Cpu(workspace.device()), functions),
-                                           workspace, options, capacity);
+  return kdtree::build_recorded<Allocator>(device_of(workspace.device(), functions), workspace,
+                                           options, capacity);
 }
 
 workloads::StressResult stress(const CpuFunctions& functions, const workloads::StressJob& job) {
-  const bool uses_builtin = job.options.large_backend == alloc::LargeBackend::builtin &&
-                            functions.with_builtin != nullptr;
   return workloads::stress<Allocator>(
-      Device(simt::Cpu(job.device), uses_builtin ? *functions.with_builtin : functions), job);
+      device_of(job.device, functions.variant(job.options.large_backend)), job);
 }
 
 std::unique_ptr<workloads::graph::AdjacencyHeap> adjacency_heap(
     const CpuFunctions& functions, const workloads::graph::HeapJob& job) {
   return std::make_unique<workloads::graph::AdjacencyRun<Allocator, Device>>(
-      Device(simt::Cpu(job.device), functions), job);
+      device_of(job.device, functions), job);
 }
 
 workloads::ReplayResult replay(const CpuFunctions& functions, const workloads::ReplayJob& job) {
-  return workloads::replay_program<Allocator>(Device(simt::Cpu(job.device), functions), job);
+  return workloads::replay_program<Allocator>(device_of(job.device, functions), job);
 }
 
 kdtree::BuildProfile build_profiled(const CpuFunctions& functions, kdtree::Workspace& workspace,
                                     const kdtree::BuildOptions& options) {
-  return kdtree::profile_of<Allocator>(Device(simt::Cpu(workspace.device()), functions), workspace,
+  return kdtree::profile_of<Allocator>(device_of(workspace.device(), functions), workspace,
                                        options);
 }
 

@@ -23,34 +23,30 @@ kdtree::BuildProfile build_profiled(const CpuFunctions&, kdtree::Workspace&,
                                     const kdtree::BuildOptions&);
 }  // namespace erased
 
+// A function of `erased` with the functions of allocator A.
+template <class A, auto function>
+struct With;
+template <class A, class Result, class... Args, Result (*function)(const CpuFunctions&, Args...)>
+struct With<A, function> {
+  static Result call(Args... args) {
+    return function(alloc::ErasedAllocator<A, simt::Cpu>::functions, args...);
+  }
+};
+
 template <class A>
 constexpr CompiledAllocator make_erased() {
-  constexpr const CpuFunctions& functions = alloc::ErasedAllocator<A, simt::Cpu>::functions;
   return {.traits = &A::traits,
           .settings = settings_of<A>(),
           .device = simt::DeviceKind::cpu,
-          .build =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-                return erased::build(functions, workspace, options);
-              },
-          .build_recorded =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options,
-                 std::size_t capacity) {
-                return erased::build_recorded(functions, workspace, options, capacity);
-              },
+          .build = With<A, erased::build>::call,
+          .build_recorded = With<A, erased::build_recorded>::call,
           .kernel_use = [](const simt::DeviceId&, kdtree::RefKind) { return KernelUse{}; },
           .call_use = [](const simt::DeviceId&, bool, alloc::LargeBackend) { return CallUse{}; },
-          .stress = [](const workloads::StressJob& job) { return erased::stress(functions, job); },
-          .adjacency_heap =
-              [](const workloads::graph::HeapJob& job) {
-                return erased::adjacency_heap(functions, job);
-              },
-          .replay = [](const workloads::ReplayJob& job) { return erased::replay(functions, job); },
-          .build_profiled =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-                return erased::build_profiled(functions, workspace, options);
-              },
-          .cpu_functions = &functions};
+          .stress = With<A, erased::stress>::call,
+          .adjacency_heap = With<A, erased::adjacency_heap>::call,
+          .replay = With<A, erased::replay>::call,
+          .build_profiled = With<A, erased::build_profiled>::call,
+          .cpu_functions = &alloc::ErasedAllocator<A, simt::Cpu>::functions};
 }
 
 }  // namespace heapwood::registry

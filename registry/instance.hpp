@@ -14,8 +14,7 @@ namespace heapwood::registry {
 
 template <class Kernel>
 KernelUse resources_of(const simt::DeviceId& id) {
-  const auto o = simt::Cuda(id).occupancy<Kernel>();
-  return {o.registers, o.local_bytes, o.shared_bytes, o.warps_per_multiprocessor};
+  return simt::Cuda(id).occupancy<Kernel>();
 }
 
 template <class Allocator>

@@ -15,6 +15,7 @@
 #include "alloc/erased.hpp"
 #include "kdtree/build/build.hpp"
 #include "simt/cpu.hpp"
+#include "simt/launch.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/stress.hpp"
@@ -27,13 +28,7 @@ namespace heapwood::registry {
 
 using CpuFunctions = alloc::ErasedFunctions<simt::Cpu>;
 
-// Resources of a kernel that contains this allocator; zeros on the CPU.
-struct KernelUse {
-  int registers = 0;
-  std::size_t local_bytes = 0;   // stack frame per thread
-  std::size_t shared_bytes = 0;  // per block
-  unsigned warps_per_multiprocessor = 0;
-};
+using simt::KernelUse;
 
 // Resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with one
 // of each through the allocator's per-warp context, if it has one.
@@ -63,7 +58,7 @@ struct CompiledAllocator {
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
   // Runs a stress test once on a new pool (workloads/stress.hpp).
   workloads::StressResult (*stress)(const workloads::StressJob&);
-  // The adjacency blocks of a dynamic graph (workloads/graph/block_graph.hpp).
+  // The adjacency blocks of a dynamic graph (workloads/graph/layouts.hpp).
   std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).

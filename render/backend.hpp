@@ -12,7 +12,6 @@
 #include "render/environment_view.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
-#include "simt/has_cuda.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::render {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CUDA state of a program that calls Heapwood as a library: its streams and its current device.
-// Needs no CUDA headers: implemented by caller.cu, and by caller_absent.cpp in builds without CUDA.
+// Needs no CUDA headers: implemented by cuda_runtime.cu or cuda_absent.cpp.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "simt/host_clock.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::simt {
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <memory>
 
+#include "simt/clock.hpp"
 #include "simt/control.hpp"
 #include "simt/device.hpp"
-#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 #include "simt/stream.hpp"
 #include "simt/warp.hpp"

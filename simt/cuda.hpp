@@ -360,16 +360,8 @@ class Cuda {
     return now;
   }
 
-  // A kernel's registers and local memory per thread, shared memory per block and resident warps
-  // per multiprocessor, from the driver.
-  struct Occupancy {
-    int registers = 0;
-    std::size_t local_bytes = 0;
-    std::size_t shared_bytes = 0;
-    unsigned warps_per_multiprocessor = 0;
-  };
   template <class Kernel>
-  Occupancy occupancy() const {
+  KernelUse occupancy() const {
     cudaFuncAttributes attributes{};
     check_cuda(cudaFuncGetAttributes(&attributes, run_kernel<Kernel>), "kernel attributes");
     return {attributes.numRegs, attributes.localSizeBytes, attributes.sharedSizeBytes,

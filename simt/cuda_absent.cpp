@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: MIT
+// The functions of .cu files in builds without CUDA.
+#include "simt/caller.hpp"
 #include "simt/cuda_runtime.hpp"
+#include "simt/gl_interop.hpp"
+#include "simt/nvml.hpp"
 
-namespace heapwood::simt::cuda_runtime {
+namespace heapwood::simt {
+
+GpuAddress gpu_address(int) { return {}; }
+
+void wait_for_stream(const DeviceId&, std::uintptr_t) {}
+CallerDevice::CallerDevice(const DeviceId&) {}
+CallerDevice::~CallerDevice() = default;
+
+GlDevices gl_devices() { return {{}, "this program was built without CUDA"}; }
+std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) {
+  throw Error(Exit::device, gl_devices().error);
+}
+
+namespace cuda_runtime {
 
 namespace {
 constexpr const char* reason =
@@ -33,4 +50,5 @@ void pool_trim(int) { absent(); }
 std::size_t pool_reserved(int) { return 0; }
 std::unique_ptr<VirtualRange> reserve_range(int, std::size_t) { absent(); }
 
-}  // namespace heapwood::simt::cuda_runtime
+}  // namespace cuda_runtime
+}  // namespace heapwood::simt

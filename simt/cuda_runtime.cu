@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "simt/cuda_runtime.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "simt/caller.hpp"
 #include "simt/cuda.hpp"
+#include "simt/nvml.hpp"
 
 namespace heapwood::simt::cuda_runtime {
 
@@ -197,3 +202,47 @@ std::size_t pool_reserved(int device) {
 }
 
 }  // namespace heapwood::simt::cuda_runtime
+
+namespace heapwood::simt {
+
+GpuAddress gpu_address(int index) {
+  GpuAddress address;
+  char bus_id[32] = {};
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, index) == cudaSuccess)
+    address.pci_bus_id = bus_id;
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, index) == cudaSuccess) {
+    const auto& bytes = properties.uuid.bytes;
+    if (std::any_of(std::begin(bytes), std::end(bytes), [](char byte) { return byte != 0; })) {
+      address.uuid = "GPU";
+      for (std::size_t i = 0; i < sizeof bytes; ++i) {
+        char digits[4];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(bytes[i]));
+        if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) address.uuid += '-';
+        address.uuid += digits;
+      }
+    }
+  }
+  cudaGetLastError();  // these are details of a report: a failure has no other effect
+  return address;
+}
+
+void wait_for_stream(const DeviceId& device, std::uintptr_t stream) {
+  if (device.kind != DeviceKind::cuda) return;
+  check_cuda(cudaSetDevice(device.index), "cudaSetDevice");
+  cudaEvent_t reached{};
+  check_cuda(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming), "cudaEventCreate");
+  cudaError_t status = cudaEventRecord(reached, reinterpret_cast<cudaStream_t>(stream));
+  if (status == cudaSuccess) status = cudaStreamWaitEvent(nullptr, reached, 0);
+  cudaEventDestroy(reached);  // takes effect when the event has completed
+  check_cuda(status, "the caller's stream");
+}
+
+CallerDevice::CallerDevice(const DeviceId& device) {
+  if (device.kind == DeviceKind::cuda && cudaGetDevice(&before_) != cudaSuccess) before_ = -1;
+}
+CallerDevice::~CallerDevice() {
+  if (before_ >= 0) cudaSetDevice(before_);
+}
+
+}  // namespace heapwood::simt

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The CUDA runtime functions that simt/ needs, without CUDA's headers: implemented by
-// cuda_runtime.cu, and by cuda_absent.cpp in builds without CUDA.
+// CUDA runtime functions without CUDA's headers: implemented by cuda_runtime.cu or cuda_absent.cpp.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +29,12 @@ std::size_t available(int device);
 void* pinned_allocate(std::size_t bytes);  // nullptr if memory is exhausted
 void pinned_free(void* pointer) noexcept;
 
-// cudaMallocAsync and cudaFreeAsync on the default stream, in order with kernels and copies.
+// Memory from the device's CUDA memory pool (cudaMallocAsync, cudaFreeAsync), in the order of the
+// default stream. The pool keeps freed memory until pool_trim().
 void* pool_allocate(int device, std::size_t bytes);
 void pool_free(int device, void* pointer) noexcept;
 void pool_trim(int device);
-std::size_t pool_reserved(int device);
+std::size_t pool_reserved(int device);  // physical memory held by the pool
 
 std::unique_ptr<VirtualRange> reserve_range(int device, std::size_t bytes);
 

@@ -13,7 +13,7 @@
 
 #include "simt/config.hpp"
 #include "simt/control.hpp"
-#include "simt/linear_index.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::simt {
 

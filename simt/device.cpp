@@ -9,12 +9,14 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <thread>
 
 #include "simt/cuda_runtime.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
 #include "simt/memory_source.hpp"
+#include "simt/pinned.hpp"
 
 namespace heapwood::simt {
 
@@ -125,17 +127,6 @@ std::size_t platform_available(const DeviceId& device) {
                                          : available_memory();
 }
 
-void* pool_allocate(const DeviceId& device, std::size_t bytes) {
-  return cuda_runtime::pool_allocate(device.index, bytes);
-}
-void pool_free(const DeviceId& device, void* block) noexcept {
-  cuda_runtime::pool_free(device.index, block);
-}
-void pool_trim(const DeviceId& device) { cuda_runtime::pool_trim(device.index); }
-std::size_t pool_reserved(const DeviceId& device) {
-  return cuda_runtime::pool_reserved(device.index);
-}
-
 void* device_allocate(const DeviceId& device, std::size_t bytes) {
   // acquire: makes the constructed source visible.
   MemorySource* source = memory_source.load(std::memory_order_acquire);
@@ -179,6 +170,25 @@ std::size_t device_available(const DeviceId& device) {
   // acquire: as in device_allocate().
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   return source ? source->available(device) : platform_available(device);
+}
+
+void* pinned_allocate(const DeviceId& device, std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* const pointer = device.kind == DeviceKind::cuda ? cuda_runtime::pinned_allocate(bytes)
+                                                        : ::operator new(bytes, std::nothrow);
+  if (pointer == nullptr) {
+    throw Error(Exit::failed,
+                "cannot allocate " + std::to_string(bytes) + " bytes of host memory for uploads");
+  }
+  return pointer;
+}
+
+void pinned_free(const DeviceId& device, void* pointer) noexcept {
+  if (pointer == nullptr) return;
+  if (device.kind == DeviceKind::cuda)
+    cuda_runtime::pinned_free(pointer);
+  else
+    ::operator delete(pointer);
 }
 
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // CUDA access to OpenGL buffers, so that pictures are displayed without a copy through the host.
-// Needs neither CUDA's nor OpenGL's headers: implemented by gl_interop.cu, and by
-// gl_interop_absent.cpp in builds without CUDA.
+// Needs neither CUDA's nor OpenGL's headers: implemented by gl_interop.cu or cuda_absent.cpp.
 #pragma once
 
 #include <memory>

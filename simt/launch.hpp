@@ -5,8 +5,8 @@
 //   struct Scratch;                       the warp's fast memory: shared memory on the GPU
 //   static constexpr unsigned block_threads, blocks_per_multiprocessor;   launch bounds on the GPU
 //   template <class Warp> void operator()(Warp&, Scratch&) const;
-// Launchers are Cpu (cpu.hpp), Cuda (cuda.hpp, in .cu files only) and Lockstep<W> (lockstep.hpp,
-// for tests). Each has
+// Launchers are Cpu (cpu.hpp), Cuda (cuda.hpp, in .cu files only) and, in tests,
+// Lockstep<W> (tests/simt/lockstep.hpp). Each has
 //   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;
 //     Returns milliseconds. All warps are resident; 0 warps = as many as fit.
 //   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;
@@ -21,12 +21,34 @@
 // interrupt().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "simt/error.hpp"
 
 namespace heapwood::simt {
+
+// Whether this program was built with CUDA (CMakeLists.txt defines the macro). Without CUDA the
+// functions of .cu files are declared but not defined: they may be called only in
+// `if constexpr (simt::has_cuda)`.
+#ifdef HEAPWOOD_HAS_CUDA
+inline constexpr bool has_cuda = true;
+#else
+inline constexpr bool has_cuda = false;
+#endif
+
+[[noreturn]] inline void throw_without_cuda(const std::string& what) {
+  throw Error(Exit::device, what + ": this program was built without CUDA");
+}
+
+// Resources of a kernel on a GPU, from the driver; zeros on the CPU.
+struct KernelUse {
+  int registers = 0;
+  std::size_t local_bytes = 0;   // stack frame per thread
+  std::size_t shared_bytes = 0;  // per block
+  unsigned warps_per_multiprocessor = 0;
+};
 
 struct LaunchLimits {
   double seconds = 60;              // until the abort flag is raised

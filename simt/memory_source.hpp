@@ -28,11 +28,4 @@ void* platform_allocate(const DeviceId& device, std::size_t bytes);
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept;
 std::size_t platform_available(const DeviceId& device);
 
-// Memory from the device's CUDA memory pool, in the order of the default stream. The pool keeps
-// freed memory until pool_trim(). GPU only.
-void* pool_allocate(const DeviceId& device, std::size_t bytes);
-void pool_free(const DeviceId& device, void* block) noexcept;
-void pool_trim(const DeviceId& device);
-std::size_t pool_reserved(const DeviceId& device);  // physical memory held by the pool
-
 }  // namespace heapwood::simt

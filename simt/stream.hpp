@@ -17,9 +17,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "simt/clock.hpp"
 #include "simt/config.hpp"
 #include "simt/device.hpp"
-#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::simt {

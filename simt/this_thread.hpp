@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "simt/config.hpp"
-#include "simt/linear_index.hpp"
+#include "simt/math.hpp"
 #if defined(__CUDACC__)
 #include "simt/cuda_warp.hpp"
 #else

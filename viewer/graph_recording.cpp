@@ -8,8 +8,8 @@
 
 #include "bench/graph_updates.hpp"
 #include "bench/results/format.hpp"
-#include "workloads/graph/block_graph.hpp"
 #include "workloads/graph/device_steps.hpp"
+#include "workloads/graph/layouts.hpp"
 #include "workloads/graph/source.hpp"
 
 namespace heapwood::viewer {

@@ -13,7 +13,7 @@
 
 #include "bench/program/options.hpp"
 #include "viewer/recording.hpp"
-#include "workloads/graph/batch.hpp"
+#include "workloads/graph/generate.hpp"
 #include "workloads/graph/host_graph.hpp"
 
 namespace heapwood::viewer {

@@ -10,7 +10,7 @@
 #include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
-#include "workloads/graph/generators.hpp"
+#include "workloads/graph/source.hpp"
 
 namespace heapwood::viewer {
 

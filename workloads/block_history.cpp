@@ -137,10 +137,4 @@ Gaps HistoryBuilder::gaps() const {
   return now;
 }
 
-BlockHistory block_history(std::span<const alloc::RecordedEvent> events, alloc::Frees frees) {
-  HistoryBuilder builder(frees, 0);
-  for (const alloc::RecordedEvent& event : events) builder.add(event);
-  return builder.history();
-}
-
 }  // namespace heapwood::workloads

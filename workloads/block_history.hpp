@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -113,7 +112,5 @@ class HistoryBuilder {
   std::uint64_t used_ = 0, mark_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> nearest_;  // by bytes requested
 };
-
-BlockHistory block_history(std::span<const alloc::RecordedEvent> events, alloc::Frees frees);
 
 }  // namespace heapwood::workloads

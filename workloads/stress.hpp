@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Generic allocator tests: every thread allocates blocks of one size and frees them. A job is plain
-// host data; its kernels are in stress_kernels.hpp, called through
-// registry::CompiledAllocator::stress.
+// Generic allocator tests: every thread allocates blocks of one size and frees them.
+// docs/workloads.md describes the tests. A job is plain host data; its kernels are in
+// stress_kernels.hpp, called through registry::CompiledAllocator::stress.
 //
-// Tests of time:
-//   AD       Alloc Dealloc (RegEff section 6): one kernel that allocates and deallocates at once.
-//            Also split into two kernels, between which all blocks are in use at the same time.
-//   ACD      Alloc Cycle Dealloc: one kernel, `iterations` allocations per thread, then as many
-//            deallocations.
-//   P        Probability: `iterations` launches of one kernel. A thread without a block allocates
-//            one with probability 3/4; a thread with one frees it with probability 3/4. RegEff
-//            table 2 counts 1450 allocations and 986 deallocations of 960 threads in 10 launches;
-//            its rule gives 3840 and 3360, a probability of 1/4 gives 1440 and 960
-//            (expected_counts()).
-//   each     Every thread allocates once in one kernel and frees in a second one (Ouroboros section
-//            6.1.1). `mixed`: a thread's size is drawn, the same for every allocator. `scaling`
-//            (6.1.2) is `each` for many numbers of threads.
-//   exhaust  The same, with exactly as many threads as fill the pool; only the first kernel is
-//            timed (Gelado and Garland 2019, section 5.3).
-//
-// Tests of memory use (Ouroboros section 6.1.3):
-//   utilization  Threads that fill the device allocate until each has been refused once.
-//   range        `iterations` times: every thread allocates in one kernel and frees in a second
-//                one.
-//   churn        Until the first refusal, at most `iterations` times: every thread allocates in one
-//                kernel; in a second one each frees that block with probability 1/2. The other
-//                blocks stay.
-//   lifetimes    `iterations` kernels with blocks of random sizes that are freed in a given order
-//                (stress_lifetimes.hpp).
-//   soak         The same with contents, in random order, for `seconds`.
+// Probability (RegEff section 6): a thread without a block allocates one with probability 3/4; a
+// thread with one frees it with probability 3/4. RegEff table 2 counts 1450 allocations and 986
+// deallocations of 960 threads in 10 launches; its rule gives 3840 and 3360, a probability of 1/4
+// gives 1440 and 960 (expected_counts()).
 //
 // Requests are padded to 16 bytes before the call, as in RegEff section 6; internal fragmentation
 // is relative to the size wanted.
@@ -45,10 +23,10 @@
 namespace heapwood::workloads {
 
 enum class StressTest : std::uint8_t {
-  alloc_dealloc,
-  cycle,
-  probability,
-  each,
+  alloc_dealloc,  // `ad`: also split into two kernels, between which all blocks are in use
+  cycle,          // `acd`
+  probability,    // `p`
+  each,           // `alloc`
   mixed,
   scaling,
   exhaust,

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "alloc/statistics.hpp"
+#include "simt/clock.hpp"
 #include "simt/error.hpp"
-#include "simt/host_clock.hpp"
 #include "simt/launch.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_kernels.hpp"
@@ -37,9 +37,8 @@ class StressDriver {
     alloc::AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
     release_.reset();
-    const auto start = simt::HostClock::now();
-    allocator_ = A::create(job_.pool, options, device_);
-    result_.reset_ms = 1e3 * simt::seconds_since(start);
+    result_.reset_ms =
+        simt::measure_ms([&] { allocator_ = A::create(job_.pool, options, device_); });
     release_.emplace(job_.pool, device_);
     blocks_.fill(0);
     tallies_.fill(0);
@@ -101,9 +100,7 @@ class StressDriver {
       if (blocks[i] != nullptr)
         live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
     }
-    std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
-      return a.offset < b.offset;
-    });
+    std::ranges::sort(live, {}, &alloc::LiveBlock::offset);
     return live;
   }
 

@@ -17,9 +17,7 @@
 #include "simt/atomic_ref.hpp"
 #include "workloads/stress.hpp"
 
-namespace heapwood::workloads {
-
-namespace stress_detail {
+namespace heapwood::workloads::stress_detail {
 
 // The participating threads: the first `lanes` lanes of each warp, up to `threads` threads. A
 // thread keeps its blocks in blocks[thread], blocks[thread + threads], ...
@@ -243,6 +241,4 @@ struct CycleKernel : KernelShape {
   }
 };
 
-}  // namespace stress_detail
-
-}  // namespace heapwood::workloads
+}  // namespace heapwood::workloads::stress_detail

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "simt/clock.hpp"
 #include "simt/error.hpp"
-#include "simt/host_clock.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_driver.hpp"
 

@@ -2,7 +2,7 @@
 #include "workloads/stress_primitives.hpp"
 
 #include "simt/cpu.hpp"
-#include "simt/has_cuda.hpp"
+#include "simt/launch.hpp"
 #include "workloads/stress_primitives_run.hpp"
 
 namespace heapwood::workloads {
@@ -10,10 +10,8 @@ namespace heapwood::workloads {
 PrimitiveResult run_primitive(const PrimitiveJob& job) {
   if (job.device.kind == simt::DeviceKind::cpu)
     return primitive_detail::run(simt::Cpu(job.device), job);
-  if constexpr (simt::has_cuda)
-    return primitives_cuda::run(job);
-  else
-    throw Error(Exit::device, "stress: this program was built without CUDA");
+  if constexpr (simt::has_cuda) return primitives_cuda::run(job);
+  simt::throw_without_cuda("stress");
 }
 
 }  // namespace heapwood::workloads

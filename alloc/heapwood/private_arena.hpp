@@ -17,7 +17,7 @@
 
 #include "alloc/heapwood/run_collector.hpp"
 #include "alloc/heapwood/shared_arenas.hpp"
-#include "simt/scratch_ref.hpp"
+#include "simt/scratch.hpp"
 
 namespace heapwood::alloc::arena {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/results/json_report.hpp"
-#include "simt/gpu_record.hpp"
+#include "simt/nvml.hpp"
 
 namespace heapwood::bench {
 

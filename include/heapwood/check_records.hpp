@@ -11,7 +11,7 @@
 #include <string>
 
 #include "heapwood/handle_operations.hpp"
-#include "simt/linear_index.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kdtree/build/chunk_bins.hpp"
+#include "kdtree/build/kernel.hpp"
 #include "kdtree/build/partition.hpp"
 
 namespace heapwood::kdtree {

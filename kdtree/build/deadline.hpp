@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kdtree/build/build.hpp"
-#include "simt/host_clock.hpp"
+#include "simt/clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::kdtree {

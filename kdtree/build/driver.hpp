@@ -4,29 +4,18 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
-#include "kdtree/build/count_mismatch.hpp"
 #include "kdtree/build/deadline.hpp"
 #include "kdtree/build/worker.hpp"
 #include "kdtree/build/workspace.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::kdtree {
-
-// Runs f and returns its milliseconds of host time.
-template <class F>
-double timed(F f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
 // fewer warps: as many as the allocator prefers, but at least two fifths of the resident ones. Both
@@ -69,7 +58,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   const unsigned resident = device.template resident_warps<Kernel>();
   run.warps = options.warps == 0 ? warps_for(allocator, p.mesh->triangles.size(), resident)
                                  : std::min(options.warps, resident);
-  run.reset_ms = timed([&] { p.reset(run.warps); });
+  run.reset_ms = simt::measure_ms([&] { p.reset(run.warps); });
   run.ms = deadline.launch(
       [&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
   const BuildCounters& counters = p.last = p.counters.download().front();
@@ -89,7 +78,7 @@ BuildRun build_with(
                                options);
   for (;;) {
     std::optional<decltype(make_allocator())> allocator;
-    const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
+    const double create_ms = simt::measure_ms([&] { allocator.emplace(make_allocator()); });
     const alloc::ReleaseAtEnd<Allocator, Device> release(workspace.pool(), device);
     try {
       BuildRun run = launch_build<decltype(make_allocator()), kind>(
@@ -177,12 +166,6 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
   result.events_in_all = recorded.total();
   result.events = recorded.events();
   return result;
-}
-
-template <class Allocator, class Device>
-InstrumentedRun build_instrumented(const Device& device, Workspace& workspace,
-                                   const BuildOptions& options) {
-  return build_recorded<Allocator>(device, workspace, options, 0).instrumented;
 }
 
 }  // namespace heapwood::kdtree

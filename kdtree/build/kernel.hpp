@@ -143,7 +143,7 @@ HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting 
   return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
 }
 
-// Whether a warp uses vectors in place of lanes (simd_refs.hpp): a CPU thread with clipped refs.
+// Whether a warp uses vectors in place of lanes (simd.hpp): a CPU thread with clipped refs.
 template <class Refs, class Warp>
 inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
 
@@ -186,6 +186,43 @@ HEAPWOOD_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& s
            set(parent.box.hi, side == 0 ? split.axis : 3, split.plane)},
           split.path,
           split.allowance};
+}
+
+// Copies the corners of the triangles [first, last), so that they can be read in the order of the
+// triangles' ids, and adds their bounds to those of `scene`. All lanes call.
+template <class Warp>
+HEAPWOOD_INLINE void copy_corners(Warp& warp, const Vec3* vertices, const Triangle* triangles,
+                                  std::uint32_t first, std::uint32_t last, PackedCorners* corners,
+                                  SharedNode& scene) {
+  Box box;
+  for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
+    const Triangle t = triangles[i];
+    // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
+    const Vec3 zero{0.0f, 0.0f, 0.0f};
+    const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero,
+               c = vertices[t.v[2]] + zero;
+    corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
+    box.grow(bounds(Corners{a, b, c}));
+  }
+  GatheredBounds<Warp> tight;
+  tight.add(warp, true, box);
+  tight.add_to(scene, warp);
+}
+
+// Clears the histograms of a chunk's refs, for both children.
+template <class Warp>
+HEAPWOOD_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
+  for (unsigned k = warp.lane(); k < 2 * histogram_words; k += Warp::width)
+    scratch.histogram[k] = 0;
+  warp.sync();
+}
+
+// Bins the clipped refs [first, last) of `node`, whose array is `refs` and whose box is `box`. For
+// one CPU thread; other threads may still be filling other parts of the array.
+inline void bin_array_for(SharedNode& node, ChooseScratch& scratch, const std::byte* refs,
+                          std::uint32_t first, std::uint32_t last, const Box& box) {
+  const Box tight = bin_refs(refs, first, last, box, scratch.sums);
+  node.add(scratch.sums, tight);
 }
 
 }  // namespace heapwood::kdtree

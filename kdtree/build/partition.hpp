@@ -7,9 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "kdtree/build/kernel.hpp"
-#include "kdtree/split/simd_refs.hpp"
+#include "kdtree/split/simd.hpp"
 
 namespace heapwood::kdtree {
 
@@ -161,12 +162,21 @@ HEAPWOOD_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, c
   return true;
 }
 
-// Aborts the kernel: the counts of the choice and of the partition differ
-// (count_mismatch_message()).
+// Aborts the kernel: the counts of the choice and of the partition differ.
 template <class Warp>
 HEAPWOOD_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& counts,
                                     const SidePair& moved) {
   if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
+}
+
+// The error of a kernel that stopped with count_mismatch. `operand`: of fail_partition().
+inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
+  const auto text = [](SidePair sides) {
+    return std::to_string(sides.left) + " and " + std::to_string(sides.right);
+  };
+  return "internal error: partitioning " + std::to_string(operand[0]) + " refs moved " +
+         text(SidePair::of(operand[2])) + " to the children, but the split was chosen for " +
+         text(SidePair::of(operand[1])) + "; please report the scene";
 }
 
 // Moves all refs of a node that one warp splits, after choose() with the same scratch.

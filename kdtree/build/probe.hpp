@@ -15,7 +15,7 @@
 
 #include "kdtree/build/build.hpp"
 #include "simt/atomic_ref.hpp"
-#include "simt/device_clock.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::kdtree {
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "alloc/private_bump.hpp"
-#include "simt/error.hpp"
-#include "simt/has_cuda.hpp"
+#include "kdtree/build/profile_run.hpp"
+#include "simt/cpu.hpp"
 
 namespace heapwood::kdtree {
 
@@ -52,10 +51,9 @@ NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options
 BuildRun NoCostBuilder::build() {
   if (workspace_.mesh().triangles.size() == 0) return {};
   if (workspace_.device().kind == simt::DeviceKind::cpu)
-    return build_no_cost_cpu(workspace_, options_);
+    return build_no_cost(simt::Cpu(workspace_.device()), workspace_, options_);
   if constexpr (simt::has_cuda) return build_no_cost_cuda(workspace_, options_);
-  throw Error(Exit::device,
-              "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
+  simt::throw_without_cuda("profile");
 }
 
 }  // namespace heapwood::kdtree

@@ -2,8 +2,7 @@
 // Time profile of the single-kernel builder: how long its warps are in each phase
 // (probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
 // same build with the no-cost allocator, which shows what another allocator costs in total. Kernels
-// with a probe are compiled for clipped refs only, and by default for two allocators:
-// profile_cpu.cpp, profile_cuda.cu.
+// with a probe are compiled for clipped refs only.
 #pragma once
 
 #include <string>
@@ -40,8 +39,7 @@ class NoCostBuilder {
   Workspace workspace_;
 };
 
-// Its build per kind of device. That of CUDA is defined only if simt::has_cuda.
-BuildRun build_no_cost_cpu(Workspace& workspace, const BuildOptions& options);
+// Its build on a GPU; defined only if simt::has_cuda.
 BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options);
 
 }  // namespace heapwood::kdtree

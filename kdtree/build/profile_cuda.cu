@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "alloc/private_bump.hpp"
-#include "kdtree/build/driver.hpp"
-#include "kdtree/build/profile.hpp"
+#include "kdtree/build/profile_run.hpp"
 #include "simt/cuda.hpp"
 
 namespace heapwood::kdtree {
 
 BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options) {
-  const simt::Cuda device(workspace.device());
-  return build_with<alloc::PrivateBump, RefKind::clipped>(device, workspace, options, [&] {
-    return alloc::PrivateBump::create(workspace.pool(), workspace.allocator_options(), device);
-  });
+  return build_no_cost(simt::Cuda(workspace.device()), workspace, options);
 }
 
 }  // namespace heapwood::kdtree

@@ -2,6 +2,7 @@
 // Runs builds with a probe: a template over the allocator and the device.
 #pragma once
 
+#include "alloc/private_bump.hpp"
 #include "kdtree/build/driver.hpp"
 #include "kdtree/build/profile.hpp"
 
@@ -44,6 +45,14 @@ class ProfileMemory {
   simt::Buffer<std::uint64_t> origin_;
   simt::Buffer<WarpTimes> warps_;
 };
+
+// The build of NoCostBuilder.
+template <class Device>
+BuildRun build_no_cost(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  return build_with<alloc::PrivateBump, RefKind::clipped>(device, workspace, options, [&] {
+    return alloc::PrivateBump::create(workspace.pool(), workspace.allocator_options(), device);
+  });
+}
 
 template <class Allocator, class Device>
 BuildProfile profile_of(const Device& device, Workspace& workspace, const BuildOptions& options) {

@@ -6,8 +6,7 @@
 
 #include <cstdint>
 
-#include "kdtree/build/chunk_bins.hpp"
-#include "kdtree/build/corner_copies.hpp"
+#include "kdtree/build/kernel.hpp"
 #include "kdtree/build/ref_memory.hpp"
 
 namespace heapwood::kdtree {

@@ -6,24 +6,9 @@
 
 namespace heapwood::kdtree {
 
-namespace {
-
-constexpr std::size_t pool_alignment = std::size_t{1} << 20;
-
-std::size_t triangles_of(const DeviceMesh& mesh) { return mesh.triangles.size(); }
-
-}  // namespace
-
 const char* name(RefKind kind) {
-  switch (kind) {
-    case RefKind::clipped:
-      return "clipped";
-    case RefKind::ids:
-      return "ids";
-    case RefKind::boxes:
-      return "boxes";
-  }
-  return "?";
+  constexpr const char* names[] = {"clipped", "ids", "boxes"};
+  return names[static_cast<unsigned>(kind)];
 }
 
 std::size_t ref_bytes(RefKind kind) { return kind == RefKind::clipped ? 32 : 4; }
@@ -31,7 +16,7 @@ std::size_t ref_bytes(RefKind kind) { return kind == RefKind::clipped ? 32 : 4; 
 Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes,
                      const WorkspaceLimits& limits)
     : parts_(std::make_unique<Parts>()) {
-  const std::size_t n = triangles_of(mesh);
+  const std::size_t n = mesh.triangles.size();
   require_buildable(n);
   const simt::DeviceId& device = mesh.device();
   Parts& p = *parts_;
@@ -67,7 +52,7 @@ RefKind Workspace::refs() const { return parts_->refs; }
 const simt::DeviceId& Workspace::device() const { return parts_->mesh->device(); }
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 alloc::AllocatorOptions Workspace::allocator_options() const {
-  const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
+  const std::size_t needed = suggested_pool(mesh().triangles.size(), refs(), true);
   alloc::AllocatorOptions options = parts_->options;
   options.has_persistent_warps = true;
   options.spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes);
@@ -96,9 +81,9 @@ std::size_t Workspace::useful_cache(std::size_t triangles, RefKind refs, std::si
 }
 
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {
+  constexpr std::size_t alignment = std::size_t{1} << 20;
   return alloc::round_up(
-      static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1,
-      pool_alignment);
+      static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1, alignment);
 }
 
 void Workspace::resize_pool(std::size_t bytes) {
@@ -118,7 +103,7 @@ std::size_t Workspace::overhead_bytes() const {
 Tree Workspace::download() const {
   const Parts& p = *parts_;
   Tree tree;
-  if (triangles_of(*p.mesh) == 0) {
+  if (p.mesh->triangles.size() == 0) {
     tree.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
     return tree;
   }
@@ -133,7 +118,7 @@ Tree Workspace::download() const {
 
 DeviceTree Workspace::device_tree() const {
   const Parts& p = *parts_;
-  if (triangles_of(*p.mesh) == 0) return {};
+  if (p.mesh->triangles.size() == 0) return {};
   return {p.nodes.data(), p.output.data(), std::min<std::size_t>(p.last.refs, p.output.size()),
           p.last.bounds};
 }

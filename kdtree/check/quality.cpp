@@ -54,12 +54,6 @@ class Hash {
               "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
 }
 
-struct Visit {
-  Box box;
-  std::uint32_t node;
-  unsigned depth;
-};
-
 // The sums over a part of the tree.
 struct Part {
   TreeStats stats;
@@ -92,12 +86,12 @@ class Walk {
 
   // Visits the nodes from `root` down to depth `cut` in depth-first order. Inner nodes at that
   // depth are appended to `later`.
-  Part run(const Visit& root, unsigned cut, std::vector<Visit>& later) {
+  Part run(const NodeVisit& root, unsigned cut, std::vector<NodeVisit>& later) {
     Part part;
     std::vector<std::uint32_t> refs;
-    std::vector<Visit> stack{root};
+    std::vector<NodeVisit> stack{root};
     while (!stack.empty()) {
-      const Visit at = stack.back();
+      const NodeVisit at = stack.back();
       stack.pop_back();
       const Node node = tree_.nodes[at.node];
       if (node.leaf()) {
@@ -114,7 +108,8 @@ class Walk {
  private:
   double area(const Box& box) const { return root_area_ > 0 ? half_area(box) : 1.0; }
 
-  void leaf(Part& part, const Visit& at, const Node& node, std::vector<std::uint32_t>& refs) const {
+  void leaf(Part& part, const NodeVisit& at, const Node& node,
+            std::vector<std::uint32_t>& refs) const {
     const std::size_t count = node.count();
     if (count > 0 && node.first + count > tree_.refs.size())
       broken(at.node, "is a leaf with refs out of range");
@@ -132,7 +127,7 @@ class Walk {
     part.hash.add_leaf(refs);
   }
 
-  void inner(Part& part, const Visit& at, const Node& node, std::vector<Visit>& stack) {
+  void inner(Part& part, const NodeVisit& at, const Node& node, std::vector<NodeVisit>& stack) {
     if (at.depth >= max_depth)
       broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
     if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
@@ -146,11 +141,8 @@ class Walk {
     ++part.stats.inner;
     part.inner_area += area(at.box);
     part.hash.add_inner(node.axis(), node.split);
-    Visit below{at.box, node.child(0), at.depth + 1};
-    Visit above{at.box, node.child(1), at.depth + 1};
-    below.box.hi[node.axis()] = above.box.lo[node.axis()] = node.split;
-    stack.push_back(above);
-    stack.push_back(below);
+    stack.push_back(at.child(node, 1));
+    stack.push_back(at.child(node, 0));
   }
 
   const Tree& tree_;
@@ -167,12 +159,12 @@ TreeStats measure(const Tree& tree, const SahCosts& costs) {
   // and hash do not depend on the number of threads.
   constexpr unsigned cut = 9;
   Walk walk(tree);
-  std::vector<Visit> roots;
+  std::vector<NodeVisit> roots;
   Part total = walk.run({tree.bounds, 0, 0}, cut, roots);
   std::vector<Part> parts(roots.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    std::vector<Visit> none;
+    std::vector<NodeVisit> none;
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < roots.size();) {
       parts[i] = walk.run(roots[i], max_depth + 1, none);
     }

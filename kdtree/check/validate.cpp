@@ -32,19 +32,6 @@ class Report {
   std::vector<std::string> lines_;
 };
 
-struct PendingNode {
-  Box box;
-  std::uint32_t node;
-  unsigned depth;
-};
-
-std::pair<PendingNode, PendingNode> children(const PendingNode& at, const Node& node) {
-  PendingNode below{at.box, node.child(0), at.depth + 1};
-  PendingNode above{at.box, node.child(1), at.depth + 1};
-  below.box.hi[node.axis()] = above.box.lo[node.axis()] = node.split;
-  return {below, above};
-}
-
 // The leaf's entries in the ref array; its range must be valid.
 template <class Refs>
 auto refs_of(const Node& leaf, Refs& refs) {
@@ -63,9 +50,9 @@ bool check_nodes(const Tree& tree, Report& report) {
   std::vector<bool> seen(tree.nodes.size() / 2 + 1);
   seen[0] = true;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  std::vector<PendingNode> stack{{tree.bounds, 0, 0}};
+  std::vector<NodeVisit> stack{{tree.bounds, 0, 0}};
   while (!stack.empty()) {
-    const PendingNode at = stack.back();
+    const NodeVisit at = stack.back();
     stack.pop_back();
     const Node node = tree.nodes[at.node];
     const auto broken = [&](const auto&... what) {
@@ -94,9 +81,8 @@ bool check_nodes(const Tree& tree, Report& report) {
       broken(": split at depth ", at.depth, ", the limit is ", max_depth);
     } else {
       seen[pair] = true;
-      const auto [below, above] = children(at, node);
-      stack.push_back(above);
-      stack.push_back(below);
+      stack.push_back(at.child(node, 1));
+      stack.push_back(at.child(node, 0));
     }
   }
   std::sort(ranges.begin(), ranges.end());
@@ -261,26 +247,6 @@ std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
   for (std::uint32_t id = 0; id < mesh.triangles.size() && !report.full(); ++id)
     geometry.check(id, corners(mesh, id));
   return std::move(report).lines();
-}
-
-std::vector<Leaf> leaves(const Tree& tree) {
-  std::vector<Leaf> found;
-  std::vector<PendingNode> stack{{tree.bounds, 0, 0}};
-  while (!stack.empty()) {
-    const PendingNode at = stack.back();
-    stack.pop_back();
-    const Node node = tree.nodes[at.node];
-    if (node.leaf()) {
-      const auto [begin, end] = refs_of(node, tree.refs);
-      found.push_back({at.node, at.depth, at.box, {begin, end}});
-      std::sort(found.back().triangles.begin(), found.back().triangles.end());
-      continue;
-    }
-    const auto [below, above] = children(at, node);
-    stack.push_back(above);
-    stack.push_back(below);
-  }
-  return found;
 }
 
 }  // namespace heapwood::kdtree

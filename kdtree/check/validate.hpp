@@ -39,14 +39,4 @@ struct ValidateOptions {
 std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
                                   const ValidateOptions& options = {});
 
-// A leaf, for tests. The structure must be sound.
-struct Leaf {
-  std::uint32_t node = 0;
-  unsigned depth = 0;
-  Box box;
-  std::vector<std::uint32_t> triangles;  // ascending
-};
-// The leaves, those below each plane before those above it.
-std::vector<Leaf> leaves(const Tree& tree);
-
 }  // namespace heapwood::kdtree

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/levels/builder.hpp"
 
-#include "kdtree/build/count_mismatch.hpp"
 #include "kdtree/levels/driver.hpp"
-#include "simt/has_cuda.hpp"
+#include "simt/cpu.hpp"
 
 namespace heapwood::kdtree {
 
@@ -27,16 +26,14 @@ LevelRun LevelBuilder::build(const BuildOptions& options) {
   const LevelJob job{parts_->mesh, parts_->refs, parts_->memory, options};
   try {
     if (parts_->mesh.device().kind == simt::DeviceKind::cpu)
-      return build_levels_cpu(job, parts_->tree);
+      return build_levels(simt::Cpu(job.mesh.device()), job, parts_->tree);
     if constexpr (simt::has_cuda) return build_levels_cuda(job, parts_->tree);
   } catch (const simt::KernelFailure& failure) {
     if (failure.code == count_mismatch)
       throw Error(Exit::failed, count_mismatch_message(failure.operand));
     throw;
   }
-  throw Error(
-      Exit::device,
-      "the per-level builder was not compiled for CUDA; rebuild with CUDA or use --device cpu");
+  simt::throw_without_cuda("per-level builder");
 }
 
 Tree LevelBuilder::download() const { return kdtree::download(parts_->tree); }

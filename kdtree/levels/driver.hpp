@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the per-level builder: host code, a template over the device. cpu.cpp and cuda.cu
-// instantiate it.
+// Runs the per-level builder: host code, a template over the device.
 #pragma once
 
 #include <utility>
@@ -9,7 +8,6 @@
 #include "kdtree/levels/builder.hpp"
 #include "kdtree/levels/kernels.hpp"
 #include "kdtree/levels/memory.hpp"
-#include "kdtree/levels/move_kernel.hpp"
 
 namespace heapwood::kdtree {
 
@@ -30,8 +28,7 @@ struct LevelJob {
   const BuildOptions& options;
 };
 
-// Instances of build_levels. The second one is defined only if simt::has_cuda.
-LevelRun build_levels_cpu(const LevelJob& job, LevelTree& tree);
+// build_levels() on a GPU; defined only if simt::has_cuda.
 LevelRun build_levels_cuda(const LevelJob& job, LevelTree& tree);
 
 // The arrays of one level. They are released after the next level's have been allocated and filled.
@@ -190,7 +187,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   run.ms = stream.finish();
   run.launches = stream.launches();
   const LevelMemory::Account& account = memory.account();
-  run.allocation_ms = 1e3 * account.seconds;
+  run.allocation_ms = account.ms;
   run.allocations = account.allocations;
   run.requested_bytes = account.requested_bytes;
   run.peak_bytes = account.peak_bytes;

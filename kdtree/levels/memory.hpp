@@ -4,15 +4,15 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "host_alloc/host_allocator.hpp"
+#include "simt/clock.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::kdtree {
@@ -23,7 +23,7 @@ class LevelMemory {
     std::uint64_t allocations = 0;
     std::uint64_t requested_bytes = 0;  // sum over all allocations
     std::uint64_t live_bytes = 0, peak_bytes = 0;
-    double seconds = 0;  // in the allocator
+    double ms = 0;  // in the allocator
   };
 
   LevelMemory(const simt::DeviceId& device, host_alloc::HostAllocator& allocator)
@@ -39,7 +39,7 @@ class LevelMemory {
 
   void* allocate(std::size_t bytes, const char* what) {
     void* block = nullptr;
-    timed([&] { block = allocator_.allocate(bytes); });
+    account_.ms += simt::measure_ms([&] { block = allocator_.allocate(bytes); });
     if (block == nullptr) {
       throw Error(Exit::failed, "per-level builder: cannot allocate " + std::to_string(bytes) +
                                     " bytes of " + what + " (" +
@@ -54,19 +54,11 @@ class LevelMemory {
     return block;
   }
   void release(void* block, std::size_t bytes) noexcept {
-    timed([&] { allocator_.deallocate(block); });
+    account_.ms += simt::measure_ms([&] { allocator_.deallocate(block); });
     account_.live_bytes -= bytes;
   }
 
  private:
-  template <class F>
-  void timed(F f) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    account_.seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-
   simt::DeviceId device_;
   host_alloc::HostAllocator& allocator_;
   Account account_;
@@ -81,40 +73,30 @@ class LevelArray {
  public:
   LevelArray() = default;
   LevelArray(LevelMemory& memory, std::size_t size, const char* what)
-      : memory_(&memory),
-        data_(size ? static_cast<T*>(memory.allocate(size * sizeof(T), what)) : nullptr),
-        size_(size) {}
-  LevelArray(LevelArray&& other) noexcept { swap(other); }
-  LevelArray& operator=(LevelArray&& other) noexcept {
-    LevelArray(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~LevelArray() {
-    if (data_) memory_->release(data_, bytes());
-  }
+      : data_(size ? static_cast<T*>(memory.allocate(size * sizeof(T), what)) : nullptr,
+              {&memory, size}) {}
 
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t bytes() const { return size_ * sizeof(T); }
+  T* data() const { return data_.get(); }
+  std::size_t size() const { return data_ ? data_.get_deleter().size : 0; }
+  std::size_t bytes() const { return size() * sizeof(T); }
   void fill(int byte) {
-    if (size_) simt::device_fill(memory_->device(), data_, byte, bytes());
+    if (data_) simt::device_fill(device(), data(), byte, bytes());
   }
   std::vector<T> download() const {
-    std::vector<T> host(size_);
-    if (size_) simt::device_download(memory_->device(), host.data(), data_, bytes());
+    std::vector<T> host(size());
+    if (data_) simt::device_download(device(), host.data(), data(), bytes());
     return host;
   }
 
  private:
-  void swap(LevelArray& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-  }
+  struct Release {
+    LevelMemory* memory = nullptr;
+    std::size_t size = 0;
+    void operator()(T* data) const { memory->release(data, size * sizeof(T)); }
+  };
+  const simt::DeviceId& device() const { return data_.get_deleter().memory->device(); }
 
-  LevelMemory* memory_ = nullptr;
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::unique_ptr<T, Release> data_;
 };
 
 }  // namespace heapwood::kdtree

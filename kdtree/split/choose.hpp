@@ -13,8 +13,7 @@
 #include "kdtree/sah.hpp"
 #include "kdtree/split/bins.hpp"
 #include "kdtree/split/candidates.hpp"
-#include "kdtree/split/simd_choice.hpp"
-#include "kdtree/split/simd_refs.hpp"
+#include "kdtree/split/simd.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {
@@ -92,7 +91,7 @@ HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const Share
   warp.sync();
 }
 
-// ---- one thread: the same choice with vectors (simd_choice.hpp) ---------------------------------
+// ---- one thread: the same choice with vectors (simd.hpp) ---------------------------------
 
 template <class Refs>
 Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {

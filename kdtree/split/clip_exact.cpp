@@ -8,16 +8,6 @@
 namespace heapwood::kdtree {
 namespace {
 
-float round_down(double x) {
-  const float f = static_cast<float>(x);
-  return f > x ? std::nextafter(f, -std::numeric_limits<float>::infinity()) : f;
-}
-
-float round_up(double x) {
-  const float f = static_cast<float>(x);
-  return f < x ? std::nextafter(f, std::numeric_limits<float>::infinity()) : f;
-}
-
 Point to_point(Vec3 v) { return {v.x, v.y, v.z}; }
 
 // The point where the edge crosses the plane; lower[axis] < plane < upper[axis]. It is clamped to
@@ -84,47 +74,6 @@ Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below) {
     if (to[axis] < plane && from[axis] > plane) kept.add(crossing(to, from, axis, plane));
   }
   return kept;
-}
-
-Polygon clip(const Corners& triangle, const Box& box) {
-  const Box whole = bounds(triangle);
-  Polygon polygon(triangle);
-  for (unsigned axis = 0; axis < 3 && !polygon.empty(); ++axis) {
-    if (whole.lo[axis] < box.lo[axis]) polygon = part(polygon, axis, box.lo[axis], false);
-    if (whole.hi[axis] > box.hi[axis]) polygon = part(polygon, axis, box.hi[axis], true);
-  }
-  return polygon;
-}
-
-Box bounds(const Polygon& polygon) {
-  Box box;
-  if (polygon.empty()) return box;
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    box.lo[axis] = round_down(polygon.lowest(axis));
-    box.hi[axis] = round_up(polygon.highest(axis));
-  }
-  return box;
-}
-
-Box clipped_bounds(const Corners& triangle, const Box& box) {
-  const Polygon polygon = clip(triangle, box);
-  return polygon.empty() ? Box{} : intersect(bounds(polygon), box);
-}
-
-std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box) {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
-    const Corners triangle = corners(mesh, id);
-    if (!intersect(bounds(triangle), box).empty() && !clip(triangle, box).empty())
-      found.push_back(id);
-  }
-  return found;
-}
-
-Box bounds(const MeshView& mesh) {
-  Box box;
-  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) box.grow(bounds(corners(mesh, id)));
-  return box;
 }
 
 }  // namespace heapwood::kdtree

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Triangles clipped to axis-aligned planes and boxes in double precision, for the CPU oracles
-// (reference builder, validation, tests). The polygon is cut plane by plane (Sutherland & Hodgman
-// 1974); these are the "perfect splits" of Wald & Havran 2006, "On building fast kd-trees for ray
-// tracing, and on doing that in O(N log N)", section 4.2.
+// Triangles clipped to axis-aligned planes in double precision, for validation and tests. The
+// polygon is cut plane by plane (Sutherland & Hodgman 1974); these are the "perfect splits" of Wald
+// & Havran 2006, "On building fast kd-trees for ray tracing, and on doing that in O(N log N)",
+// section 4.2.
 //
 // Half spaces are closed: a part that only touches a plane is a polygon without area, not empty. A
 // new vertex has exactly the plane's coordinate. It is computed from the lower end of the edge for
@@ -11,8 +11,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <vector>
 
 #include "kdtree/tree.hpp"
 
@@ -48,17 +46,5 @@ class Polygon {
 
 // The part with coordinate <= plane (below) or >= plane.
 Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below);
-Polygon clip(const Corners& triangle, const Box& box);
-
-// Bounds rounded outwards to float; empty for an empty polygon.
-Box bounds(const Polygon& polygon);
-// Bounds of the part of the triangle inside the box; never outside the box.
-Box clipped_bounds(const Corners& triangle, const Box& box);
-
-// The triangles with a point in the closed box, in ascending order, by brute force in O(triangles).
-std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box);
-
-// The root's box: the bounds of all triangles, empty if there are none.
-Box bounds(const MeshView& mesh);
 
 }  // namespace heapwood::kdtree

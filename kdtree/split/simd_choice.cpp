@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/split/simd_choice.hpp"
+#include "kdtree/split/simd.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// choose_exact() of simd_choice.hpp: the cheapest split at the bounds of a few clipped refs.
+// choose_exact() of simd.hpp: the cheapest split at the bounds of a few clipped refs.
 //
 // The bounds of a ref are the lanes {lo.xyz, -, -hi.xyz, -} of one vector. In this mirrored form an
 // upper bound is a lower one, and one rule covers all planes: a ref begins at its own plane and
@@ -20,7 +20,7 @@
 #include <limits>
 #include <utility>
 
-#include "kdtree/split/simd_choice.hpp"
+#include "kdtree/split/simd.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/split/simd_refs.hpp"
+#include "kdtree/split/simd.hpp"
 
 #include <cstring>
 #include <limits>

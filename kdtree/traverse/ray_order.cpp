@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/traverse/ray_order.hpp"
+#include "kdtree/traverse/simd_rays.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "kdtree/traverse/ray_order.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {

@@ -5,8 +5,8 @@
 
 #include "alloc/erased.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
-#include "workloads/exercise.hpp"
+#include "tests/alloc/exercise.hpp"
+#include "tests/simt/lockstep.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::alloc::test {
@@ -26,9 +26,8 @@ workloads::ExerciseResult exercise(const workloads::ExerciseJob& job) {
 }
 template <class A, class Device>
 workloads::StressResult stress(const Device& device, const workloads::StressJob& job) {
-  const ErasedFunctions<Device>& functions = ErasedAllocator<A, Device>::functions;
-  const bool uses_builtin = job.options.large_backend == LargeBackend::builtin;
-  return stress_erased<Device>(uses_builtin ? *functions.with_builtin : functions, device, job);
+  return stress_erased<Device>(
+      ErasedAllocator<A, Device>::functions.variant(job.options.large_backend), device, job);
 }
 
 }  // namespace heapwood::alloc::test

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/alloc/exercise_erased.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_run.hpp"
 #include "workloads/stress_run.hpp"
 
 namespace heapwood::alloc::test {

@@ -4,7 +4,7 @@
 
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "simt/lockstep.hpp"
 #include "tests/alloc/direct_targets.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc::test {
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/circular_lists.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/exercise_erased.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc {
 namespace {

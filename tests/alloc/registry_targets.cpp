@@ -3,7 +3,7 @@
 
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
-#include "simt/has_cuda.hpp"
+#include "simt/launch.hpp"
 #include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/targets.hpp"
 

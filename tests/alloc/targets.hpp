@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/exercise.hpp"
+#include "tests/alloc/exercise.hpp"
 
 namespace heapwood::alloc::test {
 

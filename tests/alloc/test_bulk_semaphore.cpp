@@ -9,7 +9,7 @@
 
 #include "alloc/bulk/baseline_semaphores.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc {
 

@@ -11,7 +11,7 @@
 
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {

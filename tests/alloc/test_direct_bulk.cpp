@@ -8,8 +8,8 @@
 
 #include "alloc/allocators/bulk.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/alloc/exercise_erased.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The block history of a recording agrees with the allocator's walk, with a yield possible before
 // every atomic operation (yielding/): otherwise the test misses frees that are recorded too late.
-#include "workloads/block_history.hpp"
+#include "tests/workloads/block_history.hpp"
 
 #include <gtest/gtest.h>
 

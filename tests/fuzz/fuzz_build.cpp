@@ -12,9 +12,9 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/validate.hpp"
 #include "kdtree/device_mesh.hpp"
-#include "kdtree/split/clip_exact.hpp"
 #include "registry/registry.hpp"
 #include "render/scene.hpp"
+#include "tests/kdtree/exact_tree.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/render/hit_judge.hpp"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "kdtree/check/quality.hpp"
-#include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
-#include "kdtree/split/clip_exact.hpp"
 #include "registry/registry.hpp"
+#include "tests/kdtree/exact_tree.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/test_device.hpp"
 

@@ -6,10 +6,10 @@
 #include <cstdio>
 
 #include "kdtree/check/quality.hpp"
-#include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
 #include "registry/registry.hpp"
 #include "scenes/scene.hpp"
+#include "tests/kdtree/reference.hpp"
 
 namespace heapwood::kdtree {
 namespace {

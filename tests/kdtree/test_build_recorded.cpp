@@ -2,7 +2,7 @@
 // A recorded build with every allocator: the tree is the same, each free matches an allocation, and
 // the recorded nodes are the tree's.
 #include "tests/kdtree/build_support.hpp"
-#include "workloads/block_history.hpp"
+#include "tests/workloads/block_history.hpp"
 
 namespace heapwood::kdtree::test {
 

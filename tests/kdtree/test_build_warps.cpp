@@ -13,9 +13,9 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/validate.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/kdtree/families.hpp"
 #include "tests/kdtree/soup.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -94,13 +94,13 @@ TYPED_TEST(BuildWarps, LockstepIds) {
 TYPED_TEST(BuildWarps, LockstepInstrumented) {
   Case c(RefKind::clipped);
   const InstrumentedRun whole =
-      build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, {});
+      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, {}, 0).instrumented;
   EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
   EXPECT_EQ(whole.requests.allocations, whole.requests.deallocations);
   BuildOptions options;
   options.fail_at = 50;
   const InstrumentedRun failing =
-      build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, options);
+      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, options, 0).instrumented;
   EXPECT_TRUE(failing.run.incomplete);
   EXPECT_EQ(failing.requests.allocations, 49u);
   EXPECT_EQ(failing.requests.deallocations, 49u);

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "kdtree/split/choose.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/kdtree/soup.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::kdtree {
 namespace {

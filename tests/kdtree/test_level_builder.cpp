@@ -4,9 +4,9 @@
 #include "kdtree/levels/builder.hpp"
 
 #include "kdtree/levels/driver.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/kdtree/plain_host.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::kdtree {
 namespace {

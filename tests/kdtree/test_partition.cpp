@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kdtree/check/reference.hpp"
 #include "simt/control.hpp"
 #include "simt/warp.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "kdtree/check/quality.hpp"
-#include "kdtree/check/reference.hpp"
 #include "simt/error.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/kdtree/soup.hpp"
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kdtree/check/reference.hpp"
-#include "kdtree/split/simd_refs.hpp"
+#include "kdtree/split/simd.hpp"
 #include "simt/control.hpp"
 #include "simt/warp.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

@@ -7,13 +7,13 @@
 #include <cstring>
 
 #include "kdtree/check/quality.hpp"
-#include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
 #include "kdtree/traverse/tree_order.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/kdtree/depth_first.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/kdtree/soup.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::kdtree {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
-#include "kdtree/split/clip_exact.hpp"
+#include "tests/kdtree/exact_tree.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

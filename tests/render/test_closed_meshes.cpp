@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "geometry/vec3d.hpp"
-#include "kdtree/check/reference.hpp"
 #include "render/ray_sets.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <cstring>
 
-#include "kdtree/check/reference.hpp"
 #include "render/backend.hpp"
 #include "render/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/render/trees.hpp"
 

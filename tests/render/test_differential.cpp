@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/render/hit_judge.hpp"
 #include "tests/render/trees.hpp"
 

@@ -2,7 +2,7 @@
 // Compares the fast test's records and arithmetic with double precision, one triangle at a time.
 #include <gtest/gtest.h>
 
-#include "kdtree/traverse/plane_test.hpp"
+#include "kdtree/traverse/triangle_records.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/render/double_reference.hpp"
 

@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "kdtree/check/reference.hpp"
 #include "render/random.hpp"
 #include "render/ray_sets.hpp"
 #include "render/surface.hpp"
 #include "simt/error.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {

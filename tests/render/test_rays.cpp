@@ -8,10 +8,10 @@
 #include <array>
 #include <bit>
 
-#include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
 #include "scenes/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"

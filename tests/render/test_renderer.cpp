@@ -10,8 +10,8 @@
 
 #include "render/backend_impl.hpp"
 #include "render/renderer.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/render/trees.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::render {
 namespace {

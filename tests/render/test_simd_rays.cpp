@@ -5,10 +5,9 @@
 
 #include <cmath>
 
-#include "kdtree/check/reference.hpp"
-#include "kdtree/traverse/ray_order.hpp"
 #include "kdtree/traverse/simd_rays.hpp"
 #include "render/scene.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {

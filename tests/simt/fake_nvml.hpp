@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "simt/gpu_record.hpp"
+#include "simt/nvml.hpp"
 
 namespace heapwood::tests {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "simt/barrier.hpp"
-#include "simt/lockstep.hpp"
 #include "tests/simt/function_kernel.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::simt {
 namespace {

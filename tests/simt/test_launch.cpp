@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "simt/lockstep.hpp"
 #include "tests/simt/function_kernel.hpp"
+#include "tests/simt/lockstep.hpp"
 #include "tests/simt/turned_clock.hpp"
 
 namespace heapwood::simt {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "simt/linear_index.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::simt {
 namespace {

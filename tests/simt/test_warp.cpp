@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "simt/lockstep.hpp"
 #include "simt/math.hpp"
+#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::simt {
 namespace {

@@ -2,7 +2,7 @@
 // A host clock that a test turns: time limits expire when the test decides, on any machine.
 #pragma once
 
-#include "simt/host_clock.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::tests {
 

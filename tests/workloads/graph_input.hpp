@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/graph/input.hpp"
+#include "workloads/graph/host_graph.hpp"
 
 namespace heapwood::workloads::graph::testing {
 

@@ -15,9 +15,7 @@
 
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
-#include "workloads/graph/block_graph.hpp"
-#include "workloads/graph/csr_graph.hpp"
-#include "workloads/graph/page_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 namespace heapwood::workloads::graph {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "workloads/exercise_run.hpp"
+#include "tests/alloc/exercise_run.hpp"
 
 namespace heapwood::workloads {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "workloads/graph/batch.hpp"
+#include "workloads/graph/generate.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {

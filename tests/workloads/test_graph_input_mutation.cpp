@@ -7,8 +7,8 @@
 
 #include "simt/error.hpp"
 #include "tests/workloads/graph_input.hpp"
+#include "workloads/graph/integers.hpp"
 #include "workloads/graph/read_graph.hpp"
-#include "workloads/graph/seeded.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {

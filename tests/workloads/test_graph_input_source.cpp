@@ -61,7 +61,6 @@ TEST_F(GraphSourceTest, TheSameGraphInAllFormatsHasTheSameDigest) {
     const GraphSource source = load_graph(path);
     EXPECT_EQ(source.digest, digest) << path;
     EXPECT_EQ(source.name, std::filesystem::path(path).stem().string());
-    EXPECT_FALSE(source.is_generated);
     EXPECT_TRUE(source.is_symmetric);
     EXPECT_FALSE(source.triangles);
   }

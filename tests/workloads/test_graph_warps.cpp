@@ -5,7 +5,7 @@
 
 #include "alloc/allocators/circular_lists.hpp"
 #include "alloc/allocators/heapwood.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/simt/lockstep.hpp"
 #include "tests/workloads/graph_reference.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/graph/device_steps_run.hpp"

@@ -8,10 +8,10 @@
 #include "alloc/allocators/cuda_malloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/cpu.hpp"
-#include "simt/lockstep.hpp"
+#include "tests/simt/lockstep.hpp"
 #include "tests/workloads/program_traces.hpp"
 #include "tests/workloads/stress_jobs.hpp"
-#include "workloads/program_trace/recording_device.hpp"
+#include "workloads/program_trace/recorded_workloads_run.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
 

@@ -1,17 +1,231 @@
 // SPDX-License-Identifier: MIT
-// AdjacencyHeap for allocator A on a Device. Included by registry/instance.hpp and by tests that
-// provide their own devices.
+// AdjacencyHeap for allocator A on a Device, and its kernels. Each kernel contains one call of
+// malloc and at most one of free, so that an allocator is compiled in only once; insertion,
+// deletion and their mixture are run-time cases of one kernel.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "simt/clock.hpp"
 #include "simt/launch.hpp"
-#include "workloads/graph/adjacency_kernels.hpp"
+#include "simt/warp.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
 
 namespace heapwood::workloads::graph {
+
+namespace graph_detail {
+
+// One malloc per vertex, one vertex per lane.
+template <class A>
+struct AllocateKernel : KernelShape {
+  A allocator;
+  AllocateArguments arguments;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    if (i >= (arguments.order != nullptr ? arguments.ranges.listed : arguments.count)) return;
+    if (arguments.order != nullptr) {
+      if (arguments.order[i] == ClassOrder::no_vertex) return;
+      i = arguments.order[i];
+    }
+    A a = allocator;
+    Vertex vertex{0, 0, nullptr};
+    const auto degree = static_cast<std::uint32_t>(arguments.offsets[i + 1] - arguments.offsets[i]);
+    if (degree > 0) {
+      const std::uint32_t k = class_of(degree);
+      vertex.adjacency = static_cast<std::uint32_t*>(a.allocate(warp, block_bytes(k)));
+      if (vertex.adjacency != nullptr) {
+        vertex.degree = degree;
+        vertex.state = k;
+      } else {
+        add_totals(warp, arguments.totals, degree, 0, 1);
+      }
+    }
+    arguments.vertices[arguments.first + i] = vertex;
+  }
+};
+
+// The vertices of a list get blocks of runs, one run per warp. Blocks that are left over are freed.
+template <class A>
+struct RunKernel : KernelShape {
+  A allocator;
+  AllocateArguments arguments;
+  std::uint32_t first_runs[ClassOrder::classes + 1];  // the first run of each class; their number
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t run = warp.worker();
+    if (run >= first_runs[ClassOrder::classes]) return;
+    std::uint32_t k = 0;
+    HEAPWOOD_ROLLED
+    while (run >= first_runs[k + 1]) ++k;
+    A a = allocator;
+    void* blocks = nullptr;
+    if (warp.lane() == 0) blocks = a.allocate_run(warp, block_bytes(k));
+    blocks = warp.shfl(blocks, 0);
+    warp.sync();  // before another lane frees a block
+    const std::uint32_t n = a.blocks_per_run(block_bytes(k)), count = arguments.ranges.counts[k],
+                        begin = (run - first_runs[k]) * n;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
+      auto* block = static_cast<std::byte*>(blocks) + (blocks != nullptr ? i * block_bytes(k) : 0);
+      if (begin + i >= count) {
+        if (blocks != nullptr) a.deallocate(warp, block);
+        continue;
+      }
+      const std::uint32_t v = arguments.order[arguments.ranges.begins[k] + begin + i];
+      const auto degree =
+          static_cast<std::uint32_t>(arguments.offsets[v + 1] - arguments.offsets[v]);
+      if (blocks == nullptr) {
+        add_totals(warp, arguments.totals, degree, 0, 1);
+      } else {
+        arguments.vertices[arguments.first + v] = {degree, k,
+                                                   reinterpret_cast<std::uint32_t*>(block)};
+      }
+    }
+  }
+};
+
+// One warp per group of edges or, when vertices are deleted, per vertex.
+template <class A>
+struct UpdateKernel : KernelShape {
+  A allocator;
+  UpdateArguments arguments;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t item = warp.worker();
+    Change change{};
+    if (arguments.deleted.words != nullptr) {
+      if (item >= arguments.vertex_count) return;
+      change.vertex = &arguments.vertices[item];
+      read(change, change.vertex->state);
+      plan_deletion(warp, change, arguments.deleted.contains(item));
+    } else {
+      if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
+      std::uint32_t index = 0;
+      change.inserts = is_insertion(arguments.inserts, arguments.deletes, item, index);
+      const EdgeBatch& batch = change.inserts ? arguments.inserts : arguments.deletes;
+      const EdgeGroup group = group_at(warp, batch, batch.firsts[index]);
+      change.outcome = batch.outcomes + index;
+      change.vertex = &arguments.vertices[group.source()];
+      std::uint32_t state = 0;
+      if (arguments.locks) {
+        if (!VertexLock(change.vertex->state).lock(warp, state)) return;
+      } else {
+        state = change.vertex->state;
+      }
+      read(change, state);
+      plan_update(warp, change, group);
+    }
+    finish(warp, change);
+  }
+
+ private:
+  // The update of one vertex.
+  struct Change {
+    Vertex* vertex;
+    GroupOutcome* outcome;  // nullptr: deletion of vertices
+    std::uint32_t* adjacency;
+    std::uint32_t capacity_class, degree;  // before
+    std::uint32_t changed;                 // edges
+    std::uint32_t new_degree;
+    EdgeGroup group;  // to insert
+    bool inserts;
+  };
+
+  static HEAPWOOD_INLINE void read(Change& change, std::uint32_t state) {
+    change.degree = change.vertex->degree;
+    change.adjacency = change.vertex->adjacency;
+    change.capacity_class = state;
+  }
+
+  template <class Warp>
+  HEAPWOOD_INLINE void plan_deletion(Warp& warp, Change& change, bool whole) const {
+    change.changed =
+        whole ? change.degree
+              : remove_destinations(warp, arguments.deleted, change.adjacency, change.degree);
+    change.new_degree = change.degree - change.changed;
+  }
+
+  template <class Warp>
+  HEAPWOOD_INLINE void plan_update(Warp& warp, Change& change, const EdgeGroup& group) const {
+    if (change.inserts) {
+      change.group = group;
+      change.changed = count_new(warp, group, change.adjacency, change.degree);
+      change.new_degree = change.degree + change.changed;
+    } else {
+      change.changed = remove_edges(warp, group, change.adjacency, change.degree);
+      change.new_degree = change.degree - change.changed;
+    }
+  }
+
+  // Moves the adjacency to a block of another class if the new degree asks for one, and publishes
+  // it. Deleted edges have been removed in place already: if the request for a smaller block is
+  // refused, the remaining ones stay in the present block.
+  template <class Warp>
+  HEAPWOOD_INLINE void finish(Warp& warp, const Change& change) const {
+    A a = allocator;
+    std::uint32_t k = change.capacity_class, flags = 0;
+    bool moves = false;
+    if (change.changed > 0 && change.new_degree > 0) {
+      const std::uint32_t wanted = class_of(change.new_degree);
+      moves = change.inserts ? change.adjacency == nullptr || wanted > k : wanted < k;
+      if (moves) k = wanted;
+    }
+    std::uint32_t* target = change.adjacency;
+    if (moves) {
+      warp.sync();  // entries moved by other lanes come before the copy
+      void* block = nullptr;
+      if (warp.lane() == 0) block = a.allocate(warp, block_bytes(k));
+      block = warp.shfl(block, 0);
+      if (block == nullptr) {
+        flags = GroupOutcome::refused;
+        k = change.capacity_class;
+      } else {
+        flags = GroupOutcome::moved;
+        target = static_cast<std::uint32_t*>(block);
+        copy_entries(warp, target, change.adjacency,
+                     change.inserts ? change.degree : change.new_degree);
+      }
+    }
+    const bool publishes =
+        change.changed > 0 && !(change.inserts && flags == GroupOutcome::refused);
+    if (publishes) {
+      if (change.inserts) {
+        warp.sync();  // the copy may end within the first new entries
+        append_new(warp, change.group, target, change.degree);
+      }
+      if (change.new_degree == 0) target = nullptr;
+    }
+    warp.sync();  // all lanes' reads and writes come before the release and the free
+    if (warp.lane() != 0) return;
+    if (publishes) {
+      change.vertex->degree = change.new_degree;
+      change.vertex->adjacency = target;
+      if (target == nullptr) k = 0;
+    }
+    if (arguments.locks) {
+      VertexLock(change.vertex->state).unlock(k);
+    } else {
+      change.vertex->state = k;
+    }
+    if (change.outcome != nullptr) {
+      *change.outcome = {change.changed, flags};
+    } else if (change.changed > 0) {
+      add_totals(warp, arguments.totals, change.changed, flags == GroupOutcome::moved,
+                 flags == GroupOutcome::refused);
+    }
+    if (target != change.adjacency && change.adjacency != nullptr)
+      a.deallocate(warp, change.adjacency);
+  }
+};
+
+}  // namespace graph_detail
 
 template <class A, class Device>
 class AdjacencyRun final : public AdjacencyHeap {
@@ -22,10 +236,8 @@ class AdjacencyRun final : public AdjacencyHeap {
 
   double reset() override {
     release_.reset();
-    using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
-    allocator_ = A::create(job_.pool, job_.options, device_);
-    const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const double ms =
+        simt::measure_ms([&] { allocator_ = A::create(job_.pool, job_.options, device_); });
     release_.emplace(job_.pool, device_);
     return ms;
   }
@@ -34,22 +246,18 @@ class AdjacencyRun final : public AdjacencyHeap {
     if constexpr (requires { allocator_.blocks_per_run(std::size_t{}); }) {
       if (arguments.order != nullptr) return allocate_runs(arguments);
     }
-    graph_detail::AllocateKernel<A> kernel{};
-    kernel.allocator = allocator_;
-    kernel.arguments = arguments;
     constexpr std::uint32_t width = Device::Warp::width;
     const std::uint32_t items =
         arguments.order != nullptr ? arguments.ranges.listed : arguments.count;
-    return launch(kernel, (items + width - 1) / width);
+    return launch(graph_detail::AllocateKernel<A>{{}, allocator_, arguments},
+                  (items + width - 1) / width);
   }
 
   double update(const UpdateArguments& arguments) override {
-    graph_detail::UpdateKernel<A> kernel{};
-    kernel.allocator = allocator_;
-    kernel.arguments = arguments;
-    return launch(kernel, arguments.deleted.words != nullptr
-                              ? arguments.vertex_count
-                              : arguments.inserts.groups + arguments.deletes.groups);
+    return launch(graph_detail::UpdateKernel<A>{{}, allocator_, arguments},
+                  arguments.deleted.words != nullptr
+                      ? arguments.vertex_count
+                      : arguments.inserts.groups + arguments.deletes.groups);
   }
 
   std::vector<alloc::Region> regions() const override {
@@ -59,9 +267,7 @@ class AdjacencyRun final : public AdjacencyHeap {
 
  private:
   double allocate_runs(const AllocateArguments& arguments) {
-    graph_detail::RunKernel<A> kernel{};
-    kernel.allocator = allocator_;
-    kernel.arguments = arguments;
+    graph_detail::RunKernel<A> kernel{{}, allocator_, arguments, {}};
     std::uint32_t runs = 0;
     for (std::uint32_t k = 0; k < ClassOrder::classes; ++k) {
       kernel.first_runs[k] = runs;

@@ -6,15 +6,15 @@
 
 #include "simt/atomic_ref.hpp"
 #include "simt/stream.hpp"
-#include "workloads/graph/graph_view.hpp"
+#include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph::steps_detail {
 
-struct KernelShape {
-  struct Scratch {};
-  static constexpr bool independent = true;
-  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
-};
+// The number of the lane's thread in the launch.
+template <class Warp>
+HEAPWOOD_INLINE std::uint64_t thread_of(const Warp& warp) {
+  return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+}
 
 // Adds to a sum that other threads add to. On CPU threads the oldest supported libcu++ has no
 // fetch_add() of floats: a loop of compare-and-swap replaces it.
@@ -84,7 +84,7 @@ struct EdgeHashKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t v = thread_of(warp);
     std::uint64_t sum = 0;
     for_edges_of_warp(
         warp, view, static_cast<std::uint32_t>(v), v < view.count,
@@ -110,7 +110,7 @@ struct PageRankKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t v = thread_of(warp);
     for_edges_of_warp(
         warp, view, static_cast<std::uint32_t>(v), v < view.count,
         [&](std::uint32_t from, std::uint32_t degree) {
@@ -156,22 +156,6 @@ struct SearchKernel : KernelShape {
   }
 };
 
-// The first position in a sorted array of `count` whose entry is greater than `value`.
-HEAPWOOD_INLINE std::uint32_t first_above(const std::uint32_t* entries, std::uint32_t count,
-                                          std::uint32_t value) {
-  std::uint32_t low = 0, high = count;
-  HEAPWOOD_ROLLED
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (entries[middle] <= value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 // Entries greater than v that are both in u's and v's adjacency, by all lanes of a warp: each looks
 // for entries of the smaller one in the larger one. Returns this lane's share.
 template <class View, class Warp>
@@ -180,7 +164,7 @@ HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, s
   const std::uint32_t* a = view.adjacency(u);
   const std::uint32_t* b = view.adjacency(v);
   std::uint32_t na = view.degree(u), nb = view.degree(v);
-  const std::uint32_t skip_a = first_above(a, na, v), skip_b = first_above(b, nb, v);
+  const std::uint32_t skip_a = lower_bound(a, na, v + 1), skip_b = lower_bound(b, nb, v + 1);
   a += skip_a;
   b += skip_b;
   na -= skip_a;
@@ -196,8 +180,8 @@ HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, s
   std::uint64_t count = 0;
   HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); i < na; i += Warp::width) {
-    const std::uint32_t at = first_above(b, nb, a[i]);
-    count += at > 0 && b[at - 1] == a[i];
+    const std::uint32_t at = lower_bound(b, nb, a[i]);
+    count += at < nb && b[at] == a[i];
   }
   return count;
 }
@@ -247,19 +231,10 @@ struct TriangleKernel : KernelShape {
     if (at >= edges) return;
     const std::uint64_t end = at + edges_per_warp < edges ? at + edges_per_warp : edges;
     // The vertex of the first edge: the last one whose offset is not above it.
-    std::uint32_t low = 0, high = view.count;
-    HEAPWOOD_ROLLED
-    while (high - low > 1) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (offsets[middle] <= at) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
+    const std::uint32_t first = lower_bound(offsets, view.count, at + 1) - 1;
     std::uint64_t count = 0;
     HEAPWOOD_ROLLED
-    for (std::uint32_t u = low; at < end; ++u) {
+    for (std::uint32_t u = first; at < end; ++u) {
       const std::uint64_t stop = offsets[u + 1] < end ? offsets[u + 1] : end;
       if (stop <= at) continue;
       count += count_edges(warp, u, static_cast<std::uint32_t>(at - offsets[u]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace heapwood::workloads::graph {
 BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
                        std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
                        BlockInit block_init)
-    : StoreBase(job.device, std::move(steps)),
+    : GraphStore(job.device, std::move(steps)),
       job_(job),
       heap_(std::move(heap)),
       block_init_(block_init),
@@ -60,8 +60,7 @@ UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
 }
 
 UpdateResult BlockGraph::append(const DeviceRows& rows, BlockInit block_init) {
-  if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
-    throw Error(Exit::failed, "graph: the vertex table is full");
+  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
   const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
   UpdateResult result;
   AllocateArguments request{.vertices = vertices_.data(),
@@ -133,9 +132,7 @@ GraphMemory BlockGraph::memory() {
   }
   memory.blocks = live.size();
   memory.payload_bytes = 4 * memory.edges;
-  std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
-    return a.offset < b.offset;
-  });
+  std::ranges::sort(live, {}, &alloc::LiveBlock::offset);
   memory.overlaps = alloc::count_overlaps(live);
   if (!in_pool) return memory;
   if (!live.empty()) memory.address_bytes = live.back().offset + live.back().bytes;

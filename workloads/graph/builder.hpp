@@ -7,15 +7,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "workloads/graph/edge.hpp"
-#include "workloads/graph/input.hpp"
-#include "workloads/graph/interruption.hpp"
+#include "simt/device.hpp"
+#include "simt/error.hpp"
+#include "workloads/graph/host_graph.hpp"
 
 namespace heapwood::workloads::graph {
+
+// Ctrl-C while a graph is read or generated, which may take minutes.
+// For loops over rows, edges or lines, of which `count` are done: looks once in 65,536 times.
+inline void check_interruption(std::uint64_t count) {
+  if ((count & 0xffff) != 0 || !simt::interrupted()) return;
+  throw simt::Stopped(simt::Stopped::Reason::interrupted,
+                      "graph: interrupted while it was read or generated");
+}
 
 // Appends the rows of vertices 0, 1, 2, ... Destinations of a row are added in ascending order,
 // without the vertex itself. `max_edges` is reserved: address space, which becomes memory only when
@@ -142,9 +149,5 @@ GraphInput build_graph(std::uint64_t vertices, bool undirected, ForEachEdge&& fo
   input.is_symmetric = undirected;
   return input;
 }
-
-// An edge whose opposite is not in the graph; none if the graph is symmetric. Takes linear time and
-// 4 bytes per vertex.
-std::optional<Edge> find_one_way_edge(const HostGraph& graph);
 
 }  // namespace heapwood::workloads::graph

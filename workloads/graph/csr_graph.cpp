@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/csr_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 #include <utility>
 
@@ -7,7 +7,7 @@ namespace heapwood::workloads::graph {
 
 CsrGraph::CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
                    std::uint32_t max_vertices)
-    : StoreBase(device, std::move(steps)),
+    : GraphStore(device, std::move(steps)),
       offsets_(device, max_vertices + std::size_t{1}),
       deletes_(device) {
   offsets_.fill(0);
@@ -23,8 +23,7 @@ InitResult CsrGraph::init(const DeviceRows& rows) {
 }
 
 UpdateResult CsrGraph::insert_vertices(const DeviceRows& more) {
-  if (count_ + std::uint64_t{more.vertices} + 1 > offsets_.size())
-    throw Error(Exit::failed, "graph: the vertex table is full");
+  require_room(count_ + std::uint64_t{more.vertices} + 1, offsets_.size());
   UpdateResult result;
   if (destinations_.size() < edges_ + more.edges()) {
     simt::Buffer<std::uint32_t> larger(device_, edges_ + more.edges() + edges_ / 8);

@@ -2,12 +2,13 @@
 #include "workloads/graph/device_steps.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "simt/clock.hpp"
 #include "simt/cpu.hpp"
-#include "simt/has_cuda.hpp"
+#include "simt/launch.hpp"
 #include "workloads/graph/device_steps_run.hpp"
 
 namespace heapwood::workloads::graph {
@@ -18,7 +19,7 @@ namespace {
 struct CpuSorter {
   static double sort(const simt::Cpu& cpu, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
                      unsigned /*bits*/) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = simt::HostClock::now();
     const std::uint64_t min_part = 1 << 14;
     const std::uint64_t threads = std::clamp<std::uint64_t>(count / min_part, 1, cpu.threads());
     const auto begin_of = [&](std::uint64_t part) {
@@ -37,15 +38,13 @@ struct CpuSorter {
       });
       std::swap(keys, spare);
     }
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
+    return 1e3 * simt::seconds_since(start);
   }
   static double exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
-    const auto start = std::chrono::steady_clock::now();
-    std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
+    return simt::measure_ms([&] {
+      std::uint64_t sum = 0;
+      for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
+    });
   }
 
  private:
@@ -64,10 +63,8 @@ std::unique_ptr<DeviceSteps> device_steps(const simt::DeviceId& device, double s
     return std::make_unique<steps_detail::StepsOn<simt::Cpu, CpuSorter>>(simt::Cpu(device),
                                                                          seconds);
   }
-  if constexpr (simt::has_cuda)
-    return steps_cuda::device_steps(device, seconds);
-  else
-    throw Error(Exit::device, "graph: this program was built without CUDA");
+  if constexpr (simt::has_cuda) return steps_cuda::device_steps(device, seconds);
+  simt::throw_without_cuda("graph");
 }
 
 }  // namespace heapwood::workloads::graph

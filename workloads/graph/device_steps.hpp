@@ -8,7 +8,7 @@
 
 #include "simt/memory.hpp"
 #include "workloads/graph/class_order.hpp"
-#include "workloads/graph/graph_view.hpp"
+#include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph {
 

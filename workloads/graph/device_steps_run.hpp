@@ -11,9 +11,104 @@
 #include "workloads/graph/class_order.hpp"
 #include "workloads/graph/device_steps.hpp"
 #include "workloads/graph/page_kernels.hpp"
-#include "workloads/graph/row_kernels.hpp"
 
 namespace heapwood::workloads::graph::steps_detail {
+
+// ---- sparse rows that are rebuilt: each sorted key that stays gets a position by a scan ---------
+
+HEAPWOOD_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
+  const EdgeKey key = filter.keys[i];
+  const std::uint32_t source = source_of(key), destination = destination_of(key);
+  if (source == destination || (i > 0 && filter.keys[i - 1] == key)) return false;
+  if (filter.removed_count > 0) {
+    const std::uint64_t at = lower_bound(filter.removed, filter.removed_count, key);
+    if (at < filter.removed_count && filter.removed[at] == key) return false;
+  }
+  return filter.deleted.words == nullptr ||
+         (!filter.deleted.contains(source) && !filter.deleted.contains(destination));
+}
+
+// positions[i]: 1 if key i stays; 0 after the last key.
+struct FlagKernel : KernelShape {
+  RowFilter filter;
+  std::uint64_t* positions;
+  std::uint64_t count;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = thread_of(warp);
+    if (i <= count) positions[i] = i < count && stays(filter, i) ? 1 : 0;
+  }
+};
+
+// After the scan: writes the destinations, and the offsets of all vertices.
+struct CompactKernel : KernelShape {
+  RowFilter filter;
+  const std::uint64_t* positions;
+  std::uint64_t count;
+  CsrView rows;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = thread_of(warp);
+    if (i < count && positions[i + 1] != positions[i])
+      rows.destinations[positions[i]] = destination_of(filter.keys[i]);
+    if (i < rows.count)
+      rows.offsets[i] = positions[lower_bound(filter.keys, count, static_cast<EdgeKey>(i) << 32)];
+    if (i == rows.count) rows.offsets[i] = positions[count];
+  }
+};
+
+// The number of different sorted keys that are edges of the sorted rows.
+struct CountKernel : KernelShape {
+  CsrView rows;
+  const EdgeKey* keys;
+  std::uint64_t count;
+  std::uint64_t* total;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = thread_of(warp);
+    bool present = false;
+    if (i < count && (i == 0 || keys[i - 1] != keys[i])) {
+      const std::uint32_t source = source_of(keys[i]), destination = destination_of(keys[i]);
+      const std::uint32_t* row = rows.adjacency(source);
+      const std::uint32_t degree = rows.degree(source), at = lower_bound(row, degree, destination);
+      present = at < degree && row[at] == destination;
+    }
+    const std::uint32_t lanes = warp.ballot(present);
+    if (warp.lane() == 0 && lanes != 0)  // relaxed: only a sum
+      simt::atomic_ref<std::uint64_t>(*total).fetch_add(simt::popcount(lanes), simt::relaxed);
+  }
+};
+
+struct AppendRowsKernel : KernelShape {
+  CsrView rows;
+  std::uint64_t edges;
+  const std::uint64_t* offsets;
+  const std::uint32_t* destinations;
+  std::uint32_t more_vertices;
+  std::uint64_t more_edges;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = thread_of(warp);
+    if (i < more_edges) rows.destinations[edges + i] = destinations[i];
+    if (i <= more_vertices) rows.offsets[rows.count + i] = edges + offsets[i];
+  }
+};
+
+struct CopyKernel : KernelShape {
+  std::uint32_t* to;
+  const std::uint32_t* from;
+  std::uint64_t count;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = thread_of(warp);
+    if (i < count) to[i] = from[i];
+  }
+};
 
 // Copies rows of CSR to the blocks of vertices.
 struct WriteKernel : KernelShape {
@@ -24,7 +119,7 @@ struct WriteKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t v = thread_of(warp);
     copy_rows(
         warp, v < count && vertices[v].adjacency != nullptr ? vertices[v].degree : 0,
         [&](unsigned owner) { return std::uint64_t{warp.worker()} * Warp::width + owner; },
@@ -87,7 +182,7 @@ struct GroupKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t i = thread_of(warp);
     const bool begins = i < edges && (i == 0 || source_of(keys[i]) != source_of(keys[i - 1]));
     const std::uint32_t lanes = warp.ballot(begins);
     if (lanes == 0) return;
@@ -132,12 +227,8 @@ class StepsOn final : public DeviceSteps {
     groups = 0;
     if (edges == 0) return 0;
     word_.fill(0);
-    GroupKernel kernel{};
-    kernel.keys = keys;
-    kernel.firsts = firsts;
-    kernel.groups = reinterpret_cast<std::uint32_t*>(word_.data());
-    kernel.edges = edges;
-    const double ms = launch(kernel, edges);
+    auto* const counter = reinterpret_cast<std::uint32_t*>(word_.data());
+    const double ms = launch(GroupKernel{{}, keys, firsts, counter, edges}, edges);
     groups = static_cast<std::uint32_t>(word_.download().front());
     return ms;
   }
@@ -146,10 +237,7 @@ class StepsOn final : public DeviceSteps {
                         ClassRanges& ranges) override {
     simt::Buffer<std::uint32_t> words(device_.id(), ClassOrder::classes);
     words.fill(0);
-    ClassOrderKernel kernel{};
-    kernel.offsets = offsets;
-    kernel.count = count;
-    kernel.words = words.data();
+    ClassOrderKernel kernel{offsets, count, words.data(), nullptr};
     const std::uint64_t items =
         (std::uint64_t{count} + kernel.vertices_per_lane - 1) / kernel.vertices_per_lane;
     double ms = launch(kernel, items);
@@ -170,12 +258,7 @@ class StepsOn final : public DeviceSteps {
 
   double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
                const std::uint64_t* offsets, const std::uint32_t* destinations) override {
-    WriteKernel kernel{};
-    kernel.vertices = vertices + first;
-    kernel.offsets = offsets;
-    kernel.destinations = destinations;
-    kernel.count = count;
-    return launch(kernel, count);
+    return launch(WriteKernel{{}, vertices + first, offsets, destinations, count}, count);
   }
 
   std::uint64_t sum_degrees(const GraphView& view, std::uint64_t* offsets) override {
@@ -198,10 +281,8 @@ class StepsOn final : public DeviceSteps {
     word_.fill(0);
     std::visit(
         [&](const auto& layout) {
-          EdgeHashKernel<std::decay_t<decltype(layout)>> kernel{};
-          kernel.view = layout;
-          kernel.total = word_.data();
-          launch(kernel, layout.count);
+          launch(EdgeHashKernel<std::decay_t<decltype(layout)>>{{}, layout, word_.data()},
+                 layout.count);
         },
         view);
     return word_.download().front();
@@ -214,79 +295,44 @@ class StepsOn final : public DeviceSteps {
   double insert_page_rows(const PageArguments& arguments, const std::uint64_t* offsets,
                           const std::uint32_t* destinations, std::uint32_t first,
                           std::uint32_t count, double& allocate_ms) override {
-    PageRowsKernel rows{};
-    rows.view = arguments.view;
-    rows.queue = arguments.queue;
-    rows.offsets = offsets;
-    rows.totals = arguments.totals;
-    rows.first = first;
-    rows.count = count;
-    allocate_ms = launch(rows, count);
-    PageWriteKernel write{};
-    write.view = arguments.view;
-    write.offsets = offsets;
-    write.destinations = destinations;
-    write.first = first;
-    write.count = count;
-    return allocate_ms + launch(write, count);
+    allocate_ms = launch(
+        PageRowsKernel{
+            {}, arguments.view, arguments.queue, offsets, arguments.totals, first, count},
+        count);
+    return allocate_ms +
+           launch(PageWriteKernel{{}, arguments.view, offsets, destinations, first, count}, count);
   }
   double update_pages(const PageArguments& arguments) override {
-    PageUpdateKernel kernel{};
-    kernel.arguments = arguments;
-    const std::uint32_t groups = arguments.inserts.groups + arguments.deletes.groups;
-    return groups == 0 ? 0 : device_.launch_independent(kernel, groups, limits_);
+    return launch_warps(PageUpdateKernel{{}, arguments},
+                        arguments.inserts.groups + arguments.deletes.groups);
   }
   double delete_from_pages(const PageArguments& arguments) override {
-    PageSweepKernel kernel{};
-    kernel.arguments = arguments;
-    return launch(kernel, arguments.view.count);
+    return launch(PageSweepKernel{{}, arguments}, arguments.view.count);
   }
 
   double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
                  const CsrView& rows, std::uint64_t& edges) override {
-    FlagKernel flag{};
-    flag.filter = filter;
-    flag.positions = positions;
-    flag.count = count;
-    double ms = launch(flag, count + 1);
+    double ms = launch(FlagKernel{{}, filter, positions, count}, count + 1);
     ms += sorter_.exclusive_sum(device_, positions, count + 1);
     simt::device_download(device_.id(), &edges, positions + count, sizeof(edges));
-    CompactKernel compact{};
-    compact.filter = filter;
-    compact.positions = positions;
-    compact.count = count;
-    compact.rows = rows;
-    return ms + launch(compact, std::max<std::uint64_t>(count, rows.count + std::uint64_t{1}));
+    return ms + launch(CompactKernel{{}, filter, positions, count, rows},
+                       std::max<std::uint64_t>(count, rows.count + std::uint64_t{1}));
   }
   double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
                      const std::uint32_t* destinations, std::uint32_t more_vertices,
                      std::uint64_t more_edges) override {
-    AppendRowsKernel kernel{};
-    kernel.rows = rows;
-    kernel.edges = edges;
-    kernel.offsets = offsets;
-    kernel.destinations = destinations;
-    kernel.more_vertices = more_vertices;
-    kernel.more_edges = more_edges;
-    return launch(kernel, std::max<std::uint64_t>(more_edges, more_vertices + std::uint64_t{1}));
+    return launch(
+        AppendRowsKernel{{}, rows, edges, offsets, destinations, more_vertices, more_edges},
+        std::max<std::uint64_t>(more_edges, more_vertices + std::uint64_t{1}));
   }
   std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
                               std::uint64_t count) override {
     word_.fill(0);
-    CountKernel kernel{};
-    kernel.rows = rows;
-    kernel.keys = keys;
-    kernel.count = count;
-    kernel.total = word_.data();
-    launch(kernel, count);
+    launch(CountKernel{{}, rows, keys, count, word_.data()}, count);
     return word_.download().front();
   }
   double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) override {
-    CopyKernel kernel{};
-    kernel.to = to;
-    kernel.from = from;
-    kernel.count = count;
-    return launch(kernel, count);
+    return launch(CopyKernel{{}, to, from, count}, count);
   }
 
   double page_rank(const GraphView& view, const float* ranks, float* next, float damping) override {
@@ -294,12 +340,8 @@ class StepsOn final : public DeviceSteps {
         [&](const auto& layout) {
           const std::uint32_t n = layout.count;
           device_.for_each(n, StoreFloat{next, (1 - damping) / static_cast<float>(n)});
-          PageRankKernel<std::decay_t<decltype(layout)>> kernel{};
-          kernel.view = layout;
-          kernel.ranks = ranks;
-          kernel.next = next;
-          kernel.damping = damping;
-          return launch(kernel, n);
+          using Kernel = PageRankKernel<std::decay_t<decltype(layout)>>;
+          return launch(Kernel{{}, layout, ranks, next, damping}, n);
         },
         view);
   }
@@ -312,14 +354,8 @@ class StepsOn final : public DeviceSteps {
           using Kernel = TriangleKernel<std::decay_t<decltype(layout)>>;
           std::uint64_t edges = 0;
           simt::device_download(device_.id(), &edges, offsets + layout.count, sizeof(edges));
-          Kernel kernel{};
-          kernel.view = layout;
-          kernel.offsets = offsets;
-          kernel.total = word_.data();
-          const std::uint64_t warps = (edges + Kernel::edges_per_warp - 1) / Kernel::edges_per_warp;
-          return warps == 0
-                     ? 0.0
-                     : device_.launch_independent(kernel, static_cast<unsigned>(warps), limits_);
+          return launch_warps(Kernel{{}, layout, offsets, word_.data()},
+                              (edges + Kernel::edges_per_warp - 1) / Kernel::edges_per_warp);
         },
         view);
     count = word_.download().front();
@@ -342,12 +378,8 @@ class StepsOn final : public DeviceSteps {
           constexpr std::uint32_t sizes = 1024;
           simt::Buffer<std::uint32_t> size(device_.id(), sizes);
           size.fill(0);
-          SearchKernel<std::decay_t<decltype(layout)>> kernel{};
-          kernel.view = layout;
-          kernel.distances = distances;
-          kernel.queue = queue;
-          kernel.next = queue + n;
-          kernel.size = 1;
+          SearchKernel<std::decay_t<decltype(layout)>> kernel{{},        layout,  distances, queue,
+                                                              queue + n, nullptr, 1,         0};
           auto stream = device_.stream(limits_);
           while (kernel.size > 0) {
             if (levels > 0 && levels % sizes == 0) size.fill(0);
@@ -370,18 +402,19 @@ class StepsOn final : public DeviceSteps {
   }
   template <class Kernel>
   double launch(const Kernel& kernel, std::uint64_t items) {
-    return items == 0 ? 0 : device_.launch_independent(kernel, warps_for(items), limits_);
+    return launch_warps(kernel, warps_for(items));
+  }
+  template <class Kernel>
+  double launch_warps(const Kernel& kernel, std::uint64_t warps) {
+    if (warps == 0) return 0;
+    return device_.launch_independent(kernel, static_cast<unsigned>(warps), limits_);
   }
   double run_keys(const GraphView& view, const std::uint64_t* offsets, EdgeKey* keys,
                   bool writes_back) {
     return std::visit(
         [&](const auto& layout) {
-          KeyKernel<std::decay_t<decltype(layout)>> kernel{};
-          kernel.view = layout;
-          kernel.offsets = offsets;
-          kernel.keys = keys;
-          kernel.writes_back = writes_back;
-          return launch(kernel, layout.count);
+          using Kernel = KeyKernel<std::decay_t<decltype(layout)>>;
+          return launch(Kernel{{}, layout, offsets, keys, writes_back}, layout.count);
         },
         view);
   }

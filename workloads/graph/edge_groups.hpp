@@ -50,17 +50,8 @@ struct EdgeGroup {
   HEAPWOOD_INLINE std::uint32_t source() const { return source_of(keys[first]); }
   // The first edge with this key, or `none`.
   HEAPWOOD_INLINE std::uint32_t find(EdgeKey key) const {
-    std::uint32_t low = first, high = end;
-    HEAPWOOD_ROLLED
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (keys[middle] < key) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < end && keys[low] == key ? low : none;
+    const std::uint32_t at = first + lower_bound(keys + first, end - first, key);
+    return at < end && keys[at] == key ? at : none;
   }
   // Whether edge i is to be inserted: its first occurrence in the batch, no loop, and not marked as
   // an edge of the graph.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The generators of graphs, one function each; generators.hpp has their names, what they stand for
+// The generators of graphs, one function each; source.hpp has their names, what they stand for
 // and the parsing of sizes. All of them compute in integers, so that the same request gives the
 // same graph with every compiler and C library. Each comment says how much memory the generator
 // needs in addition to the result, which has 8 bytes per vertex and 4 per directed edge.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "workloads/graph/input.hpp"
+#include "workloads/graph/host_graph.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -54,5 +55,21 @@ GraphInput generate_rmat(const GraphRequest& request);
 // Both ends of `parameter` / 2 edges per vertex at random; loops and duplicates are dropped. Extra
 // memory: only for the duplicates.
 GraphInput generate_uniform(const GraphRequest& request);
+
+// Batches of edge updates, as in section 6.2.2 of Ouroboros (Winter et al., ICS 2020): sources
+// anywhere, or within 1,000 vertices so that many updates change one adjacency.
+enum class UpdatePattern {
+  random,    // sources uniform over all vertices
+  pressure,  // sources uniform over `pressure_range` consecutive vertices
+};
+
+inline constexpr std::uint32_t pressure_range = 1000;
+
+// `edges` updates of a graph of `vertices` vertices, in no order. Destinations are uniform over the
+// other vertices: no edge is a loop, but an edge may occur twice and may already be in the graph.
+// The seed also chooses where the range of `pressure` lies; a smaller graph is that range. The same
+// arguments give the same batch everywhere. Empty for fewer than two vertices.
+std::vector<Edge> make_batch(std::uint32_t vertices, std::uint64_t edges, UpdatePattern pattern,
+                             std::uint64_t seed);
 
 }  // namespace heapwood::workloads::graph

@@ -3,7 +3,7 @@
 
 #include "workloads/graph/builder.hpp"
 #include "workloads/graph/generate.hpp"
-#include "workloads/graph/seeded.hpp"
+#include "workloads/graph/integers.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {

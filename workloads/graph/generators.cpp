@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/generators.hpp"
+#include "workloads/graph/source.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 #include "simt/error.hpp"
-#include "workloads/graph/read_text.hpp"
+#include "workloads/graph/read_graph.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {

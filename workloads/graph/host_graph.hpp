@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
-// A graph in host memory, in compressed sparse rows (CSR): what the readers and generators produce
-// and the dynamic graph starts from.
+// Graphs in host memory: what readers and generators return and the dynamic graph starts from.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace heapwood::workloads::graph {
 
-// A directed graph without loops and repeated edges; an undirected edge is stored as two. Vertices
-// are numbered from 0; there are fewer than 2^32 - 1.
+// One directed edge: of a file, of a generated graph, or of a batch of updates.
+struct Edge {
+  std::uint32_t source = 0, destination = 0;
+  bool operator==(const Edge&) const = default;
+};
+
+// Vertices are numbered in 32 bits; the largest number means "none".
+inline constexpr std::uint64_t max_vertices = 0xffff'fffe;
+
+// Compressed sparse rows (CSR): a directed graph without loops and repeated edges; an undirected
+// edge is stored as two. Vertices are numbered from 0; there are fewer than 2^32 - 1.
 struct HostGraph {
   std::vector<std::uint64_t> offsets{0};    // vertices() + 1 positions in `destinations`, ascending
   std::vector<std::uint32_t> destinations;  // of each vertex, ascending
@@ -21,6 +30,25 @@ struct HostGraph {
   std::span<const std::uint32_t> neighbours(std::uint32_t vertex) const {
     return {destinations.data() + offsets[vertex], degree(vertex)};
   }
+};
+
+// An entry is what the file or the generator lists as one edge: a line of a Matrix Market file or
+// of an edge list, one number of a METIS file (which lists an undirected edge at both of its
+// vertices), or one draw.
+struct InputCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t loops = 0;       // entries from a vertex to itself: dropped
+  std::uint64_t duplicates = 0;  // entries whose edge an earlier entry names: merged
+  bool operator==(const InputCounts&) const = default;
+};
+
+// A graph, and what was known or dropped on the way.
+struct GraphInput {
+  HostGraph graph;
+  InputCounts counts;                      // all 0 for a generator that cannot repeat an edge
+  bool is_symmetric = true;                // each edge is stored in both directions
+  bool is_renumbered = false;              // vertices are not the ids of the file, counted from 0
+  std::optional<std::uint64_t> triangles;  // in closed form, if the generator has one
 };
 
 }  // namespace heapwood::workloads::graph

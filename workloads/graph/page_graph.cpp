@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/page_graph.hpp"
+#include "workloads/graph/layouts.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+
+#include "simt/clock.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -19,7 +20,7 @@ constexpr std::size_t max_pages = (1 << 28) - 1;  // PageUpdateKernel
 
 PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
                      alloc::Pool pool, std::uint32_t max_vertices)
-    : StoreBase(device, std::move(steps)),
+    : GraphStore(device, std::move(steps)),
       pool_(pool),
       vertices_(device, max_vertices),
       totals_(device),
@@ -37,18 +38,16 @@ PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> 
 }
 
 InitResult PageGraph::init(const DeviceRows& rows) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  simt::device_fill(device_, queue_.state, 0, state_bytes);
-  simt::device_fill(device_, queue_.ring, 0xff, queue_.capacity * sizeof(std::uint32_t));
-  const double reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  const double reset_ms = simt::measure_ms([&] {
+    simt::device_fill(device_, queue_.state, 0, state_bytes);
+    simt::device_fill(device_, queue_.ring, 0xff, queue_.capacity * sizeof(std::uint32_t));
+  });
   count_ = 0;
   return init_result(reset_ms, insert_vertices(rows));
 }
 
 UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
-  if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
-    throw Error(Exit::failed, "graph: the vertex table is full");
+  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
   const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
   UpdateResult result;
   result.ms = steps_->insert_page_rows(arguments(), rows.offsets.data(), rows.destinations.data(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Updates of adjacencies in linked pages: the cases of adjacency_kernels.hpp. New edges are
+// Updates of adjacencies in linked pages: the cases of adjacency_run.hpp. New edges are
 // appended after the last one, and nothing is copied when an adjacency grows; a deletion fills
 // holes from the end and returns the pages that it empties there.
 #pragma once
@@ -34,7 +34,7 @@ struct PageRowsKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t i = thread_of(warp);
     const std::uint32_t degree =
         i < count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
     const std::uint32_t pages = (degree + LinkedPage::capacity - 1) / LinkedPage::capacity;
@@ -65,7 +65,7 @@ struct PageWriteKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t v = thread_of(warp);
     copy_rows(
         warp, v < count ? view.vertices[first + v].degree : 0,
         [&](unsigned owner) { return std::uint64_t{warp.worker()} * Warp::width + owner; },
@@ -78,6 +78,30 @@ struct PageWriteKernel : KernelShape {
         });
   }
 };
+
+// Returns a page and all that follow it.
+template <class Thread>
+HEAPWOOD_INLINE void give_back_chain(Thread& thread, const PageArguments& arguments,
+                                     std::uint32_t page) {
+  HEAPWOOD_ROLLED
+  while (page != LinkedPage::none) {
+    const std::uint32_t next = arguments.view.pages[page].next;
+    arguments.queue.give_back(thread, page);
+    page = next;
+  }
+}
+
+// Makes `last` (none: no page) the last page of a vertex, which has `degree` edges then.
+HEAPWOOD_INLINE void cut_after(PagedVertex& vertex, LinkedPage* pages, std::uint32_t degree,
+                               std::uint32_t last) {
+  vertex.degree = degree;
+  vertex.last = last;
+  if (last == LinkedPage::none) {
+    vertex.first = LinkedPage::none;
+  } else {
+    pages[last].next = LinkedPage::none;
+  }
+}
 
 struct PageUpdateKernel : KernelShape {
   PageArguments arguments;
@@ -104,20 +128,10 @@ struct PageUpdateKernel : KernelShape {
     if (warp.lane() != 0) return;
     batch.outcomes[index] = outcome;
     if (arguments.locks) VertexLock(vertex.lock).unlock(0);
-    give_back_chain(warp, unused);
+    give_back_chain(warp, arguments, unused);
   }
 
  private:
-  template <class Warp>
-  HEAPWOOD_INLINE void give_back_chain(Warp& warp, std::uint32_t page) const {
-    HEAPWOOD_ROLLED
-    while (page != LinkedPage::none) {
-      const std::uint32_t next = arguments.view.pages[page].next;
-      arguments.queue.give_back(warp, page);
-      page = next;
-    }
-  }
-
   // Calls visit(page, entries of it) for all pages of a vertex from its n-th one.
   template <class F>
   HEAPWOOD_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
@@ -262,13 +276,7 @@ struct PageUpdateKernel : KernelShape {
     unused = last == LinkedPage::none ? vertex.first : pages[last].next;
     warp.sync();
     if (warp.lane() != 0) return;
-    vertex.degree = kept;
-    vertex.last = last;
-    if (last == LinkedPage::none) {
-      vertex.first = LinkedPage::none;
-    } else {
-      pages[last].next = LinkedPage::none;
-    }
+    cut_after(vertex, pages, kept, last);
   }
 };
 
@@ -278,7 +286,7 @@ struct PageSweepKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint64_t v = thread_of(warp);
     if (v >= arguments.view.count) return;
     PagedVertex& vertex = arguments.view.vertices[v];
     LinkedPage* const pages = arguments.view.pages;
@@ -297,20 +305,9 @@ struct PageSweepKernel : KernelShape {
     }
     if (kept == vertex.degree) return;
     add_totals(warp, arguments.totals, vertex.degree - kept, 0, 0);
-    std::uint32_t unused = last == LinkedPage::none ? vertex.first : pages[last].next;
-    vertex.degree = kept;
-    vertex.last = last;
-    if (last == LinkedPage::none) {
-      vertex.first = LinkedPage::none;
-    } else {
-      pages[last].next = LinkedPage::none;
-    }
-    HEAPWOOD_ROLLED
-    while (unused != LinkedPage::none) {
-      const std::uint32_t next = pages[unused].next;
-      arguments.queue.give_back(warp, unused);
-      unused = next;
-    }
+    const std::uint32_t unused = last == LinkedPage::none ? vertex.first : pages[last].next;
+    cut_after(vertex, pages, kept, last);
+    give_back_chain(warp, arguments, unused);
   }
 };
 

@@ -8,7 +8,7 @@
 
 #include "simt/atomic_ref.hpp"
 #include "simt/warp.hpp"
-#include "workloads/graph/graph_view.hpp"
+#include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph {
 

@@ -4,7 +4,6 @@
 
 #include "workloads/graph/builder.hpp"
 #include "workloads/graph/read_graph.hpp"
-#include "workloads/graph/read_text.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/graph/source.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 
 #include "simt/error.hpp"
+#include "workloads/graph/integers.hpp"
 #include "workloads/graph/read_graph.hpp"
-#include "workloads/graph/read_text.hpp"
-#include "workloads/graph/seeded.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {
@@ -87,7 +84,6 @@ GraphSource load_graph(std::string_view text) {
   try {
     if (const auto call = parse_generator(text)) {
       input = call->generate(call->request);
-      source.is_generated = true;
       source.name = lower(text);
     } else {
       std::error_code ignored;
@@ -126,24 +122,6 @@ std::string graph_digest(const HostGraph& graph) {
   for (unsigned shift = 64; shift > 0; shift -= 4)
     digits += "0123456789abcdef"[hash >> (shift - 4) & 15];
   return digits;
-}
-
-DegreeSummary summarize_degrees(const HostGraph& graph) {
-  DegreeSummary summary;
-  const std::uint32_t n = graph.vertices();
-  if (n == 0) return summary;
-  summary.mean = static_cast<double>(graph.edges()) / n;
-  summary.min = graph.degree(0);
-  double squares = 0;
-  for (std::uint32_t v = 0; v < n; ++v) {
-    const std::uint64_t degree = graph.degree(v);
-    summary.min = std::min(summary.min, degree);
-    summary.max = std::max(summary.max, degree);
-    const double difference = static_cast<double>(degree) - summary.mean;
-    squares += difference * difference;
-  }
-  summary.deviation = std::sqrt(squares / n);
-  return summary;
 }
 
 }  // namespace heapwood::workloads::graph

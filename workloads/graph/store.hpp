@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A graph that changes, in one of three layouts: blocks of an allocator (block_graph.hpp), linked
-// pages (page_graph.hpp), or sparse rows that are rebuilt (csr_graph.hpp).
+// A graph that changes, in one of three layouts (layouts.hpp), and what they share: batches in
+// device memory, and the algorithms.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simt/memory.hpp"
-#include "workloads/graph/graph_view.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/graph/device_steps.hpp"
 #include "workloads/graph/host_graph.hpp"
+#include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -78,8 +82,62 @@ struct SearchResult {
   std::vector<std::uint32_t> distances;
 };
 
+// Makes a buffer large enough, discarding its contents.
+template <class T>
+void reserve(simt::Buffer<T>& buffer, const simt::DeviceId& device, std::size_t count) {
+  if (buffer.size() >= count) return;
+  buffer = {};  // frees the old one first
+  buffer = simt::Buffer<T>(device, count);
+}
+
+// A batch in device memory, sorted and grouped. Buffers grow and are used again.
+class BatchBuffers {
+ public:
+  explicit BatchBuffers(const simt::DeviceId& device) : device_(device) {}
+
+  // Uploads and sorts a batch. Returns the milliseconds of sorting and grouping.
+  double prepare(DeviceSteps& steps, std::span<const EdgeKey> edges, std::uint32_t vertices);
+  EdgeBatch batch() const;
+  // Adds the outcomes of a launch: of insertions or of deletions.
+  void add_outcomes(UpdateResult& result, bool inserts) const;
+
+ private:
+  simt::DeviceId device_;
+  simt::Buffer<EdgeKey> keys_, spare_;
+  simt::Buffer<std::uint32_t> firsts_, work_;
+  simt::Buffer<GroupOutcome> outcomes_;
+  const EdgeKey* sorted_ = nullptr;
+  std::uint32_t edges_ = 0, groups_ = 0;
+};
+
+class TotalsBuffer {
+ public:
+  explicit TotalsBuffer(const simt::DeviceId& device) : copies_(device, UpdateTotals::copies) {}
+  UpdateTotals* clear() {
+    copies_.fill(0);
+    return copies_.data();
+  }
+  UpdateTotals sum() const;
+
+ private:
+  simt::Buffer<UpdateTotals> copies_;
+};
+
+// A set of vertices in device memory.
+class VertexBits {
+ public:
+  VertexBits(const simt::DeviceId& device, std::span<const std::uint32_t> vertices,
+             std::uint32_t count);
+  VertexSet set() const { return {words_.data()}; }
+
+ private:
+  simt::Buffer<std::uint32_t> words_;
+};
+
 class GraphStore {
  public:
+  GraphStore(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps)
+      : device_(device), steps_(std::move(steps)) {}
   virtual ~GraphStore() = default;
   // Discards the present graph.
   virtual InitResult init(const DeviceRows& rows) = 0;
@@ -95,13 +153,28 @@ class GraphStore {
   virtual GraphView view() const = 0;
   virtual GraphMemory memory() = 0;
   // The edges in order.
-  virtual std::vector<EdgeKey> edges() = 0;
+  std::vector<EdgeKey> edges();
   // A hash of the set of edges: equal sets have equal hashes.
-  virtual std::uint64_t edge_hash() = 0;
+  std::uint64_t edge_hash();
 
-  virtual PageRankResult page_rank(unsigned iterations, float damping) = 0;
-  virtual TriangleResult triangles() = 0;  // sorts the adjacencies, which is not timed
-  virtual SearchResult breadth_first(std::uint32_t source) = 0;
+  PageRankResult page_rank(unsigned iterations, float damping);
+  TriangleResult triangles();  // sorts the adjacencies, which is not timed
+  SearchResult breadth_first(std::uint32_t source);
+
+ protected:
+  static void require_room(std::uint64_t vertices, std::uint64_t capacity) {
+    if (vertices > capacity) throw Error(Exit::failed, "graph: the vertex table is full");
+  }
+  // The result of init() from that of inserting all vertices. Times in ms.
+  static InitResult init_result(double reset_ms, const UpdateResult& inserted);
+  // Completes the result of inserting the vertices of the rows by what the launches have counted.
+  static void add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows);
+
+  simt::DeviceId device_;
+  std::unique_ptr<DeviceSteps> steps_;
+
+ private:
+  std::uint32_t vertex_count() const;
 };
 
 }  // namespace heapwood::workloads::graph

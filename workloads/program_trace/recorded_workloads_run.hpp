@@ -4,11 +4,55 @@
 
 #include <memory>
 
+#include "alloc/adaptors/recorded.hpp"
 #include "alloc/allocators/heapwood.hpp"
+#include "simt/launch.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/program_trace/recorded_workloads.hpp"
-#include "workloads/program_trace/recording_device.hpp"
 #include "workloads/stress_lifetimes.hpp"
+
+namespace heapwood::workloads {
+
+// A workload is compiled with these as with any device and allocator. RecordingDevice knows the
+// memory of the recording and ends a kernel of it after each launch.
+template <class Device>
+struct RecordingDevice : Device {
+  alloc::RecordedMemory* recorded;
+
+  RecordingDevice(const Device& device, alloc::RecordedMemory& memory)
+      : Device(device), recorded(&memory) {}
+
+  template <class Kernel>
+  double launch(const Kernel& kernel, unsigned warps = 0,
+                const simt::LaunchLimits& limits = {}) const {
+    const double ms = Device::launch(kernel, warps, limits);
+    recorded->end_kernel();
+    return ms;
+  }
+  template <class Kernel>
+  double launch_independent(const Kernel& kernel, unsigned warps,
+                            const simt::LaunchLimits& limits = {}) const {
+    const double ms = Device::launch_independent(kernel, warps, limits);
+    recorded->end_kernel();
+    return ms;
+  }
+};
+
+// The allocator Base, recorded there.
+template <class Base>
+struct RecordingOn : alloc::Recorded<Base> {
+  using Recorded = alloc::Recorded<Base>;
+
+  // Only on a RecordingDevice. Forgets what was recorded.
+  template <class Device>
+  static RecordingOn create(alloc::Pool pool, const alloc::AllocatorOptions& options,
+                            const Device& device) {
+    device.recorded->reset();
+    return {Recorded::create(Base::create(pool, options, device), pool, *device.recorded)};
+  }
+};
+
+}  // namespace heapwood::workloads
 
 namespace heapwood::workloads::recorded_detail {
 

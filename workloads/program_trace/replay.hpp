@@ -1,18 +1,94 @@
 // SPDX-License-Identifier: MIT
 // Replays a program trace with one allocator. A job is plain host data; the kernel that runs it is
-// in replay_kernel.hpp, called through registry::CompiledAllocator::replay.
+// in replay_run.hpp, called through registry::CompiledAllocator::replay.
 //
 // A free waits until its block's request has been served, and does nothing if that was refused. No
 // wait can last forever: the plan orders the events so that one that is not waiting always exists.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "alloc/allocator.hpp"
-#include "workloads/program_trace/replay_data.hpp"
-#include "workloads/program_trace/replay_inspection.hpp"
+#include "alloc/recording/program_trace.hpp"
+#include "alloc/statistics.hpp"
+#include "simt/memory.hpp"
+#include "workloads/program_trace/replay_plan.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::workloads {
+
+// Values of ReplayData::blocks that are not addresses.
+struct ReplayBlock {
+  static constexpr std::uint64_t unserved = 0;  // not requested yet
+  static constexpr std::uint64_t refused = 1;   // frees of it do nothing
+  static constexpr std::uint64_t freed = 2;     // only with ReplayKernel::marks_frees
+  static constexpr bool is_address(std::uint64_t value) { return value > freed; }
+};
+
+// A replay plan in device memory, with the memory that a replay writes. For one replay at a time.
+struct ReplayData {
+  ReplayData(const simt::DeviceId& device, const ReplayPlan& plan);
+  // Before each replay.
+  void reset(const ReplayPlan& plan);
+
+  simt::Buffer<std::uint64_t> bytes;
+  simt::Buffer<std::uint32_t> requests;
+  simt::Buffer<ReplayGroup> groups;
+  simt::Buffer<std::uint32_t> warp_begins;
+  simt::Buffer<std::uint32_t> progress;     // by warp: groups executed
+  simt::Buffer<std::uint32_t> step_warps;   // that have not ended the step
+  simt::Buffer<std::uint32_t> steps_ended;  // by launch
+  simt::Buffer<std::uint64_t> blocks;       // by request: its address, or a ReplayBlock
+  simt::Buffer<std::uint64_t> damaged;      // one number
+};
+
+// ---- memory use: the pool at several times, while no kernel runs --------------------------------
+
+// The pool after a number of events of the trace.
+struct ReplaySample {
+  std::size_t event = 0;
+  PoolState pool;
+  // Bytes of the pool that have been part of a block at any time, and the end of the highest one.
+  std::uint64_t touched_bytes = 0, address_bytes = 0;
+
+  // Neither free nor the allocator's tables; 0 if the pool cannot be walked.
+  std::uint64_t held_bytes = 0;
+};
+
+struct ReplayInspection {
+  std::vector<ReplaySample> samples;
+  std::uint64_t overlaps = 0;  // between blocks in use together, in all samples
+};
+
+// Follows a trace from sample to sample.
+class ReplayInspector {
+ public:
+  // in_pool: blocks lie in the pool, which can be walked.
+  ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool pool, bool in_pool);
+
+  // blocks: ReplayData::blocks after the first `event` events; regions: a walk.
+  void observe(std::size_t event, std::span<const std::uint64_t> blocks,
+               std::span<const alloc::Region> regions);
+  ReplayInspection take() { return std::move(inspection_); }
+
+ private:
+  void touch(std::uint64_t offset, std::uint64_t bytes);
+
+  const alloc::ProgramTrace& trace_;
+  alloc::Pool pool_;
+  bool in_pool_;
+  std::size_t next_ = 0;               // event
+  std::vector<std::uint32_t> live_;    // requests
+  std::vector<std::uint32_t> places_;  // of a request in live_
+  std::vector<std::uint64_t> bytes_;   // by request
+  std::vector<bool> touched_;          // granules of the pool
+  std::uint64_t touched_bytes_ = 0, address_bytes_ = 0;
+  ReplayInspection inspection_;
+};
 
 struct ReplayJob {
   simt::DeviceId device;

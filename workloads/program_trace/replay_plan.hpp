@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A program trace arranged for its replay: one launch per recorded kernel, and for each recorded
-// warp of a kernel its events in order. Plain host data; ReplayData (replay_data.hpp) is the same
+// warp of a kernel its events in order. Plain host data; ReplayData (replay.hpp) is the same
 // in device memory.
 //
 // Consecutive events of a warp that are of one kind and come from different lanes form a group. The

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A strided array of word pairs in a warp's Scratch, for loops where every register counts. On a
-// GPU the address has 32 bits and indexing costs one multiply-add; nvcc 13.0 achieves neither with
-// a pointer to shared memory.
+// Access to a warp's Scratch by 32-bit addresses, for code where every register counts.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +8,30 @@
 
 namespace heapwood::simt {
 
+// A reference to an object in a warp's Scratch, for arguments of functions that are not inlined. On
+// the GPU it has 32 bits, and the compiler knows that it refers to shared memory; through a plain
+// reference each access would be generic.
+template <class T>
+class ScratchRef {
+ public:
+#if defined(__CUDA_ARCH__)
+  HEAPWOOD_INLINE ScratchRef(T& object)
+      : at_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&object))) {}
+  HEAPWOOD_INLINE T& operator*() const { return *static_cast<T*>(__cvta_shared_to_generic(at_)); }
+
+ private:
+  std::uint32_t at_;
+#else
+  HEAPWOOD_INLINE ScratchRef(T& object) : object_(&object) {}
+  HEAPWOOD_INLINE T& operator*() const { return *object_; }
+
+ private:
+  T* object_;
+#endif
+};
+
+// A strided array of word pairs in a warp's Scratch. On a GPU indexing costs one multiply-add;
+// nvcc 13.0 does not achieve that with a pointer to shared memory.
 struct alignas(8) WordPair {
   float first, second;
 };

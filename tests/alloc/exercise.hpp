@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scripts of allocator calls that run on any device, in which the conformance tests are written. A
-// job is plain host data; the kernel that runs it is in exercise_run.hpp, called through
-// registry::CompiledAllocator::exercise.
+// job is plain host data; the kernel that runs it is in exercise_run.hpp.
 //
 // A script is a list of operations for one lane of one warp. Operations name slots; a slot holds at
 // most one live block. Slots are shared by all lanes and all phases (a phase is one kernel launch

@@ -19,7 +19,7 @@
 
 #include "alloc/allocator.hpp"
 #include "simt/atomic_ref.hpp"
-#include "workloads/exercise.hpp"
+#include "tests/alloc/exercise.hpp"
 
 namespace heapwood::workloads {
 

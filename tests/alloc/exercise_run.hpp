@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Runs an ExerciseJob with allocator A on a Device: the kernel that interprets scripts, and its
-// host code. Own design; included by registry/instance.hpp and by tests that provide their own
-// devices.
+// host code.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -14,10 +12,11 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/erased.hpp"
+#include "simt/clock.hpp"
 #include "simt/launch.hpp"
-#include "workloads/exercise.hpp"
-#include "workloads/guarded.hpp"
-#include "workloads/two_heaps.hpp"
+#include "tests/alloc/exercise.hpp"
+#include "tests/alloc/guarded.hpp"
+#include "tests/alloc/two_heaps.hpp"
 
 namespace heapwood::workloads {
 
@@ -222,11 +221,10 @@ template <class A, class Device, class Wrap>
 void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool pool,
                     exercise_detail::Script& script, const alloc::CountedMemory* counted, Wrap wrap,
                     ExerciseResult& result) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = simt::HostClock::now();
   const A base = A::create(pool, job.options, device);
   const alloc::ReleaseAtEnd<A, Device> release(pool, device);
-  result.create_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.create_ms = 1e3 * simt::seconds_since(start);
   const auto allocator = wrap(base);
   const auto walked = alloc::regions_of(base, job.device);
   const auto same = [](const alloc::Region& a, const alloc::Region& b) {

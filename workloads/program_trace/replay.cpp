@@ -1,11 +1,40 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/program_trace/replay_inspection.hpp"
+#include "workloads/program_trace/replay.hpp"
 
 #include <algorithm>
-
-#include "workloads/program_trace/replay_data.hpp"
+#include <vector>
 
 namespace heapwood::workloads {
+
+namespace {
+
+template <class T>
+simt::Buffer<T> uploaded(const simt::DeviceId& device, const std::vector<T>& host) {
+  simt::Buffer<T> buffer(device, std::max<std::size_t>(1, host.size()));
+  buffer.upload(host);
+  return buffer;
+}
+
+}  // namespace
+
+ReplayData::ReplayData(const simt::DeviceId& device, const ReplayPlan& plan)
+    : bytes(uploaded(device, plan.bytes)),
+      requests(uploaded(device, plan.requests)),
+      groups(uploaded(device, plan.groups)),
+      warp_begins(uploaded(device, plan.warp_begins)),
+      progress(device, plan.warp_begins.size()),
+      step_warps(uploaded(device, plan.step_warps)),
+      steps_ended(device, plan.launches.size() + 1),
+      blocks(device, plan.bytes.size() + 1),
+      damaged(device, 1) {}
+
+void ReplayData::reset(const ReplayPlan& plan) {
+  progress.fill(0);
+  step_warps.upload(plan.step_warps);
+  steps_ended.fill(0);
+  blocks.fill(0);
+  damaged.fill(0);
+}
 
 ReplayInspector::ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool pool, bool in_pool)
     : trace_(trace),
@@ -56,9 +85,7 @@ void ReplayInspector::observe(std::size_t event, std::span<const std::uint64_t> 
     live.push_back({blocks[request] - base, bytes_[request]});
     sample.pool.live_bytes += bytes_[request];
   }
-  std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
-    return a.offset < b.offset;
-  });
+  std::ranges::sort(live, {}, &alloc::LiveBlock::offset);
   sample.event = event;
   sample.pool.blocks = live.size();
   inspection_.overlaps += alloc::count_overlaps(live);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/check/reference.hpp"
+#include "tests/kdtree/reference.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kdtree/build/node_task.hpp"
-#include "kdtree/split/clip_exact.hpp"
+#include "tests/kdtree/exact_tree.hpp"
 
 namespace heapwood::kdtree {
 namespace {

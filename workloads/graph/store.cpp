@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/store_base.hpp"
+#include "workloads/graph/store.hpp"
 
 #include <algorithm>
 
@@ -58,11 +58,11 @@ VertexBits::VertexBits(const simt::DeviceId& device, std::span<const std::uint32
   words_ = simt::Buffer<std::uint32_t>(device, std::span<const std::uint32_t>(words));
 }
 
-std::uint32_t StoreBase::vertex_count() const {
+std::uint32_t GraphStore::vertex_count() const {
   return std::visit([](const auto& layout) { return layout.count; }, view());
 }
 
-std::vector<EdgeKey> StoreBase::edges() {
+std::vector<EdgeKey> GraphStore::edges() {
   const GraphView layout = view();
   const simt::Buffer<std::uint64_t> offsets(device_, vertex_count() + std::size_t{1});
   const std::uint64_t count = steps_->sum_degrees(layout, offsets.data());
@@ -73,9 +73,9 @@ std::vector<EdgeKey> StoreBase::edges() {
   return edges;
 }
 
-std::uint64_t StoreBase::edge_hash() { return steps_->hash_edges(view()); }
+std::uint64_t GraphStore::edge_hash() { return steps_->hash_edges(view()); }
 
-PageRankResult StoreBase::page_rank(unsigned iterations, float damping) {
+PageRankResult GraphStore::page_rank(unsigned iterations, float damping) {
   const GraphView layout = view();
   const std::uint32_t n = vertex_count();
   PageRankResult result;
@@ -89,7 +89,7 @@ PageRankResult StoreBase::page_rank(unsigned iterations, float damping) {
   return result;
 }
 
-TriangleResult StoreBase::triangles() {
+TriangleResult GraphStore::triangles() {
   const GraphView layout = view();
   const std::uint32_t n = vertex_count();
   const simt::Buffer<std::uint64_t> offsets(device_, n + std::size_t{1});
@@ -106,7 +106,7 @@ TriangleResult StoreBase::triangles() {
   return result;
 }
 
-SearchResult StoreBase::breadth_first(std::uint32_t source) {
+SearchResult GraphStore::breadth_first(std::uint32_t source) {
   const std::uint32_t n = vertex_count();
   const simt::Buffer<std::uint32_t> distances(device_, n), queue(device_, 2 * std::size_t{n});
   SearchResult result;
@@ -115,7 +115,7 @@ SearchResult StoreBase::breadth_first(std::uint32_t source) {
   return result;
 }
 
-InitResult StoreBase::init_result(double reset_ms, const UpdateResult& inserted) {
+InitResult GraphStore::init_result(double reset_ms, const UpdateResult& inserted) {
   InitResult result;
   result.reset_ms = reset_ms;
   result.allocate_ms = inserted.prepare_ms;
@@ -125,7 +125,8 @@ InitResult StoreBase::init_result(double reset_ms, const UpdateResult& inserted)
   return result;
 }
 
-void StoreBase::add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows) {
+void GraphStore::add_counts(UpdateResult& result, const UpdateTotals& seen,
+                            const DeviceRows& rows) {
   result.refused = seen.refused;
   result.refused_edges = seen.changed;
   result.inserted = rows.edges() - seen.changed;

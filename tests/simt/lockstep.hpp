@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simt/cpu.hpp"
-#include "simt/lockstep_warp.hpp"
+#include "tests/simt/lockstep_warp.hpp"
 
 namespace heapwood::simt {
 
