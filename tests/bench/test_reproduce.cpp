@@ -7,8 +7,8 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/reproduce/reproduce.hpp"
-#include "bench/stress.hpp"
 #include "bench/shard.hpp"
+#include "bench/stress.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
 
@@ -226,10 +226,9 @@ TEST_F(Reproduce, WrongUsage) {
   expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
   expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
   expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
-  const std::vector<std::string> profile{
-      "build",       "atrium:1k", "--device",  "cpu",
-      "--allocator", "cfmmalloc", "--profile", folder_ / "profile.json"};
-  expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
+  const std::vector<std::string> profile{"build",  "atrium:1k", "--device",  "cpu",
+                                         "--refs", "ids",       "--profile", folder_ / "p.json"};
+  expect_error(profile, 2, {"--profile needs --refs clipped"});
   const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
   EXPECT_EQ(list.exit, 0) << list.err;
   expect_words(list.out, {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"});
