@@ -8,6 +8,7 @@
 
 #include "bench/results/exhaustion.hpp"
 #include "render/auto_light.hpp"
+#include "scenes/moving/moving_scene.hpp"
 #include "viewer/state.hpp"
 
 namespace heapwood::viewer {
@@ -17,6 +18,9 @@ namespace {
 JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   JobSpec spec;
   spec.kind = kind;
+  spec.allocators = {state.choice.allocator};
+  const bool both = kind == JobSpec::Kind::record || kind == JobSpec::Kind::live;
+  if (both && state.choice.other) spec.allocators.push_back(state.choice.other);
   spec.source =
       kind == JobSpec::Kind::live ? state.choice.source : still_source(state.choice.source);
   if (!state.options.up.empty()) spec.up = bench::parse_axis(state.options.up);
@@ -41,14 +45,14 @@ constexpr const char* busy_text = "Another job is running. Wait for it, or press
 
 // Returns whether the job has started.
 bool start(State& state, const JobSpec& spec) {
-  if (spec.source.empty() && !spec.graph && !spec.stress && spec.trace.empty()) {
+  if (spec.source.empty() && spec.has_scene()) {
     state.add_message(Message::Kind::error, state.choice.source +
                                                 ": a moving scene is built only in Live. Choose a "
                                                 "static scene for this.");
     return false;
   }
   if (!state.jobs.start(spec)) {
-    state.add_message(Message::Kind::warning, busy_text);
+    state.warn(busy_text);
     return false;
   }
   // What earlier jobs reported no longer applies.
@@ -60,12 +64,10 @@ bool start(State& state, const JobSpec& spec) {
 
 bool can_build(State& state, const registry::RegisteredAllocator& entry) {
   const char* reason = why_not_buildable(state, entry);
-  if (!reason) return true;
-  const std::string text =
-      fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
-  state.add_message(Message::Kind::error, text);
-  state.last_error = Error(Exit::usage, text);
-  return false;
+  if (reason)
+    state.fail(Error(Exit::usage,
+                     fmt::format("{}: {}; choose another allocator", entry.traits->label, reason)));
+  return !reason;
 }
 
 // A camera that parses may be invalid for the scene: two points that are equal in single precision.
@@ -73,8 +75,7 @@ void take_camera(State& state, const std::string& name, const std::string& text,
   try {
     state.camera = render::parse_camera(text, up, state.scene->mesh.origin);
   } catch (const Error& error) {
-    state.add_message(Message::Kind::error, fmt::format("{}: {}", name, error.what()));
-    state.last_error = error;
+    state.fail(Error(error.exit(), fmt::format("{}: {}", name, error.what())));
   }
 }
 
@@ -99,7 +100,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   state.fit_pending = false;
   if (!other) return;
-  for (const std::string& text : scene->mesh.notes) state.add_message(Message::Kind::warning, text);
+  for (const std::string& text : scene->mesh.notes) state.warn(text);
   state.compared.clear();
   state.swept.clear();
   state.heap.marked.clear();
@@ -107,36 +108,58 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.heap.recordings.clear();
 }
 
-// Shows the results so far of a comparison that is still running. Its failures become messages when
-// it ends.
-void take_partial(State& state, JobOutcome& outcome) {
-  const bool sweep = outcome.kind == JobSpec::Kind::sweep;
-  (sweep ? state.swept : state.compared) = std::move(outcome.results);
-}
-
 void take_results(State& state, JobOutcome& outcome) {
-  const bool build = outcome.kind == JobSpec::Kind::build;
+  const bool build = outcome.spec.kind == JobSpec::Kind::build;
+  // Failures of a comparison become messages when it ends.
   for (const bench::Result& result : outcome.results) {
+    if (!outcome.ended) break;
     if (result.status == bench::Status::incomplete && build) {
-      state.add_message(Message::Kind::warning, bench::exhaustion_text(result));
+      state.warn(bench::exhaustion_text(result));
     } else if (result.status == bench::Status::failed) {
-      const std::string text = fmt::format("{}: {}", result.label, result.reason);
-      state.add_message(Message::Kind::error, text);
-      if (build) state.last_error = Error(Exit::failed, text);
+      const Error error(Exit::failed, fmt::format("{}: {}", result.label, result.reason));
+      if (build) state.last_error = error;
+      state.add_message(Message::Kind::error, error.what());
     } else if (result.status == bench::Status::skipped && build && !outcome.cancelled) {
-      const std::string text = fmt::format("{} was skipped: {}", result.label, result.reason);
-      state.add_message(Message::Kind::warning, text);
-      state.last_error = Error(Exit::failed, text);
+      state.last_error =
+          Error(Exit::failed, fmt::format("{} was skipped: {}", result.label, result.reason));
+      state.warn(state.last_error->what());
     }
   }
   if (outcome.results.empty()) return;
-  if (outcome.kind == JobSpec::Kind::compare) {
+  if (outcome.spec.kind == JobSpec::Kind::compare) {
     state.compared = std::move(outcome.results);
-  } else if (outcome.kind == JobSpec::Kind::sweep) {
+  } else if (outcome.spec.kind == JobSpec::Kind::sweep) {
     state.swept = std::move(outcome.results);
   } else if (outcome.results.front().tree) {
     state.built = std::move(outcome.results.front());
   }
+}
+
+// What Jobs reports when the job has ended.
+void end_job(State& state, JobOutcome& outcome) {
+  state.heap.watched.reset();  // the build was stopped
+  std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
+  if (outcome.spec.kind == JobSpec::Kind::live) state.live.problem = outcome.error;
+  if (outcome.error.starts_with("unknown scene"))
+    outcome.error +=
+        "; program traces (.trace), camera paths (.path) and moving scenes (statue~) open, too";
+  if (!outcome.error.empty()) {
+    state.fail(Error(outcome.exit, outcome.error));
+    const bool of_scene = outcome.exit == Exit::scene && outcome.spec.has_scene();
+    if (of_scene && state.scene) state.choice.source = state.scene->source;
+  }
+  if (!outcome.warning.empty()) state.warn(outcome.warning);
+  if (outcome.cancelled) state.note("Cancelled.");
+  take_results(state, outcome);
+  for (const auto& recording : outcome.recordings) {
+    if (!recording->in_pool)
+      state.warn(recording->label + ": its blocks are outside the pool, so there is no heap map.");
+  }
+  if (!outcome.recordings.empty()) {
+    state.recorded = outcome.spec;
+    state.heap.show(std::move(outcome.recordings));
+  }
+  ++state.finished[static_cast<std::size_t>(outcome.spec.kind)];
 }
 
 }  // namespace
@@ -153,6 +176,11 @@ void State::add_message(Message::Kind kind, const std::string& text) {
   while (messages.size() > 50) messages.pop_front();
 }
 
+void State::fail(const Error& error) {
+  add_message(Message::Kind::error, error.what());
+  last_error = error;
+}
+
 void Places::note(const std::string& name) {
   const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
   centre[name] = {(low.x + high.x) / 2, (low.y + high.y) / 2};
@@ -161,9 +189,9 @@ void Places::note(const std::string& name) {
 
 void FrameTimes::add(double work_ms, double thread_ms, double now) {
   ms.push_back(work_ms);
-  const double before = std::exchange(thread_ms_, thread_ms);
-  if (before > 0)
-    cpu_ms.push_back(thread_ms - before);  // time before the first frame belongs to no frame
+  // Time before the first frame belongs to no frame.
+  if (const double before = std::exchange(thread_ms_, thread_ms); before > 0)
+    cpu_ms.push_back(thread_ms - before);
   if (ms.size() > 240) ms.pop_front();
   if (cpu_ms.size() > 240) cpu_ms.pop_front();
   ++frames_;
@@ -176,7 +204,7 @@ void FrameTimes::add(double work_ms, double thread_ms, double now) {
 void open_scene(State& state, const std::string& source) {
   if (is_program_trace(source)) return open_trace(state, source);
   if (source.ends_with(".path")) return open_path(state, source);
-  if (state.jobs.progress().running) return state.add_message(Message::Kind::warning, busy_text);
+  if (state.jobs.progress().running) return state.warn(busy_text);
   state.choice.source = source;
   state.tab == Tab::live ? start_live(state) : start_build(state);
 }
@@ -189,9 +217,7 @@ const char* why_not_buildable(const State& state, const registry::RegisteredAllo
 void start_build(State& state) {
   choose_default_scene(state);
   if (!can_build(state, *state.choice.allocator)) return;
-  JobSpec spec = spec_of(state, JobSpec::Kind::build);
-  spec.allocators = {state.choice.allocator};
-  start(state, spec);
+  start(state, spec_of(state, JobSpec::Kind::build));
 }
 
 const char* name(Tab tab) {
@@ -232,9 +258,7 @@ void start_live(State& state) {
     state.choice.other = found == choices.end() ? state.choice.allocator : *found;
   }
   state.jobs.live().choose(live_setup(state));
-  JobSpec spec = spec_of(state, JobSpec::Kind::live);
-  spec.allocators = {state.choice.allocator, state.choice.other};
-  start(state, spec);
+  start(state, spec_of(state, JobSpec::Kind::live));
 }
 
 std::vector<const registry::RegisteredAllocator*> live_choices(const State& state) {
@@ -268,6 +292,7 @@ void keep_live_pools(State& state, bool keep) {
 void start_compare(State& state) {
   choose_default_scene(state);
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
+  spec.allocators.clear();
   for (const registry::RegisteredAllocator& entry : registry::allocators())
     spec.allocators.push_back(&entry);
   if (!start(state, spec)) return;
@@ -285,6 +310,7 @@ void start_sweep(State& state) {
     state.choice.sweep_problem = pool_problem(error);
     return;
   }
+  spec.allocators.clear();
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     const bool chosen = &entry == state.choice.allocator || &entry == state.choice.other ||
                         std::string(entry.traits->id) == "atomic";
@@ -305,12 +331,8 @@ bool is_running(const State& state, JobSpec::Kind kind) {
 void start_recording(State& state) {
   choose_default_scene(state);
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
-  if (!can_build(state, *state.choice.allocator)) return;
-  spec.allocators = {state.choice.allocator};
-  if (state.choice.other) {
-    if (!can_build(state, *state.choice.other)) return;
-    spec.allocators.push_back(state.choice.other);
-  }
+  for (const registry::RegisteredAllocator* entry : spec.allocators)
+    if (!can_build(state, *entry)) return;
   spec.slowed = state.heap.pace < HeapView::full_pace;
   if (start(state, spec)) show_tab(state, Tab::heap);
 }
@@ -318,38 +340,28 @@ void start_recording(State& state) {
 void start_graph_recording(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   spec.graph = state.choice.graph;
-  spec.allocators = {state.choice.allocator};
-  if (state.choice.other) spec.allocators.push_back(state.choice.other);
   if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
 void open_trace(State& state, const std::string& path) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   spec.trace = path;
-  spec.allocators = {state.choice.allocator};
-  if (state.choice.other) spec.allocators.push_back(state.choice.other);
-  if (!start(state, spec)) return;
-  state.choice.trace = path;
-  state.choice.stress_shown = false;
-  show_tab(state, Tab::heap);
+  if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
 void open_stress(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   spec.stress = &stress_choices()[state.choice.stress];
-  spec.allocators = {state.choice.allocator};
-  if (state.choice.other) spec.allocators.push_back(state.choice.other);
-  if (!start(state, spec)) return;
-  state.choice.stress_shown = true;
-  show_tab(state, Tab::heap);
+  if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
 void record_again(State& state) {
-  const auto& recordings = state.heap.recordings;
-  if (!recordings.empty() && recordings.front()->in_rounds()) return start_graph_recording(state);
-  const bool trace = !recordings.empty() && recordings.front()->is_trace;
-  if (!trace) return start_recording(state);
-  state.choice.stress_shown ? open_stress(state) : open_trace(state, state.choice.trace);
+  if (state.recorded.has_scene()) return start_recording(state);
+  JobSpec spec = spec_of(state, JobSpec::Kind::record);
+  spec.graph = state.recorded.graph;
+  spec.trace = state.recorded.trace;
+  spec.stress = state.recorded.stress;
+  if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
 void toggle_slice(State& state) {
@@ -370,13 +382,12 @@ void light_view(State& state) {
     state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
   } catch (const simt::Stopped&) {
     // Cancelling a job stops every launch.
-    state.add_message(Message::Kind::note, "The light is unchanged: a job was being cancelled.");
+    state.note("The light is unchanged: a job was being cancelled.");
   }
 }
 
 bool has_scene(State& state) {
-  if (!state.scene)
-    state.add_message(Message::Kind::warning, "No scene has been built yet: open one first.");
+  if (!state.scene) state.warn("No scene has been built yet: open one first.");
   return state.scene != nullptr;
 }
 
@@ -386,18 +397,13 @@ void add_bookmark(State& state) {
   list.push_back({next_name(list), render::to_string(state.camera, state.scene->mesh.origin),
                   state.camera.up});
   state.bookmark = list.size() - 1;
-  state.add_message(Message::Kind::note,
-                    fmt::format("{} saved for {}.", list.back().name, state.scene->name));
+  state.note(fmt::format("{} saved for {}.", list.back().name, state.scene->name));
 }
 
 void go_to_bookmark(State& state, std::size_t index) {
   if (!has_scene(state)) return;
   const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  if (list.empty()) {
-    state.add_message(Message::Kind::note,
-                      "No saved view for this scene. Press K to save this one.");
-    return;
-  }
+  if (list.empty()) return state.note("No saved view for this scene. Press K to save this one.");
   state.bookmark = index % list.size();
   const Bookmark& kept = list[state.bookmark];
   take_camera(state, kept.name, kept.camera, kept.up);
@@ -405,9 +411,7 @@ void go_to_bookmark(State& state, std::size_t index) {
 
 void take_screenshot(State& state, const std::string& path) {
   if (!state.scene)
-    return state.add_message(
-        Message::Kind::warning,
-        "No scene has been built yet: there is nothing to take a screenshot of.");
+    return state.warn("No scene has been built yet: there is nothing to take a screenshot of.");
   const Settings& s = state.settings;
   const std::string name = path.empty() ? free_name(state.scene->name) : path;
   if (s.shot_panel) {
@@ -423,11 +427,10 @@ void take_screenshot(State& state, const std::string& path) {
   job.camera = state.camera;
   job.lighting = state.lighting;
   if (!state.shots.start(state.scene, job, name)) {
-    state.add_message(Message::Kind::warning, "The last screenshot is still being rendered.");
+    state.warn("The last screenshot is still being rendered.");
   } else {
-    state.add_message(Message::Kind::note,
-                      fmt::format("Rendering {}, {}x{}, {} samples per pixel.", name, s.shot_width,
-                                  s.shot_height, s.shot_spp));
+    state.note(fmt::format("Rendering {}, {}x{}, {} samples per pixel.", name, s.shot_width,
+                           s.shot_height, s.shot_spp));
   }
 }
 
@@ -455,7 +458,7 @@ void cancel_all(State& state) {
   state.jobs.cancel();
   state.shots.cancel();
   if (const auto shot = std::exchange(state.shots.panel, std::nullopt)) {
-    state.add_message(Message::Kind::note, shot->path + ": cancelled, nothing was written");
+    state.note(shot->path + ": cancelled, nothing was written");
     state.shot_cancelled = true;
   }
 }
@@ -468,41 +471,60 @@ void take_outcomes(State& state) {
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
     if (outcome->live) state.heap.watch(*outcome->live);
-    if (!outcome->ended) {
+    if (outcome->ended) {
+      end_job(state, *outcome);
+    } else {
       if (!outcome->recordings.empty()) state.heap.complete(outcome->recordings.back());
-      if (!outcome->results.empty()) take_partial(state, *outcome);
-      continue;
+      take_results(state, *outcome);
     }
-    state.heap.watched.reset();  // the build was stopped
-    std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
-    if (outcome->kind == JobSpec::Kind::live) state.live.problem = outcome->error;
-    if (outcome->error.starts_with("unknown scene"))
-      outcome->error +=
-          "; program traces (.trace), camera paths (.path) and moving scenes (statue~) open, too";
-    if (!outcome->error.empty()) {
-      state.add_message(Message::Kind::error, outcome->error);
-      state.last_error = Error(outcome->exit, outcome->error);
-      const bool of_scene = outcome->exit == Exit::scene && !outcome->of_graph;
-      if (of_scene && state.scene) state.choice.source = state.scene->source;
-    }
-    if (!outcome->warning.empty()) state.add_message(Message::Kind::warning, outcome->warning);
-    if (outcome->cancelled) state.add_message(Message::Kind::note, "Cancelled.");
-    take_results(state, *outcome);
-    if (!outcome->recordings.empty()) {
-      for (const auto& recording : outcome->recordings) {
-        if (!recording->in_pool) {
-          state.add_message(
-              Message::Kind::warning,
-              recording->label + ": its blocks are outside the pool, so there is no heap map.");
-        }
-      }
-      state.heap.show(std::move(outcome->recordings));
-    }
-    if (outcome->kind == JobSpec::Kind::build) ++state.pictures_built;
-    if (outcome->kind == JobSpec::Kind::compare) ++state.comparisons;
-    if (outcome->kind == JobSpec::Kind::sweep) ++state.sweeps;
-    if (outcome->kind == JobSpec::Kind::record) ++state.recordings;
   }
+}
+
+namespace {
+
+const State::Motion& motion_of(State& state) {
+  State::Motion& motion = state.motion;
+  if (motion.source != state.choice.source) {  // not in every frame: this may read files
+    motion.source = state.choice.source;
+    motion.moves = is_moving(motion.source);
+    motion.of_files = motion.moves && !scenes::moving_files(motion.source).empty();
+    motion.still = still_source(motion.source);
+  }
+  return motion;
+}
+
+}  // namespace
+
+// Chooses a scene if the window was opened with a trace only. With a larger one, a frame of Live on
+// a CPU would take too long.
+void choose_default_scene(State& state) {
+  if (state.choice.source.empty())
+    state.choice.source = fmt::format("atrium:{}k", live_triangles / 1000);
+}
+
+const char* why_only_live(State& state) {
+  const State::Motion& motion = motion_of(state);
+  return motion.moves && motion.still.empty()
+             ? "This scene moves and is built only in Live. Choose a static scene for this."
+             : nullptr;
+}
+
+std::string shown_scene_name(State& state) {
+  if (!state.scene) return "";
+  const State::Motion& motion = motion_of(state);
+  const bool stands = motion.moves && state.scene->source == motion.still;
+  return state.scene->name + (!stands ? "" : motion.of_files ? ", first frame only" : ", unmoved");
+}
+
+bool shows_trace(const State& state) {
+  return !state.heap.recordings.empty() && state.heap.recordings.front()->is_trace;
+}
+
+std::string recorded_name(State& state) {
+  if (state.heap.recordings.empty()) return "";
+  const std::string& name = state.heap.recordings.front()->scene;
+  if (shows_trace(state)) return name.starts_with("stress test") ? name : "program trace " + name;
+  return state.scene && state.scene->name == name ? shown_scene_name(state) : name;
 }
 
 }  // namespace heapwood::viewer

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "bench/program/input_file.hpp"
+#include "bench/program/output_file.hpp"
 #include "render/camera_path.hpp"
-#include "simt/error.hpp"
+#include "viewer/state.hpp"
 
 namespace heapwood::viewer {
 
@@ -72,6 +74,57 @@ CameraPath CameraPath::parse(const std::string& text, const std::string& name, u
                                            name, key + 1));
   }
   return path;
+}
+
+void record_path(State& state) {
+  PathView& view = state.path;
+  if (!has_scene(state)) return;
+  if (!view.recording) {
+    view = {};
+    view.recording = true;
+    view.since = state.now;
+    return state.note("Recording the camera; press R to end.");
+  }
+  view.recording = false;
+  if (view.path.keys().size() < 2) return state.warn("The recording is empty: nothing was saved.");
+  const std::string name = free_name(state.scene->name, ".path");
+  try {
+    bench::OutputFile(name).write(view.path.text(state.scene->mesh.origin));
+    state.note(fmt::format("Saved {}: {:.1f} s, {} keys.", name, view.path.seconds(),
+                           view.path.keys().size()));
+  } catch (const Error& error) {
+    state.fail(error);
+  }
+}
+
+void play_path(State& state) {
+  PathView& view = state.path;
+  view.playing = !view.playing && !view.recording && !view.path.keys().empty();
+  view.since = state.now;
+}
+
+void advance_path(State& state) {
+  PathView& view = state.path;
+  const double time = state.now - view.since;
+  if (view.recording) view.path.add(time, state.camera);
+  if (!view.playing) return;
+  state.camera = view.path.at(time);
+  view.playing = time < view.path.seconds();
+}
+
+void open_path(State& state, const std::string& file) {
+  if (!has_scene(state)) return;
+  try {
+    const std::optional<std::string> text = bench::read_text(file, Exit::usage);
+    if (!text) throw Error(Exit::usage, file + ": no such file");
+    // A file that cannot be read ends no recording.
+    PathView opened;
+    opened.path = CameraPath::parse(*text, file, state.camera.up, state.scene->mesh.origin);
+    state.path = std::move(opened);
+    play_path(state);
+  } catch (const Error& error) {
+    state.fail(error);
+  }
 }
 
 }  // namespace heapwood::viewer

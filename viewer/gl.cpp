@@ -6,18 +6,13 @@
 #include <algorithm>
 #include <string>
 
+#include "render/image.hpp"
 #include "simt/error.hpp"
 #include "viewer_shaders.hpp"
 
 namespace heapwood::viewer::gl {
 
 namespace {
-
-unsigned make_texture() {
-  unsigned name = 0;
-  glGenTextures(1, &name);
-  return name;
-}
 
 unsigned compile(unsigned kind, const char* stage, const char* text) {
   const unsigned shader = glCreateShader(kind);
@@ -33,7 +28,7 @@ unsigned compile(unsigned kind, const char* stage, const char* text) {
 }
 
 // One file holds both stages, selected by the macros VERTEX and FRAGMENT.
-unsigned link(const char* text) {
+Name link(const char* text) {
   const unsigned program = glCreateProgram();
   for (const auto& [kind, stage] : {std::pair{GL_VERTEX_SHADER, "#define VERTEX\n"},
                                     std::pair{GL_FRAGMENT_SHADER, "#define FRAGMENT\n"}}) {
@@ -45,13 +40,22 @@ unsigned link(const char* text) {
   int fine = 0;
   glGetProgramiv(program, GL_LINK_STATUS, &fine);
   if (!fine) throw Error(Exit::failed, "OpenGL: a shader program does not link");
-  return program;
+  return {program, [](unsigned name) { glDeleteProgram(name); }};
 }
 
-unsigned make_buffer() {
+Name make(void (*generate)(int, unsigned*), Name::Delete release) {
   unsigned name = 0;
-  glGenBuffers(1, &name);
-  return name;
+  generate(1, &name);
+  return {name, release};
+}
+Name make_texture() {
+  return make(glGenTextures, [](unsigned name) { glDeleteTextures(1, &name); });
+}
+Name make_buffer() {
+  return make(glGenBuffers, [](unsigned name) { glDeleteBuffers(1, &name); });
+}
+Name make_vertex_array() {
+  return make(glGenVertexArrays, [](unsigned name) { glDeleteVertexArrays(1, &name); });
 }
 
 std::string text(unsigned what) {
@@ -59,20 +63,15 @@ std::string text(unsigned what) {
   return found ? found : "";
 }
 
-unsigned make_vertex_array() {
-  unsigned name = 0;
-  glGenVertexArrays(1, &name);
-  return name;
-}
-
 }  // namespace
 
-void delete_texture(unsigned name) { glDeleteTextures(1, &name); }
-void delete_program(unsigned name) { glDeleteProgram(name); }
-void delete_buffer(unsigned name) { glDeleteBuffers(1, &name); }
-void delete_vertex_array(unsigned name) { glDeleteVertexArrays(1, &name); }
-void delete_framebuffer(unsigned name) { glDeleteFramebuffers(1, &name); }
-void delete_renderbuffer(unsigned name) { glDeleteRenderbuffers(1, &name); }
+std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height) {
+  render::Image image(width, height);
+  std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](Rgba8 c) {
+    return render::Rgb8{c.r, c.g, c.b};
+  });
+  return render::to_png(image);
+}
 
 std::string vendor() { return text(GL_VENDOR); }
 std::string renderer() { return text(GL_RENDERER); }
@@ -84,7 +83,7 @@ PixelBuffer::PixelBuffer(std::size_t bytes) : name_(make_buffer()) {
 }
 
 void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth) {
-  if (!name_.get()) name_ = Name<delete_texture>(make_texture());
+  if (!name_.get()) name_ = make_texture();
   glBindTexture(GL_TEXTURE_2D, name_.get());
   const int filter = smooth ? GL_LINEAR : GL_NEAREST;
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, filter);
@@ -131,16 +130,13 @@ Canvas::Canvas(unsigned width, unsigned height)
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
                GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-  unsigned name = 0;
-  glGenFramebuffers(1, &name);
-  framebuffer_ = Name<delete_framebuffer>(name);
+  framebuffer_ = make(glGenFramebuffers, [](unsigned name) { glDeleteFramebuffers(1, &name); });
   bind();
-  glGenRenderbuffers(1, &name);
-  depth_ = Name<delete_renderbuffer>(name);
-  glBindRenderbuffer(GL_RENDERBUFFER, name);
+  depth_ = make(glGenRenderbuffers, [](unsigned name) { glDeleteRenderbuffers(1, &name); });
+  glBindRenderbuffer(GL_RENDERBUFFER, depth_.get());
   glRenderbufferStorage(GL_RENDERBUFFER, GL_DEPTH_COMPONENT24, static_cast<int>(width),
                         static_cast<int>(height));
-  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, name);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, depth_.get());
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_.get(), 0);
   if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
     bind_window();
@@ -205,12 +201,10 @@ void Present::draw(const Texture& texture, const Rectangle& area) const {
   glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-namespace {
-
-// The vertex array reads the buffer's Vertex elements.
-void describe_vertices(unsigned array, unsigned buffer) {
-  glBindVertexArray(array);
-  glBindBuffer(GL_ARRAY_BUFFER, buffer);
+Shapes::Shapes(const char* shader)
+    : program_(link(shader)), array_(make_vertex_array()), buffer_(make_buffer()) {
+  glBindVertexArray(array_.get());
+  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
   glEnableVertexAttribArray(0);
   glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, sizeof(Vertex), nullptr);
   glEnableVertexAttribArray(1);
@@ -219,75 +213,54 @@ void describe_vertices(unsigned array, unsigned buffer) {
   glBindVertexArray(0);
 }
 
-}  // namespace
-
-Lines::Lines()
-    : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
-  describe_vertices(array_.get(), buffer_.get());
-}
-
-void Lines::upload(const std::vector<Vertex>& vertices) {
-  count_ = vertices.size();
+void Shapes::upload(const std::vector<Vertex>& vertices) {
+  count_ = static_cast<int>(vertices.size());
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
-  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(),
-               GL_DYNAMIC_DRAW);
+  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(vertices.size() * sizeof(Vertex)),
+               vertices.data(), GL_DYNAMIC_DRAW);
 }
 
-void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide) const {
+template <class Draw>
+void Shapes::draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_depth,
+                       const Draw& draw) const {
   if (count_ == 0) return;
   viewport(area);
   glEnable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  may_hide ? glEnable(GL_DEPTH_TEST) : glDisable(GL_DEPTH_TEST);
+  tests_depth ? glEnable(GL_DEPTH_TEST) : glDisable(GL_DEPTH_TEST);
   glDepthFunc(GL_LEQUAL);
   glUseProgram(program_.get());
   glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
   glBindVertexArray(array_.get());
   glEnable(GL_SCISSOR_TEST);
   glScissor(area.x, area.y, area.width, area.height);
-  for (int i = 0; i < width * width; ++i) {
-    viewport({area.x + i % width, area.y + i / width, area.width, area.height});
-    glDrawArrays(GL_LINES, 0, static_cast<int>(count_));
-  }
+  draw();
   glDisable(GL_SCISSOR_TEST);
   glDisable(GL_DEPTH_TEST);
   glBindVertexArray(0);
 }
 
-Surfaces::Surfaces()
-    : program_(link(shaders::surfaces)), array_(make_vertex_array()), buffer_(make_buffer()) {
-  describe_vertices(array_.get(), buffer_.get());
+Lines::Lines() : Shapes(shaders::lines) {}
+void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide) const {
+  draw_with(to_clip, area, may_hide, [&] {
+    for (int i = 0; i < width * width; ++i) {
+      viewport({area.x + i % width, area.y + i / width, area.width, area.height});
+      glDrawArrays(GL_LINES, 0, count_);
+    }
+  });
 }
 
-void Surfaces::upload(const std::vector<Vertex>& vertices) {
-  count_ = vertices.size();
-  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
-  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(),
-               GL_DYNAMIC_DRAW);
-}
-
+Surfaces::Surfaces() : Shapes(shaders::surfaces) {}
 void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
                     const Plane& cut) const {
-  if (count_ == 0) return;
-  viewport(area);
-  glEnable(GL_BLEND);
-  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  glEnable(GL_DEPTH_TEST);
-  glDepthFunc(GL_LEQUAL);
-  glDepthMask(writes_depth ? GL_TRUE : GL_FALSE);
-  glUseProgram(program_.get());
-  glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
-  glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
-  glUniform4f(glGetUniformLocation(program_.get(), "cut"), cut.normal.x, cut.normal.y, cut.normal.z,
-              cut.offset);
-  glBindVertexArray(array_.get());
-  glEnable(GL_SCISSOR_TEST);
-  glScissor(area.x, area.y, area.width, area.height);
-  glDrawArrays(GL_TRIANGLES, 0, static_cast<int>(count_));
-  glDisable(GL_SCISSOR_TEST);
-  glDepthMask(GL_TRUE);
-  glDisable(GL_DEPTH_TEST);
-  glBindVertexArray(0);
+  draw_with(to_clip, area, true, [&] {
+    glDepthMask(writes_depth ? GL_TRUE : GL_FALSE);
+    glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
+    glUniform4f(glGetUniformLocation(program_.get(), "cut"), cut.normal.x, cut.normal.y,
+                cut.normal.z, cut.offset);
+    glDrawArrays(GL_TRIANGLES, 0, count_);
+    glDepthMask(GL_TRUE);
+  });
 }
 
 void clear_depth() {

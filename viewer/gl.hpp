@@ -19,6 +19,9 @@ struct Rgba8 {
 };
 static_assert(sizeof(Rgba8) == 4);
 
+// Rows start at the top; the opacity is left out.
+std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height);
+
 // Vendor and renderer of the current OpenGL context.
 std::string vendor();
 std::string renderer();
@@ -28,31 +31,27 @@ struct Rectangle {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
-// The name of an OpenGL object; 0: none.
-template <void (*Delete)(unsigned)>
+// The name of an OpenGL object, and how it is deleted; 0: none.
 class Name {
  public:
+  using Delete = void (*)(unsigned);
   Name() = default;
-  explicit Name(unsigned name) : name_(name) {}
-  Name(Name&& other) noexcept : name_(std::exchange(other.name_, 0)) {}
+  Name(unsigned name, Delete release) : name_(name), release_(release) {}
+  Name(Name&& other) noexcept : name_(std::exchange(other.name_, 0)), release_(other.release_) {}
   Name& operator=(Name&& other) noexcept {
     std::swap(name_, other.name_);
+    std::swap(release_, other.release_);
     return *this;
   }
   ~Name() {
-    if (name_) Delete(name_);
+    if (name_) release_(name_);
   }
   unsigned get() const { return name_; }
 
  private:
   unsigned name_ = 0;
+  Delete release_ = nullptr;
 };
-void delete_texture(unsigned);
-void delete_program(unsigned);
-void delete_buffer(unsigned);
-void delete_vertex_array(unsigned);
-void delete_framebuffer(unsigned);
-void delete_renderbuffer(unsigned);
 
 // A pixel unpack buffer in OpenGL's memory.
 class PixelBuffer {
@@ -61,7 +60,7 @@ class PixelBuffer {
   unsigned name() const { return name_.get(); }
 
  private:
-  Name<delete_buffer> name_;
+  Name name_;
 };
 
 class Texture {
@@ -79,7 +78,7 @@ class Texture {
   void* imgui() const { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(name_.get())); }
 
  private:
-  Name<delete_texture> name_;
+  Name name_;
   unsigned width_ = 0, height_ = 0;
 };
 
@@ -87,6 +86,8 @@ class Texture {
 class Canvas {
  public:
   Canvas(unsigned width, unsigned height);
+  unsigned width() const { return width_; }
+  unsigned height() const { return height_; }
   void bind() const;
   std::vector<Rgba8> read() const;  // rows from the top
   // Copies it into the window, scaled to fit.
@@ -94,9 +95,7 @@ class Canvas {
 
  private:
   unsigned width_, height_;
-  Name<delete_texture> colour_;
-  Name<delete_renderbuffer> depth_;
-  Name<delete_framebuffer> framebuffer_;
+  Name colour_, depth_, framebuffer_;
 };
 void bind_window();
 void viewport(const Rectangle& area);
@@ -110,11 +109,9 @@ class Present {
   void draw(const Texture& texture, const Rectangle& area) const;
 
  private:
-  Name<delete_program> program_;
-  Name<delete_vertex_array> empty_;
+  Name program_, empty_;
 };
 
-// Lines in space, blended over the picture.
 struct Vertex {
   Vec3 position;
   Rgba8 colour;
@@ -132,36 +129,38 @@ struct Matrix {
   float m[16] = {};
 };
 
-class Lines {
+// Coloured shapes in space, blended over the picture.
+class Shapes {
+ public:
+  void upload(const std::vector<Vertex>& vertices);
+
+ protected:
+  explicit Shapes(const char* shader);
+  // Call `draw` with the program, the vertices and the area set.
+  template <class Draw>
+  void draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_depth,
+                 const Draw& draw) const;
+
+  Name program_, array_, buffer_;
+  int count_ = 0;
+};
+
+class Lines : public Shapes {  // two vertices per line
  public:
   Lines();
-  void upload(const std::vector<Vertex>& vertices);  // two per line
   // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
   // `may_hide`: lines are hidden where a surface is nearer.
   void draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide = false) const;
-
- private:
-  Name<delete_program> program_;
-  Name<delete_vertex_array> array_;
-  Name<delete_buffer> buffer_;
-  std::size_t count_ = 0;
 };
 
-// Triangles in space over the picture, shaded by their normals and hidden by each other.
-class Surfaces {
+// Triangles shaded by their normals and hidden by each other, three vertices each.
+class Surfaces : public Shapes {
  public:
   Surfaces();
-  void upload(const std::vector<Vertex>& vertices);  // three per triangle
   // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
   // others. Parts on the positive side of `cut` are not drawn.
   void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
             const Plane& cut = {}) const;
-
- private:
-  Name<delete_program> program_;
-  Name<delete_vertex_array> array_;
-  Name<delete_buffer> buffer_;
-  std::size_t count_ = 0;
 };
 void clear_depth();
 

@@ -2,6 +2,9 @@
 #include "viewer/jobs.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +12,6 @@
 #include "bench/prepared_scene.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/comparison.hpp"
-#include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
 
@@ -23,11 +25,12 @@ double now() {
 // where many triangles overlap.
 constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
-JobOutcome outcome_of(const JobSpec& spec) {
-  JobOutcome outcome;
-  outcome.kind = spec.kind;
-  outcome.of_graph = spec.graph || spec.stress || !spec.trace.empty();
-  return outcome;
+void warn_of_refusals(JobOutcome& outcome, const Recording& recording) {
+  if (recording.requests.failures > 0)
+    outcome.warning += fmt::format("{}{}: pool of {} exhausted: {} requests refused",
+                                   outcome.warning.empty() ? "" : "; ", recording.label,
+                                   bench::size_text(recording.pool_bytes),
+                                   bench::count_text(recording.requests.failures));
 }
 
 }  // namespace
@@ -55,12 +58,11 @@ bool Jobs::start(const JobSpec& spec) {
     if (progress_.running && !live) return false;
     next_ = spec;
     live_.stop();
-    progress_ = {.running = true,
-                 .kind = spec.kind,
-                 .what = spec.stress           ? "stress test: loading"
-                         : spec.graph          ? spec.graph->graph + ": loading"
-                         : !spec.trace.empty() ? spec.trace + ": loading"
-                                               : spec.source + ": loading"};
+    const std::string& what = spec.stress           ? "stress test"
+                              : spec.graph          ? spec.graph->graph
+                              : !spec.trace.empty() ? spec.trace
+                                                    : spec.source;
+    progress_ = {.running = true, .kind = spec.kind, .what = what + ": loading"};
     started_ = now();
   }
   changed_.notify_all();
@@ -71,8 +73,7 @@ void Jobs::cancel() {
   const std::lock_guard lock(mutex_);
   if (!progress_.running || progress_.cancelling || progress_.kind == JobSpec::Kind::live) return;
   if (next_) {  // a live job has to end its build first
-    outcomes_.push_back(outcome_of(*next_));
-    outcomes_.back().cancelled = outcomes_.back().ended = true;
+    outcomes_.push_back({.spec = *next_, .cancelled = true, .ended = true});
     next_.reset();
     progress_ = {};
     return;
@@ -98,7 +99,7 @@ std::optional<JobOutcome> Jobs::take() {
   const std::lock_guard lock(mutex_);
   if (outcomes_.empty()) return std::nullopt;
   JobOutcome first = std::move(outcomes_.front());
-  outcomes_.erase(outcomes_.begin());
+  outcomes_.pop_front();
   return first;
 }
 
@@ -125,13 +126,13 @@ void Jobs::work() {
 }
 
 void Jobs::run(const JobSpec& spec) {
-  JobOutcome outcome = outcome_of(spec);
+  JobOutcome outcome{.spec = spec};
   try {
     if (spec.kind == JobSpec::Kind::live) {
       run_live(spec);
     } else if (spec.graph) {
       record_graph(spec, outcome);
-    } else if (spec.stress || !spec.trace.empty()) {
+    } else if (!spec.has_scene()) {
       record_trace(spec, outcome);
     } else if (spec.kind == JobSpec::Kind::record) {
       record(spec, outcome);
@@ -139,11 +140,8 @@ void Jobs::run(const JobSpec& spec) {
       measure(spec, outcome);
     }
   } catch (const simt::Stopped& stop) {
-    if (stop.reason() == simt::Stopped::Reason::interrupted) {
-      outcome.cancelled = true;
-    } else {
-      outcome.error = stop.what();
-    }
+    outcome.cancelled = stop.reason() == simt::Stopped::Reason::interrupted;
+    if (!outcome.cancelled) outcome.error = stop.what();
   } catch (const std::bad_alloc&) {
     outcome.error = spec.source + ": out of host memory; choose a smaller scene or pool";
   } catch (const Error& error) {
@@ -174,23 +172,17 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
     report_progress(done, total, what);
   };
   hooks.partial = [&](std::vector<bench::Result> results) {
-    if (spec.kind == JobSpec::Kind::build) return;
-    JobOutcome part;
-    part.kind = spec.kind;
-    part.results = std::move(results);
-    publish(std::move(part));
+    if (spec.kind != JobSpec::Kind::build) publish({.spec = spec, .results = std::move(results)});
   };
   hooks.tree_built = [&](bench::PreparedScene& prepared, bench::Result& result) {
     if (shown || simt::interrupted()) return;
     shown = true;  // all allocators build the same tree
-    JobOutcome first;
-    first.kind = spec.kind;
     scenes::Mesh mesh = prepared.mesh();
     add_appearance(mesh, spec.source);
-    first.scene =
-        make_built_scene(spec.source, prepared.name(), std::move(mesh),
-                         prepared.workspace().download(), spec.device, result.allocator, spec.up);
-    publish(std::move(first));
+    publish({.spec = spec,
+             .scene = make_built_scene(spec.source, prepared.name(), std::move(mesh),
+                                       prepared.workspace().download(), spec.device,
+                                       result.allocator, spec.up)});
   };
   bench::BenchResult bench = compare_builds(job, spec.pools, hooks);
   if (bench.scene_error) throw *bench.scene_error;
@@ -199,54 +191,41 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::run_live(const JobSpec& spec) {
-  std::shared_ptr<const BuiltScene> last;
-  const LiveHooks hooks{
-      [this](bool held) {
-        if (hold_picture_) hold_picture_(held);
-      },
-      [&](const FrameSource& frames, kdtree::Tree tree, const std::string& allocator) {
-        JobOutcome one;
-        one.kind = spec.kind;
-        one.scene = make_built_scene(spec.source, frames.name(), frames.mesh(), std::move(tree),
-                                     spec.device, allocator, spec.up,
-                                     frames.moves() ? last.get() : nullptr);
-        last = one.scene;
-        publish(std::move(one));
-      }};
-  viewer::run_live({spec.source, spec.settings, spec.device}, live_, hooks);
+  const LiveHooks hooks{[this](bool held) {
+                          if (hold_picture_) hold_picture_(held);
+                        },
+                        [&](std::shared_ptr<const BuiltScene> scene) {
+                          publish({.spec = spec, .scene = std::move(scene)});
+                        }};
+  viewer::run_live(spec, live_, hooks);
 }
 
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
-  report_progress(0, spec.allocators.size() + 1, spec.source + ": loading");
+  const std::size_t total = spec.allocators.size() + 1;
+  report_progress(0, total, spec.source + ": loading");
   bench::PreparedScene prepared(spec.source, spec.device, spec.settings,
                                 bench::pool_needs(spec.allocators));
-  report_progress(1, spec.allocators.size() + 1, prepared.name() + ": finding the pool size");
+  report_progress(1, total, prepared.name() + ": finding the pool size");
   // The same pool for all, large enough for each, so that the maps can be compared.
   for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
   const std::size_t capacity =
       std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
   std::size_t done = 1;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
-    report_progress(done++, spec.allocators.size() + 1,
-                    prepared.name() + ": " + entry->traits->label + ", recording");
+    report_progress(done++, total, prepared.name() + ": " + entry->traits->label + ", recording");
     std::shared_ptr<alloc::LiveRecording> lines;
     if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {
       lines = std::make_shared<alloc::LiveRecording>();
       if (spec.slowed) lines->hold_from(0);
-      JobOutcome begins;
-      begins.kind = spec.kind;
-      begins.live = {lines, prepared.name(),       spec.device.key,
-                     entry, prepared.pool_bytes(), outcome.recordings.size()};
-      publish(std::move(begins));
+      publish({.spec = spec,
+               .live = LiveBuild{lines, prepared.name(), spec.device.key, entry,
+                                 prepared.pool_bytes(), outcome.recordings.size()}});
     }
     const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());
     outcome.recordings.push_back(std::make_shared<const Recording>(
         make_recording(prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run,
                        static_cast<std::uint32_t>(kdtree::ref_bytes(spec.settings.refs)))));
-    JobOutcome ended;
-    ended.kind = spec.kind;
-    ended.recordings = {outcome.recordings.back()};
-    publish(std::move(ended));
+    publish({.spec = spec, .recordings = {outcome.recordings.back()}});
   }
 }
 
@@ -265,12 +244,8 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
     });
     before += rounds;
     outcome.recordings.push_back(graph.recording);
-    if (graph.refused > 0) {
-      outcome.warning += fmt::format(
-          "{}{}: pool of {} exhausted: {} requests refused", outcome.warning.empty() ? "" : "; ",
-          label, bench::size_text(graph.recording->pool_bytes), bench::count_text(graph.refused));
-      continue;
-    }
+    warn_of_refusals(outcome, *graph.recording);
+    if (graph.recording->requests.failures > 0) continue;
     if (hash && *hash != graph.edge_hash)
       throw Error(Exit::failed, label + ": its edges differ from the other allocator's");
     hash = graph.edge_hash;
@@ -280,25 +255,19 @@ void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
 void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
   report_progress(0, spec.allocators.size(),
                   spec.stress ? std::string("stress test: recording") : spec.trace + ": reading");
+  const double seconds = spec.settings.timeout;
   const TraceRecorder recorder =
       spec.stress
           ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
-                          record_stress(*spec.stress, spec.device, spec.settings.timeout),
-                          spec.settings.pool, spec.allocators, spec.device, spec.settings.timeout)
-          : TraceRecorder(spec.trace, spec.settings.pool, spec.allocators, spec.device,
-                          spec.settings.timeout);
+                          record_stress(*spec.stress, spec.device, seconds), spec.settings.pool,
+                          spec.allocators, spec.device, seconds)
+          : TraceRecorder(spec.trace, spec.settings.pool, spec.allocators, spec.device, seconds);
   outcome.warning = recorder.warning();
   std::size_t done = 0;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
-    const std::string label = entry->traits->label;
-    report_progress(done++, spec.allocators.size(), recorder.name() + ": " + label);
+    report_progress(done++, spec.allocators.size(), recorder.name() + ": " + entry->traits->label);
     outcome.recordings.push_back(recorder.record(*entry));
-    const Recording& recording = *outcome.recordings.back();
-    if (recording.requests.failures == 0) continue;
-    outcome.warning += fmt::format("{}{}: pool of {} exhausted: {} requests refused",
-                                   outcome.warning.empty() ? "" : "; ", label,
-                                   bench::size_text(recording.pool_bytes),
-                                   bench::count_text(recording.requests.failures));
+    warn_of_refusals(outcome, *outcome.recordings.back());
   }
 }
 
@@ -307,6 +276,11 @@ void Jobs::report_progress(std::size_t done, std::size_t total, const std::strin
   progress_.done = done;
   progress_.total = total;
   progress_.what = what;
+}
+
+void lower_priority(int nice) {
+  // Linux keeps a nice value per thread. A failure only makes the window less smooth.
+  if (window_is_watched) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 
 void Jobs::publish(JobOutcome outcome) {

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,7 +16,6 @@
 
 #include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
-#include "viewer/graph_recording.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/live_loop.hpp"
 #include "viewer/trace_recording.hpp"
@@ -35,22 +35,23 @@ struct JobSpec {
   std::string trace;                     // or of this program trace
   const StressChoice* stress = nullptr;  // or of this stress test
   bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
+
+  bool has_scene() const { return !graph && !stress && trace.empty(); }
 };
 
 // A result of a job; parts that do not apply are empty.
 struct JobOutcome {
-  JobSpec::Kind kind = JobSpec::Kind::build;
-  std::shared_ptr<const BuiltScene> scene;  // arrives before the job ends, so that it can be shown
-  std::vector<bench::Result> results;       // of a comparison also before it ends
-  std::optional<LiveBuild> live;            // a recording that has started; before the job ends
+  JobSpec spec{};
+  std::shared_ptr<const BuiltScene>
+      scene{};                           // arrives before the job ends, so that it can be shown
+  std::vector<bench::Result> results{};  // of a comparison also before it ends
+  std::optional<LiveBuild> live{};       // a recording that has started; before the job ends
   std::vector<std::shared_ptr<const Recording>>
-      recordings;            // each one when it is complete, and all at the end
-  std::string warning;       // of a job that succeeded
-  std::string error;         // why the job failed
+      recordings{};          // each one when it is complete, and all at the end
+  std::string warning{};     // of a job that succeeded
+  std::string error{};       // why the job failed
   Exit exit = Exit::failed;  // exit code of a command that fails with this error
-  bool cancelled = false;
-  bool ended = false;
-  bool of_graph = false;  // or of a program trace or a stress test: no scene is involved
+  bool cancelled = false, ended = false;
 };
 
 struct JobProgress {
@@ -98,10 +99,17 @@ class Jobs {
   std::condition_variable changed_;
   std::optional<JobSpec> next_;
   JobProgress progress_;
-  std::vector<JobOutcome> outcomes_;
+  std::deque<JobOutcome> outcomes_;
   bool stop_ = false;
   double started_ = 0;
   std::thread thread_;  // last: uses everything above
 };
+
+// Background threads run at lower priority, so that the window stays smooth. Builds, which are timed,
+// have priority over rays.
+inline constexpr int nice_build = 5, nice_picture = 10;
+void lower_priority(int nice);  // of the calling thread
+// Cleared before the first thread starts in unattended runs, which keep their priority.
+inline bool window_is_watched = true;
 
 }  // namespace heapwood::viewer

@@ -5,10 +5,14 @@
 #include <chrono>
 #include <utility>
 
-#include "bench/program/options.hpp"
+#include "bench/animate_scene.hpp"
 #include "kdtree/check/quality.hpp"
+#include "scenes/moving/moving_scene.hpp"
+#include "viewer/jobs.hpp"
 
 namespace heapwood::viewer {
+
+using Clock = std::chrono::steady_clock;
 
 void LiveLink::choose(const LiveSetup& setup) {
   const std::lock_guard lock(mutex_);
@@ -22,20 +26,10 @@ std::uint64_t LiveLink::choice() const {
 }
 
 void LiveLink::freeze(bool frozen) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (frozen_ == frozen) return;
-    frozen_ = frozen;
-  }
-  changed_.notify_all();
+  change([&] { frozen_ = frozen; });
 }
-
 void LiveLink::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
+  change([&] { stop_ = true; });
 }
 
 std::vector<LiveEvent> LiveLink::take() {
@@ -71,11 +65,7 @@ bool LiveLink::begin_drawing(double seconds) {
 }
 
 void LiveLink::end_drawing() {
-  {
-    const std::lock_guard lock(mutex_);
-    drawing_ = false;
-  }
-  changed_.notify_all();
+  change([&] { drawing_ = false; });
 }
 
 void LiveLink::begin_builds() {
@@ -86,15 +76,10 @@ void LiveLink::begin_builds() {
 }
 
 void LiveLink::end_builds() {
-  {
-    const std::lock_guard lock(mutex_);
-    building_ = false;
-  }
-  changed_.notify_all();
+  change([&] { building_ = false; });
 }
 
 void LiveLink::leave_to_picture(double seconds, bool until_done) {
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   std::unique_lock lock(mutex_);
   while (!stop_ && !(until_done && picture_done_) && Clock::now() < end)
@@ -103,23 +88,53 @@ void LiveLink::leave_to_picture(double seconds, bool until_done) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// The frames of a scene: one mesh of a still scene, another one in each frame of a moving one.
+class Frames {
+ public:
+  // Loads the scene with its colours; its first frame is current. Throws what the loaders throw.
+  Frames(const JobSpec& spec, const bench::PoolNeeds& needs) {
+    if (is_moving(spec.source)) {
+      moving_.emplace(spec.source, spec.device, spec.settings, needs);
+      name_ = scenes::moving_label(spec.source);
+      advance(0);
+    } else {
+      still_.emplace(spec.source, spec.device, spec.settings, needs, scenes::Content::materials);
+      name_ = still_->name();
+    }
+  }
+  bool moves() const { return moving_.has_value(); }
+  // Makes the mesh of a frame and copies it to the device; frames are shown over and over.
+  void advance(std::uint64_t number) {
+    if (!moving_) return;
+    moving_->prepare(static_cast<unsigned>(number % moving_->frames()));
+    moving_->upload();
+  }
+  const std::string& name() const { return name_; }
+  const scenes::Mesh& mesh() const { return moving_ ? moving_->mesh() : still_->mesh(); }
+  kdtree::Workspace& workspace() { return moving_ ? moving_->workspace() : still_->workspace(); }
+  // Enlarges an automatic pool; false: the pool is fixed or at its limit.
+  bool enlarge_pool() { return moving_ ? moving_->enlarge_pool() : still_->enlarge_pool(); }
+
+ private:
+  std::string name_;
+  std::optional<bench::PreparedScene> still_;
+  std::optional<bench::AnimateScene> moving_;
+};
 
 class LiveLoop {
  public:
-  LiveLoop(const LiveSpec& spec, LiveLink& link, const LiveHooks& hooks)
+  LiveLoop(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks)
       : spec_(spec), link_(link), hooks_(hooks) {}
 
   void run() {
     std::optional<LiveSetup> setup = link_.next_frame();
     if (!setup) return;
-    source_ = open_frames(spec_.source, spec_.device, spec_.settings,
-                          bench::pool_needs({setup->allocators[0], setup->allocators[1]}));
+    source_.emplace(spec_, bench::pool_needs({setup->allocators[0], setup->allocators[1]}));
     for (std::uint64_t frame = 0; setup; ++frame, setup = link_.next_frame()) {
       const Clock::time_point begin = Clock::now();
       hooks_.hold_picture(true);
       link_.begin_builds();
-      if (source_->moves() && frame > 0) source_->advance(frame);
+      if (frame > 0) source_->advance(frame);
       take_setup(*setup);
       double seconds = 0;
       for (const unsigned side : {unsigned(frame % 2), unsigned(1 - frame % 2)})
@@ -180,14 +195,17 @@ class LiveLoop {
     return keep_pools_ && !traits.lower_bound && traits.keeps_live_memory && traits.in_pool;
   }
 
-  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry,
-                              kdtree::KeptAllocator* kept = nullptr) {
+  kdtree::BuildOptions options(kdtree::KeptAllocator* kept = nullptr) const {
     kdtree::BuildOptions options;
     options.costs = spec_.settings.costs;
     options.seconds = spec_.settings.timeout;
     options.kept = kept;
+    return options;
+  }
+  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry,
+                              kdtree::KeptAllocator* kept = nullptr) {
     source_->workspace().set_allocator_options(entry.options);
-    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options);
+    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options(kept));
   }
   kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry) {
     kdtree::BuildRun run = build_once(entry);
@@ -213,16 +231,17 @@ class LiveLoop {
   std::size_t pool_bytes() { return source_->workspace().pool().bytes; }
 
   void show() {
-    hooks_.tree_built(*source_, std::move(tree_), tree_of_);
-    shown_ = true;
+    shown_ = make_built_scene(spec_.source, source_->name(), source_->mesh(), std::move(tree_),
+                              spec_.device, tree_of_, spec_.up,
+                              source_->moves() ? shown_.get() : nullptr);
+    hooks_.show(shown_);
   }
 
   void restart(unsigned number) {
     Side& side = sides_[number];
-    side.frames = 0;
-    side.exhausted = false;
-    side.kept = {};
-    side.pool = {};
+    const registry::RegisteredAllocator* allocator = side.allocator;
+    side = {};
+    side.allocator = allocator;
     LiveEvent event;
     event.kind = LiveEvent::Kind::restarted;
     event.side = number;
@@ -279,12 +298,9 @@ class LiveLoop {
     const registry::RegisteredAllocator& entry = *sides_[number].allocator;
     const std::size_t capacity =
         std::min(max_events, source_->mesh().triangles.size() * 32 + 65536);
-    kdtree::BuildOptions options;
-    options.costs = spec_.settings.costs;
-    options.seconds = spec_.settings.timeout;
     source_->workspace().set_allocator_options(entry.options);
     const kdtree::RecordedRun run = bench::compiled_for(entry, spec_.device)
-                                        .build_recorded(source_->workspace(), options, capacity);
+                                        .build_recorded(source_->workspace(), options(), capacity);
     LiveEvent event;
     event.kind = LiveEvent::Kind::recording;
     event.side = number;
@@ -300,20 +316,30 @@ class LiveLoop {
   static constexpr unsigned first_frames = 4, frames_per_walk = 8;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
 
-  const LiveSpec& spec_;
+  const JobSpec& spec_;
   LiveLink& link_;
   const LiveHooks& hooks_;
-  std::unique_ptr<FrameSource> source_;
+  std::optional<Frames> source_;
   Side sides_[2];
   bool keep_pools_ = false;
   kdtree::Tree tree_;  // of the last build that was downloaded, and its allocator
   std::string tree_of_;
-  bool shown_ = false, shown_complete_ = false;
+  std::shared_ptr<const BuiltScene> shown_;
+  bool shown_complete_ = false;
 };
 
 }  // namespace
 
-void run_live(const LiveSpec& spec, LiveLink& link, const LiveHooks& hooks) {
+bool is_moving(const std::string& source) { return scenes::moving_frames(source) > 1; }
+
+std::string still_source(const std::string& source) {
+  if (!is_moving(source)) return source;
+  if (const std::vector<std::string> files = scenes::moving_files(source); !files.empty())
+    return files.front();
+  return source.starts_with("statue~") ? "statue" + source.substr(7) : "";
+}
+
+void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks) {
   const std::shared_ptr<void> released(nullptr, [&](void*) {
     hooks.hold_picture(false);
     link.end_builds();

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "viewer/built_scene.hpp"
-#include "viewer/frame_source.hpp"
 #include "viewer/live.hpp"
 
 namespace heapwood::viewer {
@@ -61,23 +60,33 @@ class LiveLink {
   bool frozen_ = false, stop_ = false;
   bool building_ = false, drawing_ = false;  // drawing_: or about to
   static constexpr double max_drawing_seconds = 0.1;
+  template <class Change>
+  void change(const Change& change) {
+    {
+      const std::lock_guard lock(mutex_);
+      change();
+    }
+    changed_.notify_all();
+  }
+
   std::vector<LiveEvent> events_;
   std::atomic<bool> picture_done_{false};
 };
 
-struct LiveSpec {
-  std::string source;
-  bench::BuildSettings settings;
-  simt::DeviceInfo device;
-};
-
 struct LiveHooks {
   std::function<void(bool)> hold_picture;  // while builds are timed
-  // The tree of a still scene, once, or that of each frame of a moving one.
-  std::function<void(const FrameSource&, kdtree::Tree, const std::string& allocator)> tree_built;
+  // The scene with its tree: of a still scene once, of a moving one in each frame.
+  std::function<void(std::shared_ptr<const BuiltScene>)> show;
 };
 
 // Runs until the link is stopped; throws what builds throw.
-void run_live(const LiveSpec& spec, LiveLink& link, const LiveHooks& hooks);
+struct JobSpec;
+void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks);
+
+// Whether a source is a moving scene (scenes/moving/).
+bool is_moving(const std::string& source);
+// The scene of builds outside Live: the source itself, the first file of a sequence, the statue
+// that stands; "" for a moving scene without a still one.
+std::string still_source(const std::string& source);
 
 }  // namespace heapwood::viewer

@@ -29,4 +29,7 @@ struct Options {
   std::string settings_file;  // empty: the user's file; "none": neither read nor written
 };
 
+// Returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM close the window.
+int run(int argc, char** argv);
+
 }  // namespace heapwood::viewer

@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: MIT
-// Options of the next build, and times of the last one.
-#include <fmt/format.h>
-#include <imgui.h>
-#include <imgui_stdlib.h>
-
-#include <algorithm>
-
+// Scene and device; options of the next build; times and figures of the last one.
 #include "bench/results/exhaustion.hpp"
-#include "bench/results/format.hpp"
-#include "viewer/compare_rows.hpp"
+#include "scenes/moving/moving_scene.hpp"
+#include "scenes/scene.hpp"
+#include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-void choose_allocator(State& state) {
-  ui::field("allocator");
-  if (ui::begin_combo(state, "##allocators", state.choice.allocator->traits->label)) {
-    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
-      const alloc::AllocatorTraits& traits = *entry.traits;
-      const char* reason = why_not_buildable(state, entry);
-      ImGui::BeginDisabled(reason != nullptr);
-      if (ImGui::Selectable(
-              fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
-              &entry == state.choice.allocator)) {
-        state.choice.allocator = &entry;
-      }
-      ImGui::EndDisabled();
-      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note,
-                           reason ? " Cannot build trees: " : "", reason ? reason : "")
-                   .c_str());
+void scene_combo(State& state) {
+  const std::string& source = state.choice.source;
+  if (ui::begin_combo(state, "##scenes", source.empty() ? "no scene" : source)) {
+    // On a CPU a frame of a scene's usual size takes too long for Live.
+    const bool live = state.tab == Tab::live,
+               small = live && state.choice.device.id.kind == simt::DeviceKind::cpu;
+    std::string chosen;  // opened at the end: that changes the list
+    for (const std::string& recent : state.settings.recent) {
+      if (ui::item(recent, source == recent)) chosen = recent;
+      state.places.note("recent " + recent);
     }
+    if (!state.settings.recent.empty()) ImGui::Separator();
+    const auto list = [&](const auto& scenes, std::uint64_t max_triangles) {
+      for (const scenes::Procedural& scene : scenes) {
+        const std::string name = scene.name;
+        if (ui::item(name, source == name, scene.description))
+          chosen = name + (small && scene.default_triangles > max_triangles
+                               ? fmt::format(":{}k", max_triangles / 1000)
+                               : "");
+        state.places.note("scene " + name);
+      }
+    };
+    list(scenes::procedural_scenes(), live_triangles);
+    if (live) list(scenes::moving_scenes(), moving_triangles);  // else a scene has to stand
+    if (!chosen.empty()) open_scene(state, chosen);
     ImGui::EndCombo();
   }
+  state.places.note("scene");
+}
+
+void allocator_field(State& state) {
+  ui::field("allocator");
+  if (const auto* entry = ui::choose_allocator(state, "##allocators", state.choice.allocator))
+    state.choice.allocator = entry;
   state.places.note("allocator");
 }
 
@@ -44,8 +53,7 @@ bool choose_pool(State& state) {
   ui::hint(
       "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple "
       "of the root node's array such as 200x or of the peak bytes in use such as live:4.");
-  ui::wrapped_text(state.choice.pool_problem, colour::error);
-  state.places.texts["pool problem"] = state.choice.pool_problem;
+  ui::wrapped_text(state.places.texts["pool problem"] = state.choice.pool_problem, colour::error);
   return edited && state.choice.pool_problem.empty();
 }
 
@@ -60,16 +68,50 @@ bool build_button(State& state, const char* label, bool strong, float width, con
 
 namespace {
 
-void choose_refs(State& state) {
-  ui::field("refs");
-  if (ui::begin_combo(state, "##refs", kdtree::name(state.choice.settings.refs))) {
-    for (const kdtree::RefKind kind : kdtree::all_ref_kinds) {
-      if (ImGui::Selectable(
-              fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)).c_str(),
-              kind == state.choice.settings.refs)) {
-        state.choice.settings.refs = kind;
-      }
+void choose_scene(State& state) {
+  ui::field("scene");
+  scene_combo(state);
+  ui::hint(
+      "Select a scene, type a name with a size (atrium:1m), a moving scene (statue~:5k) or a path "
+      "below, or drop an OBJ, PLY or glTF file, a program trace (.trace) or a camera path (.path) "
+      "onto the window.");
+  ui::field("or path");
+  ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
+  std::string& path = state.choice.path_text;
+  const bool entered = ImGui::InputTextWithHint("##path", "model.obj, atrium:1m", &path,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  state.places.note("scene path");
+  ImGui::SameLine();
+  const bool pressed = ui::button(state, "Open", false, !path.empty(), ui::share_of_line(1));
+  if ((entered || pressed) && !path.empty()) open_scene(state, path);
+}
+
+void choose_device(State& state) {
+  ui::field("device");
+  const simt::DeviceInfo now = state.choice.device;
+  if (ui::begin_combo(state, "##devices", fmt::format("{}: {}", now.key, now.name))) {
+    for (const simt::DeviceInfo& device : state.devices) {
+      if (!ui::item(fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason),
+                    device.key == now.key, "", device.usable))
+        continue;
+      state.choice.device = device;
+      start_build(state);
     }
+    ImGui::EndCombo();
+  }
+  for (const simt::DeviceInfo& device : state.devices)
+    if (!device.usable && device.id.kind == simt::DeviceKind::cuda)
+      ui::hint("No GPU: " + device.reason);
+}
+
+void choose_refs(State& state) {
+  kdtree::RefKind& refs = state.choice.settings.refs;
+  ui::field("refs");
+  if (ui::begin_combo(state, "##refs", kdtree::name(refs))) {
+    for (const kdtree::RefKind kind : kdtree::all_ref_kinds)
+      if (ui::item(fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)),
+                   kind == refs))
+        refs = kind;
     ImGui::EndCombo();
   }
   ui::hint(
@@ -79,18 +121,11 @@ void choose_refs(State& state) {
 void choose_costs(State& state) {
   if (!ImGui::TreeNode("surface area heuristic")) return;
   kdtree::SahCosts& costs = state.choice.settings.costs;
-  ui::field("traversal");
-  ImGui::SliderFloat("##traversal", &costs.traversal, 0, 10, "%.2f");
-  ui::field("intersection");
-  ImGui::SliderFloat("##intersection", &costs.intersection, 0.05f, 10, "%.2f",
-                     ImGuiSliderFlags_AlwaysClamp);
-  ui::field("empty bonus");
-  ImGui::SliderFloat("##bonus", &costs.empty_bonus, 0, 0.9f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
-  ui::field("duplicates");
-  ImGui::SliderFloat("##duplicates", &costs.duplicate, 0, 1, "%.2f", ImGuiSliderFlags_AlwaysClamp);
-  ui::field("runs");
-  ImGui::SliderInt("##runs", &state.choice.settings.runs, 1, 31, "%d",
-                   ImGuiSliderFlags_AlwaysClamp);
+  ui::slider("traversal", costs.traversal, 0, 10, "%.2f", 0);
+  ui::slider("intersection", costs.intersection, 0.05f, 10);
+  ui::slider("empty bonus", costs.empty_bonus, 0, 0.9f);
+  ui::slider("duplicates", costs.duplicate, 0, 1);
+  ui::slider("runs", state.choice.settings.runs, 1, 31);
   ImGui::TreePop();
 }
 
@@ -99,25 +134,49 @@ void plot_samples(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const double from = *low - 0.05 * (*high - *low) - 1e-9,
-               to = *high + 0.05 * (*high - *low) + 1e-9;
+  const double margin = 0.05 * (*high - *low) + 1e-9, from = *low - margin, to = *high + margin;
   const auto x = [&](double ms) {
     return at.x + static_cast<float>((ms - from) / (to - from)) * width;
   };
-  ImDrawList& draw = *ImGui::GetWindowDrawList();
-  draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 8), 4);
-  draw.AddRectFilled({x(*bench::quantile(samples, 0.25)), at.y + 3},
-                     {x(*bench::quantile(samples, 0.75)), at.y + height - 3},
-                     IM_COL32(104, 196, 134, 50), 3);
+  ui::fill(at, {at.x + width, at.y + height}, ui::white(8), 4);
+  ui::fill({x(*bench::quantile(samples, 0.25)), at.y + 3},
+           {x(*bench::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
   const float middle = x(*bench::median(samples));
-  draw.AddLine({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
-  for (const double ms : samples) {
-    draw.AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f, IM_COL32(230, 233, 236, 190));
-  }
+  ui::line({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
+  for (const double ms : samples)
+    ImGui::GetWindowDrawList()->AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f,
+                                                IM_COL32(230, 233, 236, 190));
   ImGui::Dummy({width, height});
   ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(),
-                       bench::figure_text(*low), bench::figure_text(*high))
-               .c_str());
+                       bench::figure_text(*low), bench::figure_text(*high)));
+}
+
+// The time, large, and on the same line what keeps it from being this allocator's. So what is below
+// does not move when another allocator is chosen.
+void draw_time(State& state, const bench::Result& built) {
+  // The time until the pool was exhausted is not the time of a build.
+  const bool complete = built.status == bench::Status::ok, outdated = is_outdated(state, built);
+  const bool noisy = complete && spread_of(built.runs_ms) > max_spread;
+  state.places.texts["built"] =
+      (outdated ? "outdated: " : "") + built.label + (complete ? "" : ", incomplete");
+  state.places.texts["speed"] = speed_text(built);
+  ui::styled_text(fonts().large,
+                  complete ? bench::figure_text(*built.median_ms()) + " ms" : "Incomplete tree",
+                  !complete  ? colour::warning
+                  : outdated ? colour::dim
+                  : noisy    ? colour::warning
+                             : colour::text);
+  if (!outdated && !noisy) return;
+  const auto [low, high] = std::minmax_element(built.runs_ms.begin(), built.runs_ms.end());
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  ui::text(outdated ? "of the last build: press Build"
+                    : fmt::format("noisy: {} to {} ms", bench::figure_text(*low),
+                                  bench::figure_text(*high)),
+           colour::warning);
+  ui::hint(outdated ? "The allocator or the settings above differ from those of this time."
+                    : "The builds of the middle half differ by more than a quarter of the median. "
+                      "Close other programs, or build again with more runs.");
 }
 
 }  // namespace
@@ -128,13 +187,45 @@ std::string speed_text(const bench::Result& built) {
   return bench::figure_text(static_cast<double>(built.triangles) / *ms / 1e3) + " M triangles/s";
 }
 
+void draw_scene_section(State& state) {
+  if (!ui::section("Scene")) return;
+  choose_scene(state);
+  choose_device(state);
+  if (!state.scene || !ui::begin_rows("scene")) return;
+  const BuiltScene& scene = *state.scene;
+  if (scene.device.id.kind == simt::DeviceKind::cuda) {
+    const PictureStatus picture = state.picture.status();
+    ui::row("picture", picture.shared ? "shared with OpenGL" : "copied: " + picture.copied_because,
+            "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's "
+            "memory; otherwise they are copied through the host.");
+  }
+  std::string triangles = bench::count_text(scene.mesh.triangles.size());
+  if (state.built && state.built->degenerate)
+    triangles += fmt::format(" (+ {} of zero area)", bench::count_text(state.built->degenerate));
+  ui::row("triangles", triangles);
+  const Vec3 extent = scene.tree.bounds.empty() ? Vec3{} : scene.tree.bounds.extent();
+  ui::row("extent", fmt::format("{:.4g} × {:.4g} × {:.4g}", extent.x, extent.y, extent.z));
+  if (state.built && state.built->tree) {
+    const kdtree::TreeStats& tree = *state.built->tree;
+    ui::row("nodes",
+            fmt::format("{}, depth {}", bench::count_text(tree.inner + tree.leaves), tree.depth));
+    ui::row("leaves", fmt::format("{}, {} empty", bench::count_text(tree.leaves),
+                                  bench::count_text(tree.empty_leaves)));
+    ui::row("refs/triangle", bench::figure_text(state.built->refs_per_triangle()),
+            "A triangle has a ref in every leaf that it touches.");
+    ui::row("SAH cost", bench::figure_text(tree.sah_cost),
+            "Expected cost of a random ray: lower is better.");
+  }
+  ImGui::EndTable();
+}
+
 void draw_build_section(State& state) {
   if (!ui::section("Build")) return;
-  choose_allocator(state);
+  allocator_field(state);
   choose_pool(state);
   choose_refs(state);
   choose_costs(state);
-  const float third = (ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().ItemSpacing.x) / 3;
+  const float third = ui::share_of_line(3);
   if (build_button(state, "Build", true, third,
                    "Builds the tree with this allocator and measures it (B)"))
     start_build(state);
@@ -149,39 +240,12 @@ void draw_build_section(State& state) {
 
   if (!state.built || !state.built->median_ms()) return;
   const bench::Result& built = *state.built;
-  // The time until the pool was exhausted is not the time of a build.
-  const bool complete = built.status == bench::Status::ok, outdated = is_outdated(state, built);
-  const bool noisy = complete && spread_of(built.runs_ms) > max_spread;
-  ImGui::PushFont(fonts().large);
-  ImGui::PushStyleColor(ImGuiCol_Text, !complete  ? colour::warning
-                                       : outdated ? colour::dim
-                                       : noisy    ? colour::warning
-                                                  : colour::text);
-  state.places.texts["built"] =
-      (outdated ? "outdated: " : "") + built.label + (complete ? "" : ", incomplete");
-  state.places.texts["speed"] = speed_text(built);
-  ImGui::TextUnformatted(complete ? (bench::figure_text(*built.median_ms()) + " ms").c_str()
-                                  : "Incomplete tree");
-  ImGui::PopStyleColor();
-  ImGui::PopFont();
-  // On the same line: what is below does not move when another allocator is chosen.
-  if (outdated || noisy) {
-    const auto [low, high] = std::minmax_element(built.runs_ms.begin(), built.runs_ms.end());
-    const std::string text = outdated ? "of the last build: press Build"
-                                      : fmt::format("noisy: {} to {} ms", bench::figure_text(*low),
-                                                    bench::figure_text(*high));
-    ImGui::SameLine();
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextColored(colour::warning, "%s", text.c_str());
-    ui::hint(outdated
-                 ? "The allocator or the settings above differ from those of this time."
-                 : "The builds of the middle half differ by more than a quarter of the median. "
-                   "Close other programs, or build again with more runs.");
-  }
+  draw_time(state, built);
   ui::dim_text(fmt::format("{}, pool {}, {} refs, median of {}", built.label,
                            built.settings.pool.text, kdtree::name(built.settings.refs),
                            built.runs_ms.size()));
-  if (!complete) return ui::wrapped_text(bench::exhaustion_text(built), colour::warning);
+  if (built.status != bench::Status::ok)
+    return ui::wrapped_text(bench::exhaustion_text(built), colour::warning);
   plot_samples(built.runs_ms);
   ui::cpu_notice(state);
   if (!ui::begin_rows("build")) return;
@@ -194,7 +258,7 @@ void draw_build_section(State& state) {
   } else {
     ui::row("threads", std::to_string(built.warps));
   }
-  ui::end_rows();
+  ImGui::EndTable();
 }
 
 }  // namespace heapwood::viewer

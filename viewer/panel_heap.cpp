@@ -2,15 +2,9 @@
 // The lower part of the window: the pool at one time of a recorded or running build, for one or two
 // allocators side by side, with the time slider, curves and the tree's growth
 // (panel_heap_plots.cpp).
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 
-#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
@@ -42,50 +36,54 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
   drawn.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-const workloads::Block* block_at(const Recording& recording, const HeapMap& map, ImVec2 at) {
-  const auto column = static_cast<std::uint64_t>(at.x * static_cast<float>(map.columns)),
-             row = static_cast<std::uint64_t>(at.y * static_cast<float>(map.rows));
-  const std::uint64_t offset = (row * map.columns + column) * map.cell_bytes;
-  return first_block(recording, map.time, offset, offset + map.cell_bytes);
-}
-
-void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
-  const auto column = static_cast<std::uint64_t>(std::clamp(at.x, 0.0f, 0.99999f) *
-                                                 static_cast<float>(map.columns));
-  const auto row =
-      static_cast<std::uint64_t>(std::clamp(at.y, 0.0f, 0.99999f) * static_cast<float>(map.rows));
-  const std::uint64_t index = row * map.columns + column, offset = index * map.cell_bytes;
-  if (offset >= map.bytes) return;
+// Explains a cell in a tooltip. `block`: the first one in it, or nullptr.
+void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t index,
+               const workloads::Block* block) {
   const HeapCell& cell = map.cells[index];
   ImGui::BeginTooltip();
-  ImGui::TextDisabled("at %s, %s per cell", bench::bytes_text(offset).c_str(),
-                      bench::bytes_text(map.cell_bytes).c_str());
-  if (const workloads::Block* block =
-          first_block(recording, map.time, offset, offset + map.cell_bytes)) {
-    ImGui::Text("%s block at %s", bench::bytes_text(block->bytes).c_str(),
-                bench::count_text(block->offset).c_str());
+  ui::text(fmt::format("at {}, {} per cell", bench::bytes_text(index * map.cell_bytes),
+                       bench::bytes_text(map.cell_bytes)),
+           colour::dim);
+  if (block) {
+    ui::text(fmt::format("{} block at {}", bench::bytes_text(block->bytes),
+                         bench::count_text(block->offset)));
     const char* what = block->in_use(map.time) ? "allocated" : "freed, never reused; allocated";
-    if (recording.in_rounds()) {
-      ImGui::TextDisabled("%s for vertex %u, %s", what, block->warp,
-                          recording.time_text(block->born + 1).c_str());
-    } else {
-      ImGui::TextDisabled("%s by warp %u at event %s", what, block->warp,
-                          bench::count_text(block->born).c_str());
-    }
+    ui::text(recording.in_rounds() ? fmt::format("{} for vertex {}, {}", what, block->warp,
+                                                 recording.time_text(block->born + 1))
+                                   : fmt::format("{} by warp {} at event {}", what, block->warp,
+                                                 bench::count_text(block->born)),
+             colour::dim);
     if (const Recording::NodeEvent* node = recording.node_of(*block))
-      ImGui::TextDisabled("array of a %s of %s refs at depth %u; click to show it",
-                          node->leaf ? "leaf" : "node", bench::count_text(node->refs).c_str(),
-                          node->depth);
+      ui::text(
+          fmt::format("array of a {} of {} refs at depth {}; click to show it",
+                      node->leaf ? "leaf" : "node", bench::count_text(node->refs), node->depth),
+          colour::dim);
     if (block->released != workloads::never)
-      ImGui::TextDisabled("freed: %s", recording.time_text(block->released).c_str());
+      ui::text("freed: " + recording.time_text(block->released), colour::dim);
   } else {
-    ImGui::TextUnformatted(cell.touched ? "free, used before" : "never used");
+    ui::text(cell.touched ? "free, used before" : "never used");
   }
-  if (cell.used_bytes) {
-    ImGui::TextDisabled("%.0f%% of the cell in use", 100.0 * static_cast<double>(cell.used_bytes) /
-                                                         static_cast<double>(map.cell_bytes));
-  }
+  if (cell.used_bytes)
+    ui::text(
+        fmt::format("{:.0f}% of the cell in use", 100.0 * static_cast<double>(cell.used_bytes) /
+                                                      static_cast<double>(map.cell_bytes)),
+        colour::dim);
   ImGui::EndTooltip();
+}
+
+// Shows the node whose array the block is, if the recording tells.
+void show_node_of(State& state, const Recording& recording, const workloads::Block& block) {
+  const Recording::NodeEvent* event = recording.node_of(block);
+  if (!event || !state.scene || state.scene->name != recording.scene) return;
+  const std::vector<RootPath> nodes = nodes_with(state.scene->tree, event->depth, event->refs);
+  const std::string what =
+      fmt::format("depth {} with {} refs", event->depth, bench::count_text(event->refs));
+  if (nodes.empty()) return state.note("The tree that is shown has no node at " + what + ".");
+  state.node.visible = true;
+  state.node.choose(state.scene, nodes.front(), state.choice.settings);
+  state.note(nodes.size() == 1
+                 ? "Learn (F6) explains its node, at " + what + "."
+                 : fmt::format("{} nodes are at {}; Learn (F6) explains one.", nodes.size(), what));
 }
 
 // A frame around a run of cells, which continues from row to row.
@@ -126,16 +124,8 @@ std::string origin_text(const HeapView& view, const Recording& recording) {
 void draw_map_title(State& state, const HeapView& view, std::size_t which, float width) {
   const Recording& recording = *view.recordings[which];
   const bool one = view.recordings.size() == 1;
-  ImGui::PushFont(fonts().bold);
-  ImGui::TextColored(one          ? colour::text
-                     : which == 0 ? colour::accent
-                                  : colour::second,
-                     "%s", recording.label.c_str());
-  ImGui::PopFont();
+  ui::styled_text(fonts().bold, recording.label, one ? colour::text : ui::shade_of(which));
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
-  const auto fits = [&](const std::string& text) {
-    return ImGui::CalcTextSize(text.c_str()).x <= room;
-  };
   const bool cut_off = recording.events_in_all > recording.events;
   const bool frees = recording.frees != alloc::Frees::never;
   std::string used = origin_text(view, recording), blocks, hole;
@@ -148,12 +138,11 @@ void draw_map_title(State& state, const HeapView& view, std::size_t which, float
     used += bench::bytes_text(recording.at(view.time(recording)).used_bytes);
   }
   std::string text = used + blocks + hole;
-  if (!fits(text)) text = used + hole;
-  if (!fits(text)) text = used;
-  state.places.texts[fmt::format("title {}", which)] = text;
+  if (ui::width_of(text) > room) text = used + hole;
+  if (ui::width_of(text) > room) text = used;
   ImGui::SameLine();
-  ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s",
-                     text.c_str());
+  ui::text(state.places.texts[fmt::format("title {}", which)] = text,
+           cut_off || !recording.finished ? colour::warning : colour::dim);
   std::string hint = frees ? "Requested bytes in use."
                            : "Requested bytes of all blocks so far: this allocator never frees.";
   hint += view.whole_pool
@@ -161,12 +150,11 @@ void draw_map_title(State& state, const HeapView& view, std::size_t which, float
               : " Largest hole: the largest free region below the highest address reached so far, "
                 "outlined where it is larger than a cell.";
   if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
-  if (cut_off) {
+  if (cut_off)
     hint += fmt::format(" The buffer held the first {} of {} events.",
                         bench::count_text(recording.events),
                         bench::count_text(recording.events_in_all));
-  }
-  ui::hint(hint.c_str());
+  ui::hint(hint);
 }
 
 }  // namespace
@@ -183,26 +171,28 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
   const float scale = std::max(1.0f, ImGui::GetFontSize() / 15);
   const float map_height =
       std::max(height - ImGui::GetFrameHeightWithSpacing(), ImGui::GetFontSize());
-  update(view, view.drawn[which], recording, static_cast<unsigned>(width / (cell_pixels * scale)),
+  HeapView::Drawn& drawn = view.drawn[which];
+  update(view, drawn, recording, static_cast<unsigned>(width / (cell_pixels * scale)),
          static_cast<unsigned>(map_height / (cell_pixels * scale)));
   draw_map_title(state, view, which, width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Image(view.drawn[which].texture.imgui(), {width, map_height});
+  ImGui::Image(drawn.texture.imgui(), {width, map_height});
   state.places.note(fmt::format("map {}", which));
-  HeapView::Drawn& drawn = view.drawn[which];
-  drawn.x = at.x;
-  drawn.y = at.y;
-  drawn.width = width;
-  drawn.height = map_height;
-  outline(drawn.map->hole_cells(), *drawn.map, at, {width, map_height});
-  if (ImGui::IsItemHovered()) {
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const ImVec2 place{(mouse.x - at.x) / width, (mouse.y - at.y) / map_height};
-    tell_cell(recording, *view.drawn[which].map, place);
-    if (ImGui::IsItemClicked()) {
-      const workloads::Block* block = block_at(recording, *view.drawn[which].map, place);
-      if (block) show_node_of(state, recording, *block);
-    }
+  drawn.area = {at.x, at.y, width, map_height};
+  const HeapMap& map = *drawn.map;
+  outline(map.hole_cells(), map, at, {width, map_height});
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const auto cell = [](float place, float length, unsigned count) {
+    const float share = std::clamp(place / length, 0.0f, 0.99999f);
+    return static_cast<std::uint64_t>(share * static_cast<float>(count));
+  };
+  const std::uint64_t index = cell(mouse.y - at.y, map_height, map.rows) * map.columns +
+                              cell(mouse.x - at.x, width, map.columns),
+                      offset = index * map.cell_bytes;
+  if (ImGui::IsItemHovered() && offset < map.bytes) {
+    const auto* block = first_block(recording, map.time, offset, offset + map.cell_bytes);
+    tell_cell(recording, map, index, block);
+    if (block && ImGui::IsItemClicked()) show_node_of(state, recording, *block);
   }
   ImGui::EndGroup();
 }
@@ -271,8 +261,7 @@ void draw_controls(State& state) {
   state.places.note("speed");
   ui::hint("How long it takes to play what the plots show");
   ui::flow(em * 4);
-  ImGui::Checkbox("loop", &view.loop);
-  state.places.note("loop");
+  ui::checkbox(state, "loop", view.loop);
   ImGui::SetNextItemWidth(em * 8);
   draw_pace(state);
   ui::flow(em * 6);
@@ -280,7 +269,7 @@ void draw_controls(State& state) {
   const char* names[] = {"by state", "by size", "by age"};
   if (ui::begin_combo(state, "##colours", names[static_cast<int>(view.colours)])) {
     for (int i = 0; i < 3; ++i) {
-      if (ImGui::Selectable(names[i], static_cast<int>(view.colours) == i))
+      if (ui::item(names[i], static_cast<int>(view.colours) == i))
         view.colours = static_cast<HeapColours>(i);
       state.places.note(names[i]);
     }
@@ -288,24 +277,20 @@ void draw_controls(State& state) {
   }
   state.places.note("colours");
   ui::flow(em * 8);
-  ImGui::Checkbox("whole pool", &view.whole_pool);
-  state.places.note("whole pool");
-  ui::hint("All addresses, including those never used");
+  ui::checkbox(state, "whole pool", view.whole_pool, "All addresses, including those never used");
   ui::flow(em * 8);
-  ImGui::Checkbox("large plots", &view.large_plots);
-  state.places.note("large plots");
-  ui::hint("More width for the plots than for the maps");
+  ui::checkbox(state, "large plots", view.large_plots,
+               "More width for the plots than for the maps");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
   if (ui::begin_combo(state, "##other",
                       state.choice.other ? state.choice.other->traits->label : "second: none")) {
-    if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
+    if (ui::item("none", !state.choice.other)) state.choice.other = nullptr;
     for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       if (!entry.traits->in_pool || why_not_buildable(state, entry)) continue;
-      if (ImGui::Selectable(entry.traits->label, state.choice.other == &entry)) {
-        state.choice.other = &entry;
-        record_again(state);
-      }
+      if (!ui::item(entry.traits->label, state.choice.other == &entry)) continue;
+      state.choice.other = &entry;
+      record_again(state);
     }
     ImGui::EndCombo();
   }
@@ -322,26 +307,21 @@ void draw_controls(State& state) {
 
 void draw_map_legend(State& state, const HeapView& view, const std::string& words) {
   const std::uint64_t shown = view.shown_bytes();
-  const std::string what =
-      shown ? fmt::format("{}, 0 to {}:", words, bench::bytes_text(shown)) : words + ":";
-  state.places.texts["shown"] = what;
-  ImGui::TextUnformatted(what.c_str());
+  ui::text(state.places.texts["shown"] =
+               shown ? fmt::format("{}, 0 to {}:", words, bench::bytes_text(shown)) : words + ":");
   ui::hint("The pool's addresses, row by row. All maps have the same scale.");
   ImGui::SameLine();
   const auto swatch = [&](gl::Rgba8 c, const char* text, bool filled = true) {
     state.places.texts["legend"] += std::string(text) + "; ";
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
-    if (filled)
-      ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f},
-                                                {at.x + side, at.y + side * 1.3f}, packed(c), 2);
-    ImGui::GetWindowDrawList()->AddRect({at.x, at.y + side * 0.3f},
-                                        {at.x + side, at.y + side * 1.3f},
-                                        filled ? IM_COL32(255, 255, 255, 60) : packed(c),
-                                        2);  // some colours are as dark as the background
+    const ImVec2 low{at.x, at.y + side * 0.3f}, high{at.x + side, at.y + side * 1.3f};
+    if (filled) ui::fill(low, high, packed(c), 2);
+    // Some colours are as dark as the background.
+    ImGui::GetWindowDrawList()->AddRect(low, high, filled ? ui::white(60) : packed(c), 2);
     ImGui::Dummy({side, side});
     ImGui::SameLine();
-    ImGui::TextDisabled("%s", text);
+    ui::text(text, colour::dim);
     ImGui::SameLine();
   };
   if (view.colours == HeapColours::state) {
@@ -373,13 +353,7 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
 
 void draw_heap(State& state, const Area& area) {
   HeapView& view = state.heap;
-  ImGui::SetNextWindowPos({area.x, area.y});
-  ImGui::SetNextWindowSize({area.width, area.height});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration |
-                                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_NoBringToFrontOnFocus |
-                                     ImGuiWindowFlags_NoScrollWithMouse;
-  if (ImGui::Begin("heap", nullptr, flags)) {
+  if (ui::begin_area("heap", area, ui::fixed | ImGuiWindowFlags_NoScrollWithMouse)) {
     if (view.recordings.empty()) {
       ui::dim_text(
           "Nothing has been recorded yet. A recording shows the pool over time, with every request "
@@ -390,7 +364,7 @@ void draw_heap(State& state, const Area& area) {
         start_recording(state);
       ui::flow(ImGui::GetFontSize() * 12);
       ImGui::AlignTextToFramePadding();
-      ImGui::TextDisabled("pace");
+      ui::text("pace", colour::dim);
       ImGui::SameLine();
       ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
       draw_pace(state);

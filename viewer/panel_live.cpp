@@ -1,183 +1,136 @@
 // SPDX-License-Identifier: MIT
-// The Live tab: which of two allocators is slower, by how much, and what it costs.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "bench/results/format.hpp"
-#include "viewer/panel_live.hpp"
+// The Live tab: which of two allocators is slower, by how much, and what it costs. Over its
+// picture: both sides with their times, and refused requests.
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-using namespace live_tab;
-
 namespace {
 
-void centred_rect(ImVec2 low, ImVec2 high, ImU32 colour, float round) {
-  ImGui::GetWindowDrawList()->AddRectFilled(low, high, colour, round);
-}
-
-// A letter in its side's colour.
-void draw_letter(std::size_t side) {
-  ImGui::PushFont(fonts().bold);
-  ImGui::TextColored(shade(side), "%s", names[side]);
-  ImGui::PopFont();
-}
+constexpr const char* letters[] = {"A", "B"};
 
 void draw_verdict(State& state, const LiveVerdict& verdict) {
-  const ImVec4 tint = verdict.kind == LiveVerdict::Kind::ranked      ? colour::text
-                      : verdict.kind == LiveVerdict::Kind::exhausted ? colour::error
-                      : verdict.kind == LiveVerdict::Kind::noisy     ? colour::warning
-                                                                     : colour::dim;
+  using Kind = LiveVerdict::Kind;
   ImGui::PushFont(fonts().large);
-  ui::wrapped_text(verdict.text, tint);
+  ui::wrapped_text(verdict.text, verdict.kind == Kind::ranked      ? colour::text
+                                 : verdict.kind == Kind::exhausted ? colour::error
+                                 : verdict.kind == Kind::noisy     ? colour::warning
+                                                                   : colour::dim);
   ImGui::PopFont();
   // As many lines in any case as the longest text needs: what is below does not move when the
   // verdict changes.
   constexpr float lines = 3;
-  const float top = ImGui::GetCursorPosY();
+  const float bottom =
+      ImGui::GetCursorPosY() + lines * ImGui::GetTextLineHeight() + ImGui::GetStyle().ItemSpacing.y;
   ui::dim_text(verdict.detail);
-  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + lines * ImGui::GetTextLineHeight() +
-                                                            ImGui::GetStyle().ItemSpacing.y));
+  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), bottom));
   state.places.texts["verdict"] = verdict.text;
   state.places.texts["verdict detail"] = verdict.detail;
 }
 
+// The median, the rate, and the time of the rays.
+void draw_times(State& state, const LiveTimes& times) {
+  if (times.exhausted()) return ui::styled_text(fonts().large, "exhausted", colour::error);
+  if (times.median() <= 0) return ui::styled_text(fonts().large, "...");
+  ui::styled_text(fonts().large, bench::figure_text(times.median()) + " ms");
+  if (const double trace = state.live.trace_ms(); trace > 0) {
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    const std::string text = fmt::format("+ {} ms trace", bench::figure_text(trace));
+    ui::text(state.places.texts["trace"] = text, colour::dim);
+    ui::hint(
+        "Median time of one sample per pixel of the picture, in its mode. The trees of both sides "
+        "are equal, so this time is, too.");
+  }
+  const std::string rate = fmt::format("{} builds/s", bench::figure_text(1000 / times.median()));
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x - ui::width_of(rate));
+  ImGui::AlignTextToFramePadding();
+  ui::text(rate, colour::dim);
+}
+
 // The allocator, the median, and the range on a scale that both sides share.
 void draw_side(State& state, std::size_t side, double maximum) {
-  const LiveSide& own = state.live.sides[side];
-  const auto* chosen = side == 0 ? state.choice.allocator : state.choice.other;
+  const LiveTimes& times = state.live.sides[side].times;
   const float em = ImGui::GetFontSize();
   ImGui::AlignTextToFramePadding();
-  draw_letter(side);
+  ui::styled_text(fonts().bold, letters[side], ui::shade_of(side));
   ImGui::SameLine(0, em * 0.8f);
   ImGui::SetNextItemWidth(-1);
-  const std::string id = fmt::format("##side {}", names[side]);
-  if (ui::begin_combo(state, id.c_str(), chosen ? chosen->traits->label : "")) {
-    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
-      const char* reason = why_not_buildable(state, entry);
-      ImGui::BeginDisabled(reason != nullptr);
-      if (ImGui::Selectable(
-              fmt::format("{}{}", entry.traits->label, entry.traits->lower_bound ? " *" : "")
-                  .c_str(),
-              &entry == chosen))
-        choose_live(state, static_cast<unsigned>(side), entry);
-      ImGui::EndDisabled();
-      ui::hint(fmt::format("{}. {}{}{}", entry.traits->paper, entry.traits->note,
-                           reason ? " Cannot build trees: " : "", reason ? reason : "")
-                   .c_str());
-    }
-    ImGui::EndCombo();
-  }
-  state.places.note(fmt::format("side {}", names[side]));
-  const LiveTimes& times = own.times;
-  const bool known = times.median() > 0;
+  const auto* chosen = side == 0 ? state.choice.allocator : state.choice.other;
+  const std::string name = fmt::format("side {}", letters[side]);
+  if (const auto* entry = ui::choose_allocator(state, ("##" + name).c_str(), chosen))
+    choose_live(state, static_cast<unsigned>(side), *entry);
+  state.places.note(name);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em * 1.6f);
   const float below = ImGui::GetCursorPosY() + ImGui::GetFrameHeightWithSpacing();
-  ImGui::PushFont(fonts().large);
-  if (times.exhausted()) {
-    ImGui::TextColored(colour::error, "exhausted");
-  } else {
-    ImGui::TextUnformatted(known ? (bench::figure_text(times.median()) + " ms").c_str() : "...");
-  }
-  ImGui::PopFont();
-  if (known && !times.exhausted()) {
-    const std::string rate = fmt::format("{} builds/s", bench::figure_text(1000 / times.median()));
-    if (const double trace = state.live.trace_ms(); trace > 0) {
-      const std::string text = fmt::format("+ {} ms trace", bench::figure_text(trace));
-      ImGui::SameLine();
-      ImGui::AlignTextToFramePadding();
-      ImGui::TextDisabled("%s", text.c_str());
-      ui::hint(
-          "Median time of one sample per pixel of the picture, in its mode. The trees of both "
-          "sides are equal, so this time is, too.");
-      state.places.texts["trace"] = text;
-    }
-    ImGui::SameLine();
-    ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x -
-                         ImGui::CalcTextSize(rate.c_str()).x);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextDisabled("%s", rate.c_str());
-  }
+  draw_times(state, times);
   ImGui::SetCursorPosY(below);  // with and without figures
   const float width = ImGui::GetContentRegionAvail().x, height = em * 0.55f;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const auto x = [&](double ms) {
     return at.x + width * static_cast<float>(std::min(1.0, ms / maximum));
   };
-  centred_rect(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 10), height / 2);
-  if (known) {
-    centred_rect(at, {x(times.median()), at.y + height}, faint(side, 0.75f), height / 2);
-    centred_rect({x(times.low()), at.y - 2}, {x(times.high()) + 1, at.y + height + 2},
-                 IM_COL32(255, 255, 255, 60), 2);
+  ui::fill(at, {at.x + width, at.y + height}, ui::white(10), height / 2);
+  if (times.median() > 0) {
+    ui::fill(at, {x(times.median()), at.y + height}, ImGui::GetColorU32(ui::shade_of(side, 0.75f)),
+             height / 2);
+    ui::fill({x(times.low()), at.y - 2}, {x(times.high()) + 1, at.y + height + 2}, ui::white(60),
+             2);
   }
   ImGui::Dummy({width, height + em * 0.3f});
-  ui::hint(fmt::format("Median of the last {} frames; the light band is their range without the "
-                       "fastest and slowest tenth: {} to {} ms",
-                       times.samples().size(), bench::figure_text(times.low()),
-                       bench::figure_text(times.high()))
-               .c_str());
+  ui::hint(fmt::format(
+      "Median of the last {} frames; the light band is their range without the fastest and slowest "
+      "tenth: {} to {} ms",
+      times.samples().size(), bench::figure_text(times.low()), bench::figure_text(times.high())));
 }
 
-struct Cost {
-  const char *label, *hint;
-  double (*value)(const LiveSide&);  // negative: unknown
-  std::string (*text)(double);
-};
-
-double worst_external(const Recording& recording) {
-  double worst = 0;
-  for (const Recording::Point& point : recording.points)
-    worst = std::max(worst, point.pool.external_below());
-  return worst;
-}
 std::string bytes(double value) { return bench::bytes_text(static_cast<std::uint64_t>(value)); }
 
-const Cost costs[] = {
-    {"requested at peak", "Maximum of requested bytes in use at once, in a recorded build",
-     [](const LiveSide& side) {
-       return side.recording ? static_cast<double>(side.recording->high_water_bytes) : -1.0;
-     },
-     bytes},
-    {"pool reached", "Address range that the allocator has touched, from the pool's base",
-     [](const LiveSide& side) {
-       return side.recording && side.recording->in_pool ? static_cast<double>(side.recording->reach)
-                                                        : -1.0;
-     },
-     bytes},
+// Figures of the recorded builds; those of the pool only of allocators in it.
+constexpr struct Cost {
+  const char *label, *hint;
+  bool of_pool;
+  double (*value)(const Recording&);
+  std::string (*text)(double);
+} costs[] = {
+    {"requested at peak", "Maximum of requested bytes in use at once, in a recorded build", false,
+     [](const Recording& r) { return static_cast<double>(r.high_water_bytes); }, bytes},
+    {"pool reached", "Address range that the allocator has touched, from the pool's base", true,
+     [](const Recording& r) { return static_cast<double>(r.reach); }, bytes},
     {"worst fragmentation",
      "Share of free bytes outside the largest hole, below the highest address reached: maximum "
-     "over "
-     "a recorded build",
-     [](const LiveSide& side) {
-       return side.recording && side.recording->in_pool ? worst_external(*side.recording) : -1.0;
+     "over a recorded build",
+     true,
+     [](const Recording& r) {
+       double worst = 0;
+       for (const Recording::Point& p : r.points) worst = std::max(worst, p.pool.external_below());
+       return worst;
      },
      [](double value) { return fmt::format("{:.2f}", value); }}};
 
-void draw_costs(State& state) {
-  const float em = ImGui::GetFontSize();
+void draw_costs(const LiveView& live) {
+  const float em = ImGui::GetFontSize(), height = em * 0.5f, line = em * 1.15f;
   for (const Cost& cost : costs) {
-    const double values[] = {cost.value(state.live.sides[0]), cost.value(state.live.sides[1])};
-    const double maximum = std::max({values[0], values[1], 1e-9});
-    ImGui::TextDisabled("%s", cost.label);
+    std::optional<double> values[2];
+    for (std::size_t side = 0; side < 2; ++side) {
+      const auto& recording = live.sides[side].recording;
+      if (recording && (recording->in_pool || !cost.of_pool)) values[side] = cost.value(*recording);
+    }
+    const double maximum = std::max({values[0].value_or(0), values[1].value_or(0), 1e-9});
+    ui::text(cost.label, colour::dim);
     ui::hint(cost.hint);
     for (std::size_t side = 0; side < 2; ++side) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
-      const float width = ImGui::GetContentRegionAvail().x - em * 5.5f, height = em * 0.5f,
-                  line = em * 1.15f;
+      const float all = ImGui::GetContentRegionAvail().x, width = all - em * 5.5f;
       const float y = at.y + (line - height) / 2;
-      centred_rect({at.x, y}, {at.x + width, y + height}, IM_COL32(255, 255, 255, 10), 3);
-      if (values[side] > 0)
-        centred_rect(
-            {at.x, y},
-            {at.x + std::max(2.0f, width * static_cast<float>(values[side] / maximum)), y + height},
-            faint(side, 0.75f), 3);
-      const std::string text = values[side] < 0 ? bench::missing : cost.text(values[side]);
-      ImGui::GetWindowDrawList()->AddText(
-          {at.x + width + em * 5.5f - ImGui::CalcTextSize(text.c_str()).x, at.y},
-          ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
+      ui::fill({at.x, y}, {at.x + width, y + height}, ui::white(10), 3);
+      const float length = width * static_cast<float>(values[side].value_or(0) / maximum);
+      if (length > 0)
+        ui::fill({at.x, y}, {at.x + std::max(2.0f, length), y + height},
+                 ImGui::GetColorU32(ui::shade_of(side, 0.75f)), 3);
+      const std::string text = values[side] ? cost.text(*values[side]) : bench::missing;
+      ui::text_at({at.x + all - ui::width_of(text), at.y}, text);
       ImGui::Dummy({width, line - ImGui::GetStyle().ItemSpacing.y + 1});
     }
     ImGui::Dummy({0, em * 0.1f});
@@ -187,7 +140,7 @@ void draw_costs(State& state) {
 // Whether pools are emptied or kept, and what keeping them does.
 void draw_pool_use(State& state) {
   const LiveView& live = state.live;
-  const float width = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) / 2;
+  const float width = ui::share_of_line(2);
   const bool keep = state.choice.keep_pools;
   if (ui::button(state, "reset pool", !keep, true, width) && keep) keep_live_pools(state, false);
   ui::hint("The pool is emptied before each build.");
@@ -200,12 +153,11 @@ void draw_pool_use(State& state) {
   std::string text = fmt::format("pool of {}", bench::bytes_text(live.pool_bytes));
   for (std::size_t side = 0; side < 2; ++side) {
     const LiveSide& own = live.sides[side];
-    text += fmt::format("; {} {}", names[side], own.keeps_pool ? "kept" : "emptied");
+    text += fmt::format("; {} {}", letters[side], own.keeps_pool ? "kept" : "emptied");
     if (own.fragmentation)
       text += fmt::format(", fragmentation {}", bench::figure_text(*own.fragmentation));
   }
-  state.places.texts["pool use"] = text;
-  ui::dim_text(text);
+  ui::dim_text(state.places.texts["pool use"] = text);
 }
 
 std::string check_text(const LiveView& live) {
@@ -217,19 +169,52 @@ std::string check_text(const LiveView& live) {
                      live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
 }
 
+// Over the picture of an exhausted side: the refused request beside the largest hole, to scale.
+void draw_refusal(State& state, const LiveSide& side, const Area& area) {
+  struct Bar {
+    const char* label;
+    std::uint64_t bytes;
+    ImU32 shade;
+  };
+  std::vector<Bar> bars{{"refused request", side.times.samples().back().refused_bytes,
+                         ImGui::GetColorU32(colour::error)}};
+  if (side.recording && side.recording->in_pool)
+    bars.push_back({"largest hole of the pool", tightest_hole(*side.recording),
+                    ImGui::GetColorU32(colour::hole)});
+  std::uint64_t maximum = 1;
+  for (const Bar& bar : bars) maximum = std::max(maximum, bar.bytes);
+  const float em = ImGui::GetFontSize(), width = std::min(em * 20, area.width - em * 2);
+  if (width < em * 8) return;
+  const float height = em * 2.6f * static_cast<float>(bars.size()) + em;
+  const ImVec2 low{area.x + (area.width - width) / 2, area.y + area.height * 0.3f};
+  ImDrawList& draw = *ImGui::GetBackgroundDrawList();
+  draw.AddRectFilled(low, {low.x + width, low.y + height}, IM_COL32(16, 18, 21, 225), em * 0.5f);
+  const float left = low.x + em * 0.75f, right = low.x + width - em * 0.75f;
+  float y = low.y + em * 0.6f;
+  for (const Bar& bar : bars) {
+    const std::string value = bench::bytes_text(bar.bytes);
+    state.places.texts["refusal"] += fmt::format("{} {}; ", bar.label, value);
+    draw.AddText({left, y}, ImGui::GetColorU32(ImGuiCol_Text), bar.label);
+    draw.AddText({right - ui::width_of(value), y}, bar.shade, value.c_str());
+    const double share = static_cast<double>(bar.bytes) / static_cast<double>(maximum);
+    const float length = std::max(2.0f, (right - left) * static_cast<float>(share));
+    draw.AddRectFilled({left, y + em * 1.3f}, {left + length, y + em * 1.8f}, bar.shade, 3);
+    y += em * 2.6f;
+  }
+}
+
 }  // namespace
 
 void draw_live_panel(State& state, const Area& area) {
   LiveView& live = state.live;
-  ImGui::SetNextWindowPos({area.x, area.y});
-  ImGui::SetNextWindowSize({area.width, area.height});
-  if (ImGui::Begin("live", nullptr, fixed & ~ImGuiWindowFlags_NoScrollbar)) {
+  if (ui::begin_area("live", area, ui::fixed & ~ImGuiWindowFlags_NoScrollbar)) {
     ImGui::PushFont(fonts().bold);
-    ImGui::TextWrapped(
-        "%s Only the allocator changes. Each split of a node asks it for two arrays "
-        "and frees one.",
-        live.moves ? "The scene moves: every frame, its tree is rebuilt twice."
-                   : "Every frame, this tree is rebuilt twice.");
+    ui::wrapped_text(
+        fmt::format("{} Only the allocator changes. Each split of a node asks it for two arrays "
+                    "and frees one.",
+                    live.moves ? "The scene moves: every frame, its tree is rebuilt twice."
+                               : "Every frame, this tree is rebuilt twice."),
+        colour::text);
     ImGui::PopFont();
     ImGui::Dummy({0, 2});
     if (!live.problem.empty()) {
@@ -244,20 +229,47 @@ void draw_live_panel(State& state, const Area& area) {
     for (std::size_t side = 0; side < 2; ++side) draw_side(state, side, maximum);
     ui::cpu_notice(state);
     ImGui::Separator();
-    draw_costs(state);
+    draw_costs(live);
     ImGui::Separator();
-    const std::string check = check_text(live);
-    state.places.texts["trees"] = check;
+    const std::string check = state.places.texts["trees"] = check_text(live);
     // One line in any case: what is below does not move with the first frame.
     ui::wrapped_text(check.empty() ? " " : check, live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
     draw_pool_use(state);
-    const float width = ImGui::GetContentRegionAvail().x;
     if (ui::button(state, live.frozen ? "Continue (Space)" : "Freeze (Space)", live.frozen, true,
-                   width))
+                   ui::share_of_line(1)))
       live.toggle_frozen();
   }
   ImGui::End();
+}
+
+void draw_live_overlay(State& state, const Area& area) {
+  ImDrawList& draw = *ImGui::GetBackgroundDrawList();
+  const float em = ImGui::GetFontSize(), middle = area.x + area.width / 2;
+  draw.AddLine({middle, area.y}, {middle, area.y + area.height}, ui::white(120), 1.5f);
+  for (std::size_t side = 0; side < 2; ++side) {
+    const LiveSide& own = state.live.sides[side];
+    const bool full = own.times.exhausted();
+    if (full) {
+      const Area half{side == 0 ? area.x : middle, area.y, area.width / 2, area.height};
+      draw.AddRectFilled({half.x, half.y}, {half.x + half.width, half.y + half.height},
+                         IM_COL32(30, 8, 8, 170));
+      draw_refusal(state, own, half);
+    }
+    const std::string text = fmt::format("{}  {}", letters[side], own.label());
+    const std::string ms = full                     ? "pool exhausted"
+                           : own.times.median() > 0 ? bench::figure_text(own.times.median()) + " ms"
+                                                    : "";
+    const float wide = std::max(ui::width_of(text), ui::width_of(ms) * 1.4f) + em * 1.5f;
+    const ImVec2 low{middle + (side == 0 ? -wide - em * 0.7f : em * 0.7f),
+                     area.y + area.height - em * 3.9f};
+    draw.AddRectFilled(low, {low.x + wide, low.y + em * 3.2f}, IM_COL32(16, 18, 21, 215),
+                       em * 0.5f);
+    draw.AddText(fonts().bold, em, {low.x + em * 0.75f, low.y + em * 0.35f},
+                 ImGui::GetColorU32(ui::shade_of(side)), text.c_str());
+    draw.AddText(fonts().large, em * 1.35f, {low.x + em * 0.75f, low.y + em * 1.45f},
+                 ImGui::GetColorU32(full ? colour::error : colour::text), ms.c_str());
+  }
 }
 
 }  // namespace heapwood::viewer

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Requests of the build, and the state of the pool.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
 
 // Histogram of request sizes, one bar per power of two.
-void plot_histogram(const alloc::RequestStats& requests) {
+void plot_histogram(State& state, const alloc::RequestStats& requests) {
   std::size_t first = requests.histogram.size(), last = 0;
   std::uint64_t maximum = 1;
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
@@ -23,35 +17,27 @@ void plot_histogram(const alloc::RequestStats& requests) {
     maximum = std::max(maximum, requests.histogram[k]);
   }
   if (first > last) return;
-  const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 5;
-  const float label = ImGui::GetFontSize() * 1.25f;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const float em = ImGui::GetFontSize(), height = em * 5;
+  const ui::Plot plot(state, "histogram", {ImGui::GetContentRegionAvail().x, em * 6.25f});
+  const ImVec2 at = plot.at;
   const auto bars = static_cast<float>(last - first + 1);
-  ImGui::InvisibleButton("histogram", {width, height + label});
-  const bool hovered = ImGui::IsItemHovered();
   for (std::size_t k = first; k <= last; ++k) {
-    const float left = at.x + width * static_cast<float>(k - first) / bars;
-    const float right = at.x + width * static_cast<float>(k - first + 1) / bars - 2;
+    const float left = at.x + plot.size.x * static_cast<float>(k - first) / bars;
+    const float right = left + plot.size.x / bars - 2;
     const float share = static_cast<float>(requests.histogram[k]) / static_cast<float>(maximum);
-    const bool under =
-        hovered && ImGui::GetIO().MousePos.x >= left && ImGui::GetIO().MousePos.x < right + 2;
-    draw.AddRectFilled({left, at.y}, {right, at.y + height},
-                       IM_COL32(255, 255, 255, under ? 16 : 6), 2);
-    draw.AddRectFilled(
-        {left, at.y + height * (1 - std::max(share, requests.histogram[k] ? 0.015f : 0.0f))},
-        {right, at.y + height}, under ? IM_COL32(150, 226, 174, 255) : IM_COL32(104, 196, 134, 230),
-        2);
+    const bool under = plot.has_mouse_between_x(left, right + 2);
+    ui::fill({left, at.y}, {right, at.y + height}, ui::white(under ? 16 : 6), 2);
+    ui::fill({left, at.y + height * (1 - std::max(share, requests.histogram[k] ? 0.015f : 0.0f))},
+             {right, at.y + height},
+             under ? IM_COL32(150, 226, 174, 255) : IM_COL32(104, 196, 134, 230), 2);
     if ((k - first) % std::max<std::size_t>(1, static_cast<std::size_t>(bars) / 5) == 0) {
       const std::string text = bench::bytes_text(std::uint64_t{1} << k);
       const std::string trimmed =
           text.substr(0, text.find('.')) +
           (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
-      const float inside =
-          at.x + width -
-          ImGui::CalcTextSize(trimmed.c_str()).x;  // the last label ends with the bars
-      draw.AddText({std::min(left, inside), at.y + height + 2},
-                   ImGui::GetColorU32(ImGuiCol_TextDisabled), trimmed.c_str());
+      // The last label ends with the bars.
+      ui::text_at({std::min(left, plot.end.x - ui::width_of(trimmed)), at.y + height + 2}, trimmed,
+                  ImGui::GetColorU32(ImGuiCol_TextDisabled));
     }
     if (under) {
       ImGui::SetTooltip("%s requests of up to %s", bench::count_text(requests.histogram[k]).c_str(),
@@ -88,24 +74,21 @@ void draw_worst(State& state) {
   if (internal.internal) {
     row("worst internal", bench::figure_text(*internal.internal), internal,
         "Of the recorded build: mean of (served - requested) / served over blocks in use, served "
-        "estimated "
-        "as the smallest distance to the next block.");
+        "estimated as the smallest distance to the next block.");
   }
   ui::row("reached",
           fmt::format("{}, {} free below", bench::bytes_text(recording.reach),
                       bench::bytes_text(recording.points.back().pool.below_bytes)),
           "Highest address of a block, and what was free below it after the build.");
-  ui::end_rows();
+  ImGui::EndTable();
 }
 
 }  // namespace
 
 void draw_allocations_section(State& state) {
   if (!ui::section("Allocations")) return;
-  if (!state.built || !state.built->requests) {
-    ui::dim_text("Press Build (B) to count requests.");
-    return;
-  }
+  if (!state.built || !state.built->requests)
+    return ui::dim_text("Press Build (B) to count requests.");
   const alloc::RequestStats& requests = *state.built->requests;
   if (ui::begin_rows("allocations")) {
     ui::row("requests", bench::count_text(requests.allocations));
@@ -116,9 +99,9 @@ void draw_allocations_section(State& state) {
       ui::row("refused", bench::count_text(requests.failures), nullptr, colour::warning);
     ui::row("mean size", fmt::format("{} B, σ {} B", bench::figure_text(requests.mean_bytes),
                                      bench::figure_text(requests.sigma_bytes)));
-    ui::end_rows();
+    ImGui::EndTable();
   }
-  plot_histogram(requests);
+  plot_histogram(state, requests);
 }
 
 void draw_memory_section(State& state) {
@@ -153,7 +136,7 @@ void draw_memory_section(State& state) {
     ui::row("fragmentation", "unknown", "This allocator's blocks are outside the pool.");
   }
   if (built.workspace_bytes) ui::row("outside the pool", bench::bytes_text(*built.workspace_bytes));
-  ui::end_rows();
+  ImGui::EndTable();
   draw_worst(state);
 }
 

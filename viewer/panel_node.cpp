@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The node that is explained: its costs, the curve over all candidate planes, and the leaves of the
 // tree. Also the lesson's button and its caption over the picture.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
@@ -18,17 +11,12 @@ constexpr const char* axis_names[] = {"x", "y", "z"};
 constexpr gl::Rgba8 axis_colours[] = {
     {226, 121, 121, 255}, {115, 199, 143, 255}, {107, 160, 242, 255}};
 
-ImVec4 as_text(gl::Rgba8 c) {
-  return {static_cast<float>(c.r) / 255, static_cast<float>(c.g) / 255,
-          static_cast<float>(c.b) / 255, 1};
-}
-
-void go_to(State& state, RootPath path) {
+void go_to(State& state, const RootPath& path) {
   state.node.choose(state.scene, path, state.choice.settings);
 }
 
 void draw_steps(State& state, const NodeExplanation& node) {
-  const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / 4;
+  const float width = ui::share_of_line(4);
   if (ui::button(state, "Root", false, node.path.size() > 1, width))
     go_to(state, root_of(state.scene->tree));
   ImGui::SameLine();
@@ -45,11 +33,9 @@ void draw_steps(State& state, const NodeExplanation& node) {
 }
 
 void draw_figures(State& state, const NodeExplanation& node) {
-  ImGui::PushFont(fonts().large);
   const std::string title =
       fmt::format("{} of {} refs", node.leaf ? "Leaf" : "Node", bench::count_text(node.refs));
-  ImGui::TextUnformatted(title.c_str());
-  ImGui::PopFont();
+  ui::styled_text(fonts().large, title);
   ui::dim_text(
       "Refs: references to triangles. A triangle on both sides of a plane has one in each.");
   state.places.texts["node"] = fmt::format("{}, depth {}", title, node.depth());
@@ -69,35 +55,31 @@ void draw_figures(State& state, const NodeExplanation& node) {
     ui::row("plane", fmt::format("{} = {}", axis_names[node.axis],
                                  bench::figure_text(static_cast<double>(node.plane))));
   }
-  ui::end_rows();
+  ImGui::EndTable();
   if (node.leaf) return;
-  ImGui::TextColored(as_text(colour::left_side), "left %s", bench::count_text(node.left).c_str());
+  ui::text("left " + bench::count_text(node.left), unpacked(colour::left_side));
   ImGui::SameLine();
-  ImGui::TextColored(as_text(colour::right_side), "right %s",
-                     bench::count_text(node.right).c_str());
+  ui::text("right " + bench::count_text(node.right), unpacked(colour::right_side));
   ImGui::SameLine();
-  ImGui::TextColored(as_text(colour::both_sides), "in both %s",
-                     bench::count_text(node.left + node.right - node.refs).c_str());
+  ui::text("in both " + bench::count_text(node.left + node.right - node.refs),
+           unpacked(colour::both_sides));
 }
 
 // Text on a dark ground, so that it can be read over curves.
 void label(ImVec2 at, const ImVec4& shade, const std::string& text) {
-  ImDrawList& draw = *ImGui::GetWindowDrawList();
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
-  draw.AddRectFilled({at.x - 3, at.y - 1}, {at.x + size.x + 3, at.y + size.y + 1},
-                     IM_COL32(20, 22, 25, 210), 3);
-  draw.AddText(at, ImGui::GetColorU32(shade), text.c_str());
+  ui::fill({at.x - 3, at.y - 1}, {at.x + size.x + 3, at.y + size.y + 1}, IM_COL32(20, 22, 25, 210),
+           3);
+  ui::text_at(at, text, ImGui::GetColorU32(shade));
 }
 
 // Cost over the position of the plane, one curve per axis, from the node's low to its high side.
 void draw_curve(State& state, const NodeExplanation& node) {
   const float em = ImGui::GetFontSize(), width = ImGui::GetContentRegionAvail().x, height = em * 8;
-  ImGui::TextDisabled("cost of each candidate plane");
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton("sah curve", {width, height});
-  state.places.note("sah curve");
+  ui::text("cost of each candidate plane", colour::dim);
+  const ui::Plot plot(state, "sah curve", {width, height}, 7);
+  const ImVec2 at = plot.at;
   ImDrawList& draw = *ImGui::GetWindowDrawList();
-  draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 7), 4);
   const Box& box = node.place().box;
   // Planes near the sides cost as much as a leaf, or more: the scale ends a little above.
   const double low = std::min(node.lowest, node.leaf ? node.lowest : node.split_cost);
@@ -111,26 +93,25 @@ void draw_curve(State& state, const NodeExplanation& node) {
   const auto x = [&](unsigned axis, float position) {
     return at.x + width * (position - box.lo[axis]) / std::max(box.hi[axis] - box.lo[axis], 1e-30f);
   };
-  draw.PushClipRect(at, {at.x + width, at.y + height}, true);
-  draw.AddLine({at.x, y(node.leaf_cost)}, {at.x + width, y(node.leaf_cost)},
-               IM_COL32(255, 255, 255, 110));
+  draw.PushClipRect(at, plot.end, true);
+  ui::line({at.x, y(node.leaf_cost)}, {plot.end.x, y(node.leaf_cost)}, ui::white(110));
   for (unsigned axis = 0; axis < 3; ++axis) {
     std::optional<ImVec2> last;
     for (const NodeExplanation::Candidate& candidate : node.curve[axis]) {
       const ImVec2 here{x(axis, candidate.position), y(candidate.cost)};
       gl::Rgba8 shade = axis_colours[axis];
       if (!node.leaf && axis != node.axis) shade.a = 120;
-      if (last) draw.AddLine(*last, here, packed(shade), 1.5f);
+      if (last) ui::line(*last, here, packed(shade), 1.5f);
       if (node.curve[axis].size() < 60) draw.AddCircleFilled(here, em * 0.12f, packed(shade));
       last = here;
     }
   }
   if (!node.leaf) {
     const ImVec2 chosen{x(node.axis, node.plane), y(node.split_cost)};
-    draw.AddLine({chosen.x, at.y}, {chosen.x, at.y + height}, packed({250, 230, 140, 140}));
+    ui::line({chosen.x, at.y}, {chosen.x, plot.end.y}, packed({250, 230, 140, 140}));
     draw.AddCircleFilled(chosen, em * 0.3f, packed({250, 230, 140, 255}));
     const std::string text = bench::figure_text(node.split_cost);
-    const float wide = ImGui::CalcTextSize(text.c_str()).x;
+    const float wide = ui::width_of(text);
     const bool left = chosen.x + wide + em > at.x + width;
     label({left ? chosen.x - wide - em * 0.6f : chosen.x + em * 0.6f,
            std::max(chosen.y - em * 1.5f, at.y)},
@@ -138,64 +119,55 @@ void draw_curve(State& state, const NodeExplanation& node) {
   }
   const std::string leaf = "as a leaf: " + bench::figure_text(node.leaf_cost);
   const float over = y(node.leaf_cost) - em * 1.4f;
-  label({at.x + width - ImGui::CalcTextSize(leaf.c_str()).x - em * 0.4f,
+  label({plot.end.x - ui::width_of(leaf) - em * 0.4f,
          over > at.y ? over : y(node.leaf_cost) + em * 0.2f},
         colour::dim, leaf);
   draw.PopClipRect();
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (axis) ImGui::SameLine();
-    ImGui::TextColored(as_text(axis_colours[axis]), "%s", axis_names[axis]);
+    ui::text(axis_names[axis], unpacked(axis_colours[axis]));
   }
   ImGui::SameLine();
-  ImGui::TextDisabled(node.leaf ? "low to high side" : "low to high side; dot: chosen");
+  ui::text(node.leaf ? "low to high side" : "low to high side; dot: chosen", colour::dim);
 }
 
 void draw_bars(State& state, const char* id, const std::vector<std::uint32_t>& bars,
                std::size_t marked, const char* what, bool open_end, float width) {
-  const float em = ImGui::GetFontSize(), height = em * 4;
+  const float height = ImGui::GetFontSize() * 4;
   const std::uint32_t maximum =
       std::max<std::uint32_t>(1, bars.empty() ? 1 : *std::max_element(bars.begin(), bars.end()));
   ImGui::BeginGroup();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton(id, {width, height});
-  state.places.note(id);
-  ImDrawList& draw = *ImGui::GetWindowDrawList();
-  draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 7), 4);
+  const ui::Plot plot(state, id, {width, height}, 7);
   const float step = width / static_cast<float>(std::max<std::size_t>(bars.size(), 1));
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const float left = at.x + step * static_cast<float>(i);
+    const float left = plot.at.x + step * static_cast<float>(i);
     const float top = height * static_cast<float>(bars[i]) / static_cast<float>(maximum);
     const ImU32 shade =
         i == marked ? packed({250, 230, 140, 255}) : ImGui::GetColorU32(colour::accent);
     if (bars[i])
-      draw.AddRectFilled({left, at.y + height - std::max(top, 1.0f)},
-                         {left + std::max(1.0f, step - 1), at.y + height}, shade);
-    const bool under = ImGui::IsItemHovered() && ImGui::GetIO().MousePos.x >= left &&
-                       ImGui::GetIO().MousePos.x < left + step;
-    if (under)
+      ui::fill({left, plot.end.y - std::max(top, 1.0f)},
+               {left + std::max(1.0f, step - 1), plot.end.y}, shade);
+    if (plot.has_mouse_between_x(left, left + step))
       ImGui::SetTooltip("%s leaves %s %zu%s", bench::count_text(bars[i]).c_str(), what, i,
                         open_end && i + 1 == bars.size() ? " and more" : "");
   }
-  const std::string last = std::to_string(bars.empty() ? 0 : bars.size() - 1);
-  ImGui::TextDisabled("0");
-  ImGui::SameLine();
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + width - ImGui::GetStyle().ItemSpacing.x -
-                       ImGui::CalcTextSize("0").x -
-                       ImGui::CalcTextSize((last + (open_end ? "+" : "")).c_str()).x);
-  ImGui::TextDisabled("%s%s", last.c_str(), open_end ? "+" : "");
+  const std::string last =
+      std::to_string(bars.empty() ? 0 : bars.size() - 1) + (open_end ? "+" : "");
+  ui::text("0", colour::dim);
+  ImGui::SameLine(0, width - ui::width_of("0") - ui::width_of(last));
+  ui::text(last, colour::dim);
   ImGui::EndGroup();
 }
 
 void draw_histograms(State& state) {
   const LeafHistograms& histograms = state.node.histograms;
   const std::optional<NodeExplanation>& node = state.node.shown;
-  const float width = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) / 2;
+  const float width = ui::share_of_line(2), left = ImGui::GetCursorPosX();
   const std::size_t none = ~std::size_t{0};
   const bool leaf = node && node->leaf;
-  const float left = ImGui::GetCursorPosX();
-  ImGui::TextDisabled("leaves by refs");
+  ui::text("leaves by refs", colour::dim);
   ImGui::SameLine(left + width + ImGui::GetStyle().ItemSpacing.x);
-  ImGui::TextDisabled("leaves by depth");
+  ui::text("leaves by depth", colour::dim);
   draw_bars(state, "leaves by refs", histograms.by_refs,
             leaf ? std::min<std::size_t>(node->refs, LeafHistograms::max_refs) : none,
             "with refs:", true, width);
@@ -204,32 +176,7 @@ void draw_histograms(State& state) {
             false, width);
 }
 
-}  // namespace
-
-void draw_lesson_button(State& state) {
-  const bool shown = state.lesson.step.has_value();
-  if (ui::button(state, shown ? "End the lesson" : "Lesson: how this tree is built", !shown,
-                 state.scene != nullptr, ImGui::GetContentRegionAvail().x))
-    shown ? end_lesson(state) : show_lesson(state, 0);
-  ui::hint("Six steps with captions over the picture; Page Down and Page Up turn the pages");
-}
-
-void draw_node_section(State& state) {
-  if (!state.scene || !ui::section("Node")) return;
-  const std::optional<NodeExplanation>& node = state.node.shown;
-  if (!node) return ui::dim_text("Computing the costs of all candidate planes ...");
-  draw_steps(state, *node);
-  draw_figures(state, *node);
-  draw_curve(state, *node);
-  draw_histograms(state);
-  draw_node_blocks(state, *node);
-  ImGui::Checkbox("plane", &state.node.plane);
-  ImGui::SameLine();
-  ImGui::Checkbox("triangles", &state.node.triangles);
-  ImGui::SameLine();
-  ui::dim_text("click in the picture: one level down");
-}
-
+// The arrays that the node requests, and where the recorded build put them.
 void draw_node_blocks(State& state, const NodeExplanation& node) {
   const std::uint64_t per_ref = kdtree::ref_bytes(state.choice.settings.refs);
   std::vector<std::uint64_t> sizes{node.refs * per_ref};
@@ -252,16 +199,41 @@ void draw_node_blocks(State& state, const NodeExplanation& node) {
     });
     text += fmt::format("; {} recorded block{} of these sizes", same, same == 1 ? "" : "s");
   }
-  state.places.texts["node blocks"] = text;
-  ui::dim_text(text);
+  ui::dim_text(state.places.texts["node blocks"] = text);
   if (ui::button(state, recorded ? "Mark them in the heap map" : "Record the heap map", false, true,
-                 ImGui::GetContentRegionAvail().x)) {
+                 ui::share_of_line(1))) {
     state.heap.marked = sizes;
     recorded ? show_tab(state, Tab::heap) : start_recording(state);
   }
   ui::hint(
       "Marks the node's array and those that its split requested. Click a block in the map to "
       "explain its node.");
+}
+
+}  // namespace
+
+void draw_lesson_button(State& state) {
+  const bool shown = state.lesson.step.has_value();
+  if (ui::button(state, shown ? "End the lesson" : "Lesson: how this tree is built", !shown,
+                 state.scene != nullptr, ui::share_of_line(1)))
+    shown ? end_lesson(state) : show_lesson(state, 0);
+  ui::hint("Six steps with captions over the picture; Page Down and Page Up turn the pages");
+}
+
+void draw_node_section(State& state) {
+  if (!state.scene || !ui::section("Node")) return;
+  const std::optional<NodeExplanation>& node = state.node.shown;
+  if (!node) return ui::dim_text("Computing the costs of all candidate planes ...");
+  draw_steps(state, *node);
+  draw_figures(state, *node);
+  draw_curve(state, *node);
+  draw_histograms(state);
+  draw_node_blocks(state, *node);
+  ui::checkbox(state, "plane", state.node.plane);
+  ImGui::SameLine();
+  ui::checkbox(state, "triangles", state.node.triangles);
+  ImGui::SameLine();
+  ui::dim_text("click in the picture: one level down");
 }
 
 float draw_lesson(State& state, const Area& area) {
@@ -279,18 +251,14 @@ float draw_lesson(State& state, const Area& area) {
                                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
                                      ImGuiWindowFlags_NoFocusOnAppearing;
   if (ImGui::Begin("lesson", nullptr, flags)) {
-    ImGui::PushFont(fonts().large);
-    ImGui::TextUnformatted(fmt::format("{}. {}", step + 1, lesson_title(step)).c_str());
-    ImGui::PopFont();
-    const std::string caption = lesson_caption(state, step);
-    ImGui::TextWrapped("%s", caption.c_str());
-    state.places.texts["lesson"] = fmt::format("{}. {}", step + 1, lesson_title(step));
-    state.places.texts["caption"] = caption;
+    ui::styled_text(fonts().large, state.places.texts["lesson"] =
+                                       fmt::format("{}. {}", step + 1, lesson_title(step)));
+    ui::wrapped_text(state.places.texts["caption"] = lesson_caption(state, step), colour::text);
     ImGui::Dummy({0, em * 0.1f});
     if (ui::button(state, "Back", false, step > 0, em * 5)) page_lesson(state, -1);
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    ImGui::TextDisabled("%zu of %zu", step + 1, Lesson::steps);
+    ui::text(fmt::format("{} of {}", step + 1, Lesson::steps), colour::dim);
     ImGui::SameLine();
     const bool last = step + 1 == Lesson::steps;
     if (ui::button(state, last ? "Done" : "Next", true, true, em * 5)) page_lesson(state, 1);

@@ -1,70 +1,56 @@
 // SPDX-License-Identifier: MIT
 // The bar at the top: tabs over one scene.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "scenes/scene.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
 
 constexpr struct {
-  Tab tab;
   const char *label, *hint;
 } tabs[] = {
-    {Tab::live, "Live", "Two allocators rebuild the tree of this scene in every frame (F5)"},
-    {Tab::learn, "Learn", "The tree, its nodes and rays, and the requests of one build (F6)"},
-    {Tab::compare, "Compare", "All allocators on this scene (F7)"},
-    {Tab::heap, "Heap",
+    {"Live", "Two allocators rebuild the tree of this scene in every frame (F5)"},
+    {"Learn", "The tree, its nodes and rays, and the requests of one build (F6)"},
+    {"Compare", "All allocators on this scene (F7)"},
+    {"Heap",
      "The pool over time: a build, a dynamic graph, a program trace or a stress test (F8)"}};
 
 void draw_tabs(State& state, const Area& area) {
   const float em = ImGui::GetFontSize(), gap = em * 0.4f;
-  ImDrawList& draw = *ImGui::GetWindowDrawList();
   ImGui::PushStyleColor(ImGuiCol_Button, {0, 0, 0, 0});
-  for (const auto& one : tabs) {
-    const bool chosen = state.tab == one.tab;
+  for (const Tab tab : all_tabs) {
+    const auto& [label, hint] = tabs[static_cast<int>(tab)];
+    const bool chosen = state.tab == tab;
     ImGui::PushFont(fonts().bold);
     ImGui::PushStyleColor(ImGuiCol_Text, chosen ? colour::text : colour::dim);
-    if (ImGui::Button(one.label, {em * 5.4f, area.height - 2 * gap})) show_tab(state, one.tab);
+    if (ImGui::Button(label, {em * 5.4f, area.height - 2 * gap})) show_tab(state, tab);
     ImGui::PopStyleColor();
     ImGui::PopFont();
-    state.places.note(fmt::format("tab {}", name(one.tab)));
+    state.places.note(fmt::format("tab {}", name(tab)));
     const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
     if (chosen)
-      draw.AddRectFilled({low.x + em * 0.5f, high.y + gap - 3}, {high.x - em * 0.5f, high.y + gap},
-                         ImGui::GetColorU32(colour::accent), 1.5f);
-    ui::hint(one.hint);
+      ui::fill({low.x + em * 0.5f, high.y + gap - 3}, {high.x - em * 0.5f, high.y + gap},
+               ImGui::GetColorU32(colour::accent), 1.5f);
+    ui::hint(hint);
     ImGui::SameLine(0, gap / 2);
   }
   ImGui::PopStyleColor();
 }
 
-}  // namespace
-
-namespace {
-
 // Drags one edge; returns the movement in pixels.
 float drag_edge(State& state, const char* name, ImVec2 low, ImVec2 size, bool vertical) {
-  ImGui::SetNextWindowPos(low);
-  ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
+  // Not `fixed`: an edge is in front of the parts next to it.
   constexpr ImGuiWindowFlags flags =
       ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
       ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoFocusOnAppearing;
   float moved = 0;
-  if (ImGui::Begin(name, nullptr, flags)) {
-    ImGui::InvisibleButton("edge", size);
-    state.places.note(name);
-    if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
+  if (ui::begin_area(name, {low.x, low.y, size.x, size.y}, flags)) {
+    const ui::Plot plot(state, name, size);
+    if (plot.hovered || ImGui::IsItemActive()) {
       ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-      ImGui::GetWindowDrawList()->AddRectFilled(low, {low.x + size.x, low.y + size.y},
-                                                IM_COL32(255, 255, 255, 40));
+      ui::fill(plot.at, plot.end, ui::white(40));
     }
     if (ImGui::IsItemActive())
       moved = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
@@ -99,41 +85,33 @@ void draw_splitters(State& state, const Area& panel, const Area& below) {
 }
 
 void draw_tab_bar(State& state, const Area& area) {
-  ImGui::SetNextWindowPos({area.x, area.y});
-  ImGui::SetNextWindowSize({area.width, area.height});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration |
-                                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_NoBringToFrontOnFocus;
   const float em = ImGui::GetFontSize();
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 0.4f, em * 0.4f});
-  if (ImGui::Begin("tabs", nullptr, flags)) {
+  if (ui::begin_area("tabs", area)) {
     draw_tabs(state, area);
-    // As much of scene and device as fits.
-    const float help = em * 2, scene = em * 11;
-    const std::string device =
-        state.choice.device.id.kind == simt::DeviceKind::cpu
-            ? fmt::format("{} CPU threads", state.choice.device.multiprocessors)
-            : state.choice.device.name;
-    const float text = ImGui::CalcTextSize(device.c_str()).x + em;
-    float left = ImGui::GetCursorPosX();
-    const float top = (area.height - ImGui::GetFrameHeight()) / 2;
-    float x = area.width - help - em * 0.5f;
-    if (x > left) {
-      ImGui::SetCursorPos({x, top});
+    // From the right, as much of help, device and scene as fits.
+    const simt::DeviceInfo& device = state.choice.device;
+    const std::string text = device.id.kind == simt::DeviceKind::cpu
+                                 ? fmt::format("{} CPU threads", device.multiprocessors)
+                                 : device.name;
+    const float left = ImGui::GetCursorPosX(), help = em * 2, scene = em * 11;
+    float x = area.width - em * 0.5f;
+    const auto fits = [&](float width) {
+      x -= width;
+      if (x > left) ImGui::SetCursorPos({x, (area.height - ImGui::GetFrameHeight()) / 2});
+      return x > left;
+    };
+    if (fits(help)) {
       if (ImGui::Button("?", {help, 0})) state.help = !state.help;
       state.places.note("help");
       ui::hint("Keys and mouse (F1)");
     }
-    x -= text;
-    if (x > left) {
-      ImGui::SetCursorPos({x, top});
+    if (fits(ui::width_of(text) + em)) {
       ImGui::AlignTextToFramePadding();
-      ImGui::TextDisabled("%s", device.c_str());
-      ui::hint(fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str());
+      ui::text(text, colour::dim);
+      ui::hint(fmt::format("{}: {}", device.key, device.name));
     }
-    x -= scene + em * 0.8f;
-    if (x > left && state.tab != Tab::learn) {
-      ImGui::SetCursorPos({x, top});
+    if (fits(scene + em * 0.8f) && state.tab != Tab::learn) {
       ImGui::SetNextItemWidth(scene);
       scene_combo(state);
     }

@@ -3,64 +3,53 @@
 // state.hpp.
 #pragma once
 
-#include "viewer/state.hpp"
+#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-// A rectangle of the window in pixels, from the top left corner.
-struct Area {
-  float x = 0, y = 0, width = 0, height = 0;
-};
+void draw_tab_bar(State& state, const Area& area);
+// The lines between the parts of the window, which can be dragged.
+void draw_splitters(State& state, const Area& panel, const Area& below);
+// Over the picture: name, numbers, progress, messages, legend.
+void draw_overlay(State& state, const Area& area);
+void draw_help(State& state);  // over everything
 
-void draw_panel(State& state, const Area& area);  // the side panel: all sections below
+void draw_panel(State& state, const Area& area);  // the side panel: the sections below
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
-// The button of a job that builds the scene; grey, with the reason, if that cannot start.
-bool build_button(State& state, const char* label, bool strong, float width, const char* hint);
-std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 void draw_compare_section(State& state);
 void draw_sweep_section(State& state);
-void draw_summary(State& state, const Area& area);  // the slowdown table alone, as a picture
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);
-void draw_view_section(State& state);
-void draw_slice_section(State& state);
-void draw_tree_section(State& state);
-void draw_screenshot_section(State& state);
 void draw_lesson_button(State& state);
 void draw_node_section(State& state);
-// The arrays that a node requests, and where the recorded build put them.
-void draw_node_blocks(State& state, const NodeExplanation& node);
-// The caption over the picture; returns the height that it covers, from the lower edge.
-float draw_lesson(State& state, const Area& area);
-
+void draw_record_section(State& state);  // of a build, in the Heap tab
 void draw_graph_section(State& state);
 void draw_trace_section(State& state);
 void draw_stress_section(State& state);
 // Figures of a graph at the round shown, or of a trace at the event; false if there is neither.
 bool draw_moment_section(State& state);
-void draw_record_section(State& state);  // of a build, in the Heap tab
 
-void draw_tab_bar(State& state, const Area& area);
-void draw_live_panel(State& state, const Area& area);  // verdict and costs
-void draw_live_below(State& state, const Area& area);  // frames, maps, allocators
-// When each level of the tree was built.
-void draw_levels_timeline(State& state, float width, float height);
+void draw_live_panel(State& state, const Area& area);    // verdict and costs
+void draw_live_below(State& state, const Area& area);    // frames, levels, maps, allocators
 void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
+void draw_heap(State& state, const Area& area);          // heap maps, below the picture
+void draw_heap_plots(State& state, float width, float height);
+void draw_summary(State& state, const Area& area);  // the slowdown table alone, as a picture
+// The caption over the picture; returns the height that it covers, from the lower edge.
+float draw_lesson(State& state, const Area& area);
+
+// Parts that several of these have.
 // A map of the pool with its title.
 void draw_map(State& state, HeapView& view, std::size_t which, float width, float height);
 // What the maps show: some words, the addresses, and what the colours mean.
 void draw_map_legend(State& state, const HeapView& view, const std::string& words);
 void scene_combo(State& state);
-void choose_allocator(State& state);
+void allocator_field(State& state);
 // Returns true if the field was left with another text that is a pool.
 bool choose_pool(State& state);
-void draw_heap(State& state, const Area& area);  // heap maps, below the picture
-void draw_heap_plots(State& state, float width, float height);
-void draw_overlay(State& state,
-                  const Area& area);  // over the picture: name, numbers, progress, messages, legend
-// The lines between the parts of the window, which can be dragged.
-void draw_splitters(State& state, const Area& panel, const Area& below);
-void draw_help(State& state);  // over everything
+// The button of a job that builds the scene; grey, with the reason, if that cannot start.
+bool build_button(State& state, const char* label, bool strong, float width, const char* hint);
+std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 
 }  // namespace heapwood::viewer

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "render/kernel.hpp"
-#include "viewer/film_rows.hpp"
-#include "viewer/priority.hpp"
+#include "viewer/jobs.hpp"
+#include "viewer/pixels.hpp"
 
 namespace heapwood::viewer {
 

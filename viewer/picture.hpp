@@ -16,7 +16,7 @@
 #include "render/renderer.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/gl.hpp"
-#include "viewer/shared_pixels.hpp"
+#include "viewer/pixels.hpp"
 
 namespace heapwood::viewer {
 

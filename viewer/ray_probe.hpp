@@ -2,6 +2,7 @@
 // Traces one ray on the host step by step, to show what the ray tracer does for a pixel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -24,6 +25,10 @@ struct RayPath {
   unsigned inner_steps = 0, tests = 0;
   std::vector<VisitedLeaf> leaves;  // front to back, up to the leaf with the hit
   Box hit_box;                      // of the leaf with the hit
+  std::size_t empty_leaves() const {
+    return static_cast<std::size_t>(std::count_if(
+        leaves.begin(), leaves.end(), [](const VisitedLeaf& leaf) { return leaf.refs == 0; }));
+  }
 };
 
 // Visits the nodes that kdtree::closest_hit visits; the hit is the one it returns.

@@ -111,4 +111,14 @@ Recording make_recording(const std::string& scene, const registry::RegisteredAll
                          const std::string& device, std::uint64_t pool_bytes,
                          const kdtree::RecordedRun& run, std::uint32_t bytes_per_ref = 0);
 
+// Shares of the recording's events, from 0 to 1, up to the precision of its points: when the first
+// and the last node of a level was finished, and a quarter, half and three quarters of them.
+struct LevelSpan {
+  unsigned depth = 0;
+  std::uint32_t nodes = 0;
+  double first = 0, quarter = 0, half = 0, three_quarters = 0, last = 0;
+};
+// One per level with nodes, from the root.
+std::vector<LevelSpan> level_spans(const Recording& recording);
+
 }  // namespace heapwood::viewer

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "viewer/report.hpp"
-
 #include <imgui.h>
 
 #include <algorithm>
@@ -9,8 +7,7 @@
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_report.hpp"
 #include "render/renderer.hpp"
-#include "viewer/compare_rows.hpp"
-#include "viewer/sweep_plot.hpp"
+#include "viewer/comparison.hpp"
 #include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
@@ -36,7 +33,7 @@ Json heap_json(const HeapView& view) {
       used += block.bytes;
       ++blocks;
     }
-    bench::Json regions = bench::Json::array();
+    Json regions = Json::array();
     for (const alloc::Region& region : r.regions) {
       if (region.state == alloc::Region::State::used)
         regions.push_back({region.offset, region.bytes});
@@ -82,7 +79,7 @@ Json heap_json(const HeapView& view) {
       json["rows"] = drawn.map->rows;
       json["cell_bytes"] = drawn.map->cell_bytes;
       json["hole_bytes"] = drawn.map->hole_bytes;
-      json["area"] = {drawn.x, drawn.y, drawn.width, drawn.height};
+      json["area"] = drawn.area;
       Json colours = Json::array();
       for (const gl::Rgba8 c : drawn.map->colours(r, view.colours))
         colours.push_back(c.r << 16 | c.g << 8 | c.b);

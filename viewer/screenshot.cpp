@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "bench/program/output_file.hpp"
-#include "viewer/priority.hpp"
+#include "viewer/jobs.hpp"
 
 namespace heapwood::viewer {
 
@@ -89,6 +91,21 @@ std::string free_name(const std::string& scene, const std::string& extension) {
     std::error_code ignored;
     if (!std::filesystem::exists(name, ignored)) return name;
   }
+}
+
+std::string copy_png(const std::string& png) {
+  const char* wayland = std::getenv("WAYLAND_DISPLAY");
+  const bool is_wayland = wayland && *wayland;
+  const std::string program = is_wayland ? "wl-copy" : "xclip";
+  // Checked first, to say what is missing.
+  if (std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) != 0)
+    return is_wayland ? "install wl-clipboard to copy pictures" : "install xclip to copy pictures";
+  const char* command = is_wayland ? "wl-copy --type image/png"
+                                   : "xclip -selection clipboard -t image/png > /dev/null 2>&1";
+  std::FILE* pipe = popen(command, "w");
+  if (!pipe) return program + " does not start";
+  const bool written = std::fwrite(png.data(), 1, png.size(), pipe) == png.size();
+  return pclose(pipe) == 0 && written ? "" : program + " has failed";
 }
 
 }  // namespace heapwood::viewer

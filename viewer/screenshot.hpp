@@ -57,4 +57,7 @@ class Screenshots {
 // "atrium-001.png": the first number without a file in the current folder.
 std::string free_name(const std::string& scene, const std::string& extension = ".png");
 
+// Returns why the PNG was not copied, or "".
+std::string copy_png(const std::string& png);
+
 }  // namespace heapwood::viewer

@@ -13,37 +13,26 @@
 #include <fstream>
 #include <sstream>
 
-#include "viewer/report.hpp"
-
 namespace heapwood::viewer {
 
 namespace {
 
 int key_of(const std::string& name) {
-  static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
-                                                   {"Space", GLFW_KEY_SPACE},
-                                                   {"Home", GLFW_KEY_HOME},
-                                                   {"Enter", GLFW_KEY_ENTER},
-                                                   {"Tab", GLFW_KEY_TAB},
-                                                   {"[", GLFW_KEY_LEFT_BRACKET},
-                                                   {"]", GLFW_KEY_RIGHT_BRACKET},
-                                                   {"+", GLFW_KEY_EQUAL},
-                                                   {"-", GLFW_KEY_MINUS},
-                                                   {",", GLFW_KEY_COMMA},
-                                                   {".", GLFW_KEY_PERIOD},
-                                                   {"/", GLFW_KEY_SLASH},
-                                                   {"Delete", GLFW_KEY_DELETE},
-                                                   {"Control", GLFW_KEY_LEFT_CONTROL},
-                                                   {"Backspace", GLFW_KEY_BACKSPACE},
-                                                   {"End", GLFW_KEY_END},
-                                                   {"PageDown", GLFW_KEY_PAGE_DOWN},
-                                                   {"PageUp", GLFW_KEY_PAGE_UP},
-                                                   {"Shift", GLFW_KEY_LEFT_SHIFT}};
+  static const std::map<std::string, int> named = {
+      {"Escape", GLFW_KEY_ESCAPE},    {"Space", GLFW_KEY_SPACE},
+      {"Home", GLFW_KEY_HOME},        {"Enter", GLFW_KEY_ENTER},
+      {"[", GLFW_KEY_LEFT_BRACKET},   {"]", GLFW_KEY_RIGHT_BRACKET},
+      {"+", GLFW_KEY_EQUAL},          {"-", GLFW_KEY_MINUS},
+      {",", GLFW_KEY_COMMA},          {".", GLFW_KEY_PERIOD},
+      {"/", GLFW_KEY_SLASH},          {"Control", GLFW_KEY_LEFT_CONTROL},
+      {"End", GLFW_KEY_END},          {"Backspace", GLFW_KEY_BACKSPACE},
+      {"PageUp", GLFW_KEY_PAGE_UP},   {"PageDown", GLFW_KEY_PAGE_DOWN},
+      {"Shift", GLFW_KEY_LEFT_SHIFT}, {"Tab", GLFW_KEY_TAB},
+      {"Delete", GLFW_KEY_DELETE}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
-  if (name.size() == 1 &&
-      ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9')))
-    return name[0];
-  if (name.size() > 1 && name[0] == 'F') {
+  const auto c = static_cast<unsigned char>(name[0]);
+  if (name.size() == 1 && (std::isupper(c) || std::isdigit(c))) return c;
+  if (name.size() > 1 && c == 'F') {
     const int number = std::stoi(name.substr(1));
     if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
   }
@@ -58,8 +47,7 @@ unsigned character_of(int key, bool shift) {
   return typed && !shift ? static_cast<unsigned>(key) : 0;
 }
 
-// The line without its first word.
-std::string rest(const std::string& text) {
+std::string without_first_word(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space == std::string::npos ? "" : text.substr(space + 1);
 }
@@ -88,7 +76,7 @@ Script::Script(const std::string& path) {
     if (words.empty() || words[0][0] == '#') continue;
     bool known = false;
     try {
-      known = parse(words, text) || parse_input(words, text);
+      known = parse(words, text);
     } catch (const Error&) {
       throw;
     } catch (const std::exception&) {
@@ -116,92 +104,97 @@ void Script::step(State& state, Window& window) {
   }
 }
 
-bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
-  const auto at = [&](std::size_t i, const char* otherwise) {
-    return i < w.size() ? w[i] : std::string(otherwise);
-  };
-  if (w[0] == "wait" && w.size() > 1) {
-    const std::string& what = w[1];
-    if (what == "built" || what == "compared" || what == "recorded" || what == "swept") {
-      const auto count = static_cast<unsigned>(std::stoul(at(2, "1")));
-      add(text, [what, count](const Context& c) {
-        return (what == "built"      ? c.state.pictures_built
-                : what == "compared" ? c.state.comparisons
-                : what == "swept"    ? c.state.sweeps
-                                     : c.state.recordings) >= count;
-      });
-    } else if (what == "live") {
-      add(text, [count = std::stoul(w.at(2))](const Context& c) {
-        return c.state.live.choice == c.state.jobs.live().choice() &&
-               std::all_of(std::begin(c.state.live.sides), std::end(c.state.live.sides),
-                           [&](const LiveSide& side) {
-                             const LiveTimes& times = side.times;
-                             return side.recording &&
-                                    (times.samples().size() >= count || times.exhausted());
-                           });
-      });
-    } else if (what == "scene") {
-      add(text,
-          [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
-    } else if (what == "events") {
-      add(text, [count = std::stoul(w.at(2))](const Context& c) {
-        return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
-      });
-    } else if (what == "stopped") {
-      add(text, [](const Context& c) { return !c.state.heap.playing; });
-    } else if (what == "bars") {
-      add(text, [count = std::stol(w.at(2))](const Context& c) {
-        const auto& all = c.state.compared;
-        const auto timed = std::count_if(all.begin(), all.end(), [](const bench::Result& result) {
-          return !result.runs_ms.empty();
-        });
-        return timed >= count;
-      });
-    } else if (what == "samples") {
-      const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
-      add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
-    } else if (what == "file") {
-      add(text, [path = w.at(2)](const Context& c) {
-        return c.waited > 0.1 && std::filesystem::exists(path);
-      });
-    } else if (what == "done") {
-      add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
-    } else if (what == "idle") {
-      add(text, [](const Context& c) {
-        return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() &&
-               !c.state.shots.panel;
-      });
-    } else {
-      const double seconds = std::stod(what);
-      if (!std::isfinite(seconds)) return false;
-      add(text, [seconds](const Context& c) { return c.waited >= seconds; });
-      steps_.back().rests = seconds >= 1;
-      steps_.back().max_wait += seconds;
-    }
+void Script::once(const std::string& text, std::function<void(const Context&)> action) {
+  add(text, [action = std::move(action)](const Context& c) {
+    action(c);
     return true;
-  }
-  if (w[0] == "drop") {
-    add(text, [path = rest(text)](const Context& c) {
-      c.window.on_drop({path});
-      return true;
+  });
+}
+
+void Script::rest(const std::string& text, double seconds) {
+  add(text, [seconds](const Context& c) { return c.waited > seconds; });
+}
+
+bool Script::parse_wait(const std::vector<std::string>& w, const std::string& text) {
+  static const std::map<std::string, JobSpec::Kind> kinds = {{"built", JobSpec::Kind::build},
+                                                             {"compared", JobSpec::Kind::compare},
+                                                             {"swept", JobSpec::Kind::sweep},
+                                                             {"recorded", JobSpec::Kind::record}};
+  const std::string& what = w[1];
+  if (const auto kind = kinds.find(what); kind != kinds.end()) {
+    add(text, [kind = static_cast<std::size_t>(kind->second),
+               count = w.size() > 2 ? std::stoul(w[2]) : 1](const Context& c) {
+      return c.state.finished[kind] >= count;
     });
-  } else if (w[0] == "resize" && w.size() == 3) {
+  } else if (what == "live") {
+    add(text, [count = std::stoul(w.at(2))](const Context& c) {
+      const LiveView& live = c.state.live;
+      const auto has_frames = [&](const LiveSide& side) {
+        const LiveTimes& times = side.times;
+        return side.recording && (times.samples().size() >= count || times.exhausted());
+      };
+      return live.choice == c.state.jobs.live().choice() && has_frames(live.sides[0]) &&
+             has_frames(live.sides[1]);
+    });
+  } else if (what == "scene") {
+    add(text,
+        [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
+  } else if (what == "events") {
+    add(text, [count = std::stoul(w.at(2))](const Context& c) {
+      return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
+    });
+  } else if (what == "stopped") {
+    add(text, [](const Context& c) { return !c.state.heap.playing; });
+  } else if (what == "bars") {
+    add(text, [count = std::stol(w.at(2))](const Context& c) {
+      const auto& all = c.state.compared;
+      return std::count_if(all.begin(), all.end(), [](const bench::Result& result) {
+               return !result.runs_ms.empty();
+             }) >= count;
+    });
+  } else if (what == "samples") {
+    add(text, [count = std::stoul(w.at(2))](const Context& c) {
+      return c.state.picture.status().samples >= count;
+    });
+  } else if (what == "file") {
+    add(text, [path = w.at(2)](const Context& c) {
+      return c.waited > 0.1 && std::filesystem::exists(path);
+    });
+  } else if (what == "done") {
+    add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
+  } else if (what == "idle") {
+    add(text, [](const Context& c) {
+      return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() &&
+             !c.state.shots.panel;
+    });
+  } else {
+    const double seconds = std::stod(what);
+    if (!std::isfinite(seconds)) return false;
+    add(text, [seconds](const Context& c) { return c.waited >= seconds; });
+    steps_.back().rests = seconds >= 1;
+    steps_.back().max_wait += seconds;
+  }
+  return true;
+}
+
+bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
+  const std::string& first = w[0];
+  if (first == "wait" && w.size() > 1) return parse_wait(w, text);
+  if (first == "drop") {
+    once(text, [path = without_first_word(text)](const Context& c) { c.window.on_drop({path}); });
+  } else if (first == "resize" && w.size() == 3) {
     const int x = std::stoi(w[1]), y = std::stoi(w[2]);
     if (x < 1 || y < 1) throw std::invalid_argument("invalid size");
-    add(text, [x, y](const Context& c) {
-      if (c.waited == 0) c.window.resize(x, y);
-      return c.waited > 0.2;
-    });
-  } else if (w[0] == "minimise" || w[0] == "restore") {
-    add(text, [down = w[0] == "minimise"](const Context& c) {
-      down ? c.window.minimise() : c.window.restore();
-      return true;
-    });
-  } else if ((w[0] == "screenshot" || w[0] == "window") && w.size() > 1) {
-    const bench::ImageSize size = bench::parse_image_size(at(2, "1280x720"));
-    const int samples = std::stoi(at(3, "16"));
-    const bool panel = w[0] == "window";
-    add(text, [=, path = w[1]](const Context& c) {
+    once(text, [x, y](const Context& c) { c.window.resize(x, y); });
+    rest(text, 0.2);
+  } else if (first == "minimise") {
+    once(text, [](const Context& c) { c.window.minimise(); });
+  } else if (first == "restore") {
+    once(text, [](const Context& c) { c.window.restore(); });
+  } else if ((first == "screenshot" || first == "window") && w.size() > 1) {
+    const bench::ImageSize size = bench::parse_image_size(w.size() > 2 ? w[2] : "1280x720");
+    const int samples = w.size() > 3 ? std::stoi(w[3]) : 16;
+    once(text, [=, path = w[1], panel = first == "window"](const Context& c) {
       if (!c.state.scene)
         throw Error(Exit::failed, "script: '" + text + "': no scene has been built yet");
       Settings& s = c.state.settings;
@@ -212,171 +205,133 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       s.shot_panel = panel;
       take_screenshot(c.state, path);
       s = before;
-      return true;
     });
     add(text, [](const Context& c) { return !c.state.shots.running() && !c.state.shots.panel; });
-  } else if (w[0] == "report" && w.size() > 1) {
-    add(text, [path = w[1]](const Context& c) {
-      write_report(c.state, path);
-      return true;
-    });
-  } else if (w[0] == "export" && w.size() > 1) {
-    add(text, [path = w[1]](const Context& c) {
-      export_recordings(c.state, path);
-      return true;
-    });
-  } else if (w[0] == "close") {
+  } else if (first == "report" && w.size() > 1) {
+    once(text, [path = w[1]](const Context& c) { write_report(c.state, path); });
+  } else if (first == "export" && w.size() > 1) {
+    once(text, [path = w[1]](const Context& c) { export_recordings(c.state, path); });
+  } else if (first == "close" || first == "quit") {
+    once(text, [](const Context& c) { c.window.close(); });
     // Later steps are not run: the viewer ends as it does for a user.
-    add(text, [this](const Context& c) {
-      if (!closed_) c.window.close();
-      closed_ = true;
-      return false;
-    });
-  } else if (w[0] == "quit") {
-    add(text, [](const Context& c) {
-      c.window.close();
-      return true;
-    });
+    if (first == "close") add(text, [](const Context&) { return false; });
   } else {
-    return false;
+    return parse_input(w, text);
   }
   return true;
 }
 
-// Press and release in separate frames, as with a real mouse.
-void Script::click(const std::string& text,
-                   const std::function<std::array<float, 2>(const State&)>& place) {
-  add(text, [place](const Context& c) {
+void Script::press(const std::string& text, int button, int action) {
+  once(text, [=](const Context& c) { c.window.on_button(button, action, 0); });
+}
+
+void Script::move(const std::string& text, Place place) {
+  once(text, [place = std::move(place)](const Context& c) {
     const auto [x, y] = place(c.state);
     c.window.on_scripted_move(x, y);
-    return true;
   });
-  add(text, [](const Context& c) { return c.waited > 0.03; });
+}
+
+// Press and release in separate frames, as with a real mouse.
+void Script::click(const std::string& text, const Place& place) {
+  move(text, place);
+  rest(text, 0.03);
   for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
-    add(text, [action](const Context& c) {
-      c.window.on_button(0, action, 0);
-      return true;
+    press(text, 0, action);
+    rest(text, 0.05);
+  }
+}
+
+// `point`: the place at a share of the way.
+void Script::drag(const std::string& text, int button,
+                  const std::function<std::array<float, 2>(const State&, float)>& point) {
+  const auto move_to = [&](float share) {
+    move(text, [=](const State& state) { return point(state, share); });
+  };
+  move_to(0);
+  rest(text, 0.03);
+  press(text, button, GLFW_PRESS);
+  for (int i = 1; i <= 10; ++i) {
+    rest(text, 0);
+    move_to(static_cast<float>(i) / 10);
+  }
+  rest(text, 0);
+  press(text, button, GLFW_RELEASE);
+}
+
+void Script::parse_key(const std::vector<std::string>& w, const std::string& text) {
+  int mods = 0;
+  for (const std::string& word : w)
+    mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
+  const int key = key_of(w[1]);
+  const bool other = w.size() == 4 && w[2] == "as" && w[3].size() == 1;
+  const unsigned character = other                     ? static_cast<unsigned char>(w[3][0])
+                             : mods & GLFW_MOD_CONTROL ? 0
+                                                       : character_of(key, mods != 0);
+  const int name = other && std::isalpha(static_cast<int>(character)) ? std::toupper(w[3][0]) : key;
+  for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
+    once(text, [=](const Context& c) {
+      c.window.on_key(key, action, mods, name);
+      if (character && action == GLFW_PRESS) c.window.on_char(character);
     });
-    add(text, [](const Context& c) { return c.waited > 0.05; });
   }
 }
 
 bool Script::parse_input(const std::vector<std::string>& w, const std::string& text) {
+  const std::string& first = w[0];
   const int button = w.back() == "right" ? 1 : 0;
-  const auto press = [&](int action) {
-    add(text, [action, button](const Context& c) {
-      c.window.on_button(button, action, 0);
-      return true;
-    });
+  const bool at_number = w.size() > 1 && std::isdigit(static_cast<unsigned char>(w[1][0]));
+  const auto number = [&](std::size_t i) { return std::stof(w.at(i)); };
+  const auto at = [](const std::string& name) -> Place {
+    return [name](const State& state) { return place_of(state, name); };
   };
-  const auto move = [&](float x, float y) {
-    add(text, [x, y](const Context& c) {
-      c.window.on_scripted_move(x, y);
-      return true;
-    });
-  };
-  if (w[0] == "key" && w.size() > 1) {
-    int mods = 0;
-    for (const std::string& word : w)
-      mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
-    const int key = key_of(w[1]);
-    const bool other = w.size() == 4 && w[2] == "as" && w[3].size() == 1;
-    const unsigned character = other                     ? static_cast<unsigned char>(w[3][0])
-                               : mods & GLFW_MOD_CONTROL ? 0
-                                                         : character_of(key, mods != 0);
-    const int name = other && std::isalpha(static_cast<unsigned char>(w[3][0]))
-                         ? std::toupper(static_cast<unsigned char>(w[3][0]))
-                         : key;
-    for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
-      add(text, [=](const Context& c) {
-        c.window.on_key(key, action, mods, name);
-        if (character && action == GLFW_PRESS) c.window.on_char(character);
-        return true;
-      });
-    }
-  } else if ((w[0] == "down" || w[0] == "up") && w.size() > 1) {
-    add(text, [key = key_of(w[1]),
-               action = w[0] == "down" ? GLFW_PRESS : GLFW_RELEASE](const Context& c) {
-      c.window.on_key(key, action, 0);
-      return true;
-    });
-  } else if (w[0] == "hold" && w.size() > 2) {
-    add(text, [key = key_of(w[1]), seconds = std::stod(w[2])](const Context& c) {
-      if (c.waited == 0) c.window.on_key(key, GLFW_PRESS, 0);
-      if (c.waited < seconds) return false;
-      c.window.on_key(key, GLFW_RELEASE, 0);
-      return true;
-    });
-    steps_.back().max_wait += std::stod(w[2]);
-  } else if (w[0] == "move" && w.size() > 2) {
-    move(std::stof(w[1]), std::stof(w[2]));
-  } else if (w[0] == "press" || w[0] == "release") {
-    press(w[0] == "press" ? GLFW_PRESS : GLFW_RELEASE);
-  } else if (w[0] == "click" && w.size() == 3 &&
-             std::isdigit(static_cast<unsigned char>(w[1][0]))) {
-    click(text, [at = std::array{std::stof(w[1]), std::stof(w[2])}](const State&) { return at; });
-  } else if (w[0] == "click" && w.size() > 1) {
-    click(text, [name = rest(text)](const State& state) { return place_of(state, name); });
-  } else if (w[0] == "double" && w.size() > 2 && w[1] == "click") {
-    const std::string name = rest(rest(text));
+  if (first == "key" && w.size() > 1) {
+    parse_key(w, text);
+  } else if ((first == "down" || first == "up") && w.size() > 1) {
+    once(text, [key = key_of(w[1]), action = first == "down" ? GLFW_PRESS : GLFW_RELEASE](
+                   const Context& c) { c.window.on_key(key, action, 0); });
+  } else if (first == "hold" && w.size() > 2) {
+    once(text, [key = key_of(w[1])](const Context& c) { c.window.on_key(key, GLFW_PRESS, 0); });
+    rest(text, number(2));
+    steps_.back().max_wait += number(2);
+    once(text, [key = key_of(w[1])](const Context& c) { c.window.on_key(key, GLFW_RELEASE, 0); });
+  } else if (first == "move" && w.size() > 2) {
+    move(text, [place = std::array{number(1), number(2)}](const State&) { return place; });
+  } else if (first == "press" || first == "release") {
+    press(text, button, first == "press" ? GLFW_PRESS : GLFW_RELEASE);
+  } else if (first == "click" && w.size() == 3 && at_number) {
+    click(text, [place = std::array{number(1), number(2)}](const State&) { return place; });
+  } else if (first == "click" && w.size() > 1) {
+    click(text, at(without_first_word(text)));
+  } else if (first == "double" && w.size() > 2 && w[1] == "click") {
     const auto allow = [&](float seconds) {  // between the clicks, however slow the machine is
-      add(text, [seconds](const Context&) {
-        ImGui::GetIO().MouseDoubleClickTime = seconds;
-        return true;
-      });
+      once(text, [=](const Context&) { ImGui::GetIO().MouseDoubleClickTime = seconds; });
     };
     const float usual = ImGui::GetIO().MouseDoubleClickTime;
     allow(10);
-    for (int i = 0; i < 2; ++i)
-      click(text, [name](const State& state) { return place_of(state, name); });
+    for (int i = 0; i < 2; ++i) click(text, at(without_first_word(without_first_word(text))));
     allow(usual);
-  } else if (w[0] == "drag" && w.size() > 3) {
-    // The point at a share of the way.
-    std::function<std::array<float, 2>(const State&, float)> point;
-    if (std::isdigit(static_cast<unsigned char>(w[1][0]))) {
-      const float x0 = std::stof(w.at(1)), y0 = std::stof(w.at(2)), x1 = std::stof(w.at(3)),
-                  y1 = std::stof(w.at(4));
-      point = [=](const State&, float share) {
-        return std::array{x0 + (x1 - x0) * share, y0 + (y1 - y0) * share};
-      };
-    } else {
-      const float from = std::stof(w[w.size() - 2]), to = std::stof(w.back());
-      std::string name = w[1];
-      for (std::size_t i = 2; i + 2 < w.size(); ++i) name += " " + w[i];
-      point = [=](const State& state, float share) {
-        const std::array<float, 2> centre = place_of(state, name);
-        const float width = state.places.width.at(name);
-        return std::array{centre[0] + width * (from + (to - from) * share - 0.5f), centre[1]};
-      };
-    }
-    const auto move_to = [&](float share) {
-      add(text, [point, share](const Context& c) {
-        const auto [x, y] = point(c.state, share);
-        c.window.on_scripted_move(x, y);
-        return true;
-      });
-    };
-    move_to(0);
-    add(text, [](const Context& c) { return c.waited > 0.03; });
-    press(GLFW_PRESS);
-    for (int i = 1; i <= 10; ++i) {
-      add(text, [](const Context& c) { return c.waited > 0; });
-      move_to(static_cast<float>(i) / 10);
-    }
-    add(text, [](const Context& c) { return c.waited > 0; });
-    press(GLFW_RELEASE);
-  } else if (w[0] == "scroll" && w.size() > 1) {
-    add(text, [by = std::stod(w[1])](const Context& c) {
-      c.window.on_scroll(0, by);
-      return true;
-    });
-  } else if (w[0] == "type") {
-    for (const char letter : rest(text)) {
-      add(text, [letter](const Context& c) {
-        c.window.on_char(static_cast<unsigned char>(letter));
-        return true;
-      });
-    }
+  } else if (first == "drag" && w.size() > 3 && at_number) {
+    drag(text, button,
+         [x = number(1), y = number(2), to_x = number(3), to_y = number(4)](const State&,
+                                                                            float share) {
+           return std::array{x + (to_x - x) * share, y + (to_y - y) * share};
+         });
+  } else if (first == "drag" && w.size() > 3) {
+    std::string name = w[1];
+    for (std::size_t i = 2; i + 2 < w.size(); ++i) name += " " + w[i];
+    drag(text, button,
+         [name, from = number(w.size() - 2), to = number(w.size() - 1)](const State& state,
+                                                                        float share) {
+           const auto [x, y] = place_of(state, name);
+           const float width = state.places.width.at(name);
+           return std::array{x + width * (from + (to - from) * share - 0.5f), y};
+         });
+  } else if (first == "scroll" && w.size() > 1) {
+    once(text, [by = std::stod(w[1])](const Context& c) { c.window.on_scroll(0, by); });
+  } else if (first == "type") {
+    for (const unsigned char letter : without_first_word(text))
+      once(text, [letter](const Context& c) { c.window.on_char(letter); });
   } else {
     return false;
   }

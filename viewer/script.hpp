@@ -62,15 +62,22 @@ class Script {
     bool rests = false;
     double max_wait = 120;  // seconds; then the script fails
   };
+  using Place = std::function<std::array<float, 2>(const State&)>;
   void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step)}); }
+  void once(const std::string& text, std::function<void(const Context&)> action);
+  void rest(const std::string& text, double seconds);
+  void press(const std::string& text, int button, int action);
+  void move(const std::string& text, Place place);
+  void click(const std::string& text, const Place& place);
+  void drag(const std::string& text, int button,
+            const std::function<std::array<float, 2>(const State&, float)>& point);
   bool parse(const std::vector<std::string>& words, const std::string& text);
+  bool parse_wait(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);
-  void click(const std::string& text,
-             const std::function<std::array<float, 2>(const State&)>& place);
+  void parse_key(const std::vector<std::string>& words, const std::string& text);
 
   std::deque<Line> steps_;
   double since_ = -1;
-  bool closed_ = false;
 };
 
 }  // namespace heapwood::viewer

@@ -19,14 +19,21 @@ namespace {
 
 using bench::Json;
 
-template <class T>
-void get(const Json& json, const char* key, T& value) {
-  if (const auto found = json.find(key); found != json.end()) value = found->get<T>();
-}
-template <class T>
-void get(const Json& json, const char* key, T& value, T low, T high) {
-  get(json, key, value);
-  value = std::clamp(value, low, high);
+// Calls field(key, value, minimum, maximum) for all that is not a list.
+template <class Settings_, class Field>
+void each_field(Settings_& s, const Field& field) {
+  field("width", s.width, Settings::min_width, 16384);
+  field("height", s.height, Settings::min_height, 16384);
+  field("panel", s.panel, false, true);
+  field("numbers", s.numbers, false, true);
+  field("fly", s.fly, false, true);
+  field("fly_speed", s.fly_speed, 0.001f, 10.0f);
+  field("panel_widths", s.panel_widths, Settings::min_panel_width, Settings::max_panel_width);
+  field("below_heights", s.below_heights, Settings::min_below_height, Settings::max_below_height);
+  field("shot_width", s.shot_width, 1, 16384);
+  field("shot_height", s.shot_height, 1, 16384);
+  field("shot_spp", s.shot_spp, 1, 65536);
+  field("shot_panel", s.shot_panel, false, true);
 }
 
 // "[json.exception.parse_error.101] parse error at line 1, column 11: syntax error ..." ->
@@ -39,10 +46,6 @@ std::string reason_of(const std::exception& error) {
   if (text.starts_with(parse))
     text = "not valid JSON" + text.substr(parse.size(), text.find(": ") - parse.size());
   return text;
-}
-
-Json to_json(const Bookmark& bookmark) {
-  return {{"name", bookmark.name}, {"camera", bookmark.camera}, {"up", bookmark.up}};
 }
 
 }  // namespace
@@ -63,24 +66,19 @@ Settings load_settings(const std::string& path, std::string& problem) {
     const std::optional<std::string> text = bench::read_text(path, Exit::failed);
     if (!text) return settings;
     const Json json = Json::parse(*text);
-    get(json, "width", settings.width, Settings::min_width, 16384);
-    get(json, "height", settings.height, Settings::min_height, 16384);
-    get(json, "panel", settings.panel);
-    get(json, "numbers", settings.numbers);
-    get(json, "fly", settings.fly);
-    get(json, "fly_speed", settings.fly_speed, 0.001f, 10.0f);
-    get(json, "panel_widths", settings.panel_widths);
-    for (float& width : settings.panel_widths)
-      width = std::clamp(width, Settings::min_panel_width, Settings::max_panel_width);
-    get(json, "below_heights", settings.below_heights);
-    for (float& height : settings.below_heights)
-      height = std::clamp(height, Settings::min_below_height, Settings::max_below_height);
-    get(json, "recent", settings.recent);
+    each_field(settings, [&](const char* key, auto& value, auto low, auto high) {
+      const auto found = json.find(key);
+      if (found == json.end()) return;
+      found->get_to(value);
+      if constexpr (requires { value.begin(); }) {
+        for (auto& one : value) one = std::clamp(one, low, high);
+      } else {
+        value = std::clamp(value, low, high);
+      }
+    });
+    if (const auto recent = json.find("recent"); recent != json.end())
+      recent->get_to(settings.recent);
     if (settings.recent.size() > Settings::max_recent) settings.recent.resize(Settings::max_recent);
-    get(json, "shot_width", settings.shot_width, 1, 16384);
-    get(json, "shot_height", settings.shot_height, 1, 16384);
-    get(json, "shot_spp", settings.shot_spp, 1, 65536);
-    get(json, "shot_panel", settings.shot_panel);
     if (const auto scenes = json.find("bookmarks"); scenes != json.end()) {
       for (const auto& [scene, list] : scenes->items()) {
         for (const Json& one : list) {
@@ -117,24 +115,14 @@ void save_settings(const Settings& settings, const std::string& path) {
   if (path.empty()) return;
   std::error_code ignored;  // writing the file reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  Json json = {{"width", settings.width},
-               {"height", settings.height},
-               {"panel", settings.panel},
-               {"numbers", settings.numbers},
-               {"fly", settings.fly},
-               {"fly_speed", settings.fly_speed},
-               {"panel_widths", settings.panel_widths},
-               {"below_heights", settings.below_heights},
-               {"recent", settings.recent},
-               {"shot_width", settings.shot_width},
-               {"shot_height", settings.shot_height},
-               {"shot_spp", settings.shot_spp},
-               {"shot_panel", settings.shot_panel}};
+  Json json;
+  each_field(settings, [&](const char* key, const auto& value, auto, auto) { json[key] = value; });
+  json["recent"] = settings.recent;
   json["bookmarks"] = Json::object();
   for (const auto& [scene, list] : settings.bookmarks) {
-    if (list.empty()) continue;
-    json["bookmarks"][scene] = Json::array();
-    for (const Bookmark& bookmark : list) json["bookmarks"][scene].push_back(to_json(bookmark));
+    for (const Bookmark& one : list)
+      json["bookmarks"][scene].push_back(
+          {{"name", one.name}, {"camera", one.camera}, {"up", one.up}});
   }
   bench::OutputFile(path).write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

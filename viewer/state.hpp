@@ -3,6 +3,7 @@
 // pictures have their own.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,7 +22,6 @@
 #include "viewer/ray_probe.hpp"
 #include "viewer/screenshot.hpp"
 #include "viewer/settings.hpp"
-#include "viewer/slice_view.hpp"
 #include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {
@@ -40,6 +40,11 @@ const char* name(Tab tab);
 // Throws Error{Exit::usage}, which names all tabs.
 Tab parse_tab(const std::string& text);
 
+// The modes of the number keys, and of the buttons.
+inline constexpr render::Mode key_modes[] = {
+    render::Mode::shaded, render::Mode::path,    render::Mode::ao,     render::Mode::normals,
+    render::Mode::depth,  render::Mode::heatmap, render::Mode::leaves, render::Mode::albedo};
+
 // Triangles of a frame in Live on a CPU, unless a size is given.
 inline constexpr std::uint64_t live_triangles = 10000, moving_triangles = 5000;
 
@@ -51,22 +56,20 @@ struct Choice {
   simt::DeviceInfo device;
   bench::BuildSettings settings;
   GraphSettings graph;
-  std::string trace;          // the program trace recorded last; empty: none
-  std::size_t stress = 0;     // of stress_choices()
-  bool stress_shown = false;  // it was recorded last, and no trace
-  bool keep_pools = false;    // in Live, from frame to frame
-  bool sweep_all = false;     // a sweep over pools is of all allocators, not of A and B
+  std::size_t stress = 0;   // of stress_choices()
+  bool keep_pools = false;  // in Live, from frame to frame
+  bool sweep_all = false;   // a sweep over pools is of all allocators, not of A and B
   // Text fields as typed. A pool that cannot be parsed has a problem; jobs use the one before it.
   std::string path_text, trace_text, pool_text = settings.pool.text, pool_problem;
   std::string sweep_text = "live:2,live:4,live:8,20x,200x,fast", sweep_problem;
 };
 
-// The widgets of the last frame, by name, for scripts: where each one is, and its text.
+// The widgets of the last frame, by name, for scripts and reports: where each is, and its text.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
   std::map<std::string, float> width;
-  std::map<std::string, std::string> texts;  // of the last frame, by name, for reports
-  void note(const std::string& name);        // for the widget drawn last
+  std::map<std::string, std::string> texts;
+  void note(const std::string& name);  // for the widget drawn last
 };
 
 struct FrameTimes {
@@ -78,9 +81,8 @@ struct FrameTimes {
   void exclude(double thread_ms) { thread_ms_ = thread_ms; }
 
  private:
-  double second_ = 0;
+  double second_ = 0, thread_ms_ = 0;  // at the last full second; at the last frame
   int frames_ = 0;
-  double thread_ms_ = 0;  // at the last frame
 };
 
 struct State {
@@ -90,7 +92,7 @@ struct State {
   std::vector<simt::DeviceInfo> devices;
   Choice choice;
 
-  // Of the chosen scene (chosen_scene.cpp).
+  // Of the chosen scene.
   struct Motion {
     std::string source;
     bool moves = false, of_files = false;
@@ -102,6 +104,7 @@ struct State {
   std::optional<bench::Result> built;   // the last build
   std::vector<bench::Result> compared;  // the last comparison, or the running one so far
   std::vector<bench::Result> swept;     // the same of several pools, one after the other
+  JobSpec recorded;                     // the job of the recordings shown
   bool sweep_times = false;             // the sweep's plot shows times instead of slowdowns
   bool scroll_to_sweep = false;         // to the plot of a sweep that has started
   Tab tab = Tab::live, tab_before_heap = Tab::learn;
@@ -127,37 +130,43 @@ struct State {
   std::deque<Message> messages;
   Places places;
   FrameTimes frames;
-  double now = 0;                   // seconds since the start
-  std::optional<Error> last_error;  // of a job, for unattended runs
-  bool shot_cancelled = false;      // the same
-  double first_picture = 0;         // seconds since the start
-  // Finished jobs, for scripts.
-  unsigned pictures_built = 0, comparisons = 0, recordings = 0, sweeps = 0;
+  double now = 0;                      // seconds since the start
+  std::optional<Error> last_error;     // of a job, for unattended runs
+  bool shot_cancelled = false;         // the same
+  double first_picture = 0;            // seconds since the start
+  std::array<unsigned, 5> finished{};  // jobs by JobSpec::Kind, for scripts
 
   Picture picture;
   Jobs jobs{[this](bool held) { picture.hold(held, held); }};  // last: its thread ends first
 
   void add_message(Message::Kind kind, const std::string& text);
+  void note(const std::string& text) { add_message(Message::Kind::note, text); }
+  void warn(const std::string& text) { add_message(Message::Kind::warning, text); }
+  // Unattended runs end with the error.
+  void fail(const Error& error);
 };
 
 // Chooses a scene if there is none, because a trace was opened first.
 void choose_default_scene(State& state);
 // Why the chosen scene cannot be built outside Live; nullptr if it can.
 const char* why_only_live(State& state);
+// Why trees cannot be built with an allocator on the chosen device; nullptr if they can.
+const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry);
 // The name of the scene shown; says so if a scene that moves was built as it stands.
 std::string shown_scene_name(State& state);
 // What the maps of the Heap tab show; "" for nothing.
 std::string recorded_name(State& state);
 // The recordings of the Heap tab are those of a program trace or of a stress test.
 bool shows_trace(const State& state);
+bool is_running(const State& state, JobSpec::Kind kind);
+// Whether the last build differs from what the fields say.
+bool is_outdated(const State& state, const bench::Result& built);
 
-// Why trees cannot be built with an allocator on the chosen device; nullptr if they can.
-const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry);
-
-// Each reports a failure in a message.
-void open_scene(State& state, const std::string& source);
-void start_build(State& state);
+// Each action reports a failure in a message.
+void open_scene(State& state, const std::string& source);  // or a trace, or a camera path
 void show_tab(State& state, Tab tab);
+void take_pool_text(State& state);  // of the field, for the next job
+void start_build(State& state);
 // Builds frames with both allocators until another job starts.
 void start_live(State& state);
 // The number keys: the allocators of the live tab, at most nine.
@@ -167,21 +176,16 @@ void keep_live_pools(State& state, bool keep);
 void start_compare(State& state);
 // Builds with A, B and AtomicMalloc, or with all allocators, in each pool of the field's list.
 void start_sweep(State& state);
-bool is_running(const State& state, JobSpec::Kind kind);
 void start_recording(State& state);
 void start_graph_recording(State& state);
-// Serves the requests of a program trace for the heap map.
+// Serves the requests of a program trace, or of the chosen stress test, for the heap map.
 void open_trace(State& state, const std::string& path);
-// The same of the chosen stress test.
 void open_stress(State& state);
 // Repeats the recording shown, with the allocators chosen now.
 void record_again(State& state);
-// Writes the recordings shown as Chrome trace JSON; an empty path: an unused name.
-void export_recordings(State& state, const std::string& path);
-// Saves the slowdown table as a picture; an empty path: an unused name.
-void save_summary(State& state, const std::string& path);
-// Shows the node whose array a block of the heap map is, if the recording tells.
-void show_node_of(State& state, const Recording& recording, const workloads::Block& block);
+// An empty path: an unused name in the current folder.
+void export_recordings(State& state, const std::string& path);  // as Chrome trace JSON
+void take_screenshot(State& state, const std::string& path);
 // Shows the slice plane, across the camera's direction, or hides it.
 void toggle_slice(State& state);
 void reset_view(State& state);
@@ -193,18 +197,13 @@ void go_to_bookmark(State& state, std::size_t index);
 // Starts to record the camera's movement, or ends that and saves it.
 void record_path(State& state);
 void play_path(State& state);
-// Once per frame: records or plays.
-void advance_path(State& state);
-// Loads a recorded movement and plays it.
-void open_path(State& state, const std::string& file);
-// An empty path: an unused name in the current folder.
-void take_screenshot(State& state, const std::string& path);
-// Sets the pool of the next job from the field's text.
-void take_pool_text(State& state);
-// Whether the last build differs from what the fields say.
-bool is_outdated(const State& state, const bench::Result& built);
-void cancel_all(State& state);  // jobs, and unfinished screenshots
-// Takes the outcomes of jobs.
-void take_outcomes(State& state);
+void advance_path(State& state);                        // once per frame: records or plays
+void open_path(State& state, const std::string& file);  // and plays it
+void cancel_all(State& state);                          // jobs, and unfinished screenshots
+void take_outcomes(State& state);                       // of jobs
+
+// The window's content as JSON, for tests that compare it with the output of `heapwood` and with
+// pictures.
+void write_report(const State& state, const std::string& path);
 
 }  // namespace heapwood::viewer

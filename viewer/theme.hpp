@@ -37,5 +37,6 @@ void set_theme(float scale);
 // A colour of render::colour_ramp, as displayed.
 gl::Rgba8 ramp_colour(double place);
 inline ImU32 packed(gl::Rgba8 c) { return IM_COL32(c.r, c.g, c.b, c.a); }
+inline ImVec4 unpacked(gl::Rgba8 c) { return ImColor(c.r, c.g, c.b); }
 
 }  // namespace heapwood::viewer

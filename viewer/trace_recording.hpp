@@ -5,13 +5,17 @@
 // their requests are recorded first, as `heapwood stress --record-trace` does.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "alloc/recording/program_trace.hpp"
 #include "bench/program/options.hpp"
 #include "viewer/recording.hpp"
+#include "workloads/graph/generate.hpp"
+#include "workloads/graph/host_graph.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::viewer {
@@ -53,5 +57,40 @@ class TraceRecorder {
   alloc::ProgramTrace trace_;
   std::uint64_t pool_bytes_ = 0;
 };
+
+struct GraphSettings {
+  std::string graph = "rgg:20k";  // as for 'heapwood graph'
+  int rounds = 60;
+  int batch = 2000;       // edges inserted and deleted per round
+  bool pressure = false;  // updates of 1,000 vertices only
+};
+
+struct GraphRecording {
+  std::shared_ptr<const Recording> recording;
+  std::uint64_t edge_hash = 0;  // after the last round
+};
+
+class GraphRecorder {
+ public:
+  // Loads or generates the graph; throws as workloads::graph::load_graph does.
+  GraphRecorder(const GraphSettings& settings, const bench::PoolSize& pool,
+                const simt::DeviceInfo& device, double seconds);
+  const std::string& name() const { return name_; }
+  // Throws Error{Exit::usage} for an allocator that cannot run the workload. `progress` is called
+  // with the number of rounds done.
+  GraphRecording record(const registry::RegisteredAllocator& entry,
+                        const std::function<void(unsigned)>& progress) const;
+
+ private:
+  GraphSettings settings_;
+  simt::DeviceInfo device_;
+  double seconds_;
+  workloads::graph::HostGraph graph_;
+  std::string name_;
+  std::uint64_t pool_bytes_ = 0;
+};
+
+// Why an allocator cannot run updates of a graph whose blocks are shown; nullptr if it can.
+const char* cannot_update_graphs(const alloc::AllocatorTraits& traits);
 
 }  // namespace heapwood::viewer

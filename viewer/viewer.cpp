@@ -56,8 +56,7 @@ Settings settings_of(const Options& options, std::string& path, std::string& pro
 
 }  // namespace
 
-void request_close() noexcept { close_flag.store(true, std::memory_order_relaxed); }
-bool close_requested() noexcept { return close_flag.load(std::memory_order_relaxed); }
+void request_close() noexcept { close_flag = true; }
 
 Viewer::Viewer(const Options& options)
     : options_(options),
@@ -72,7 +71,7 @@ Viewer::Viewer(const Options& options)
   state_.settings = settings_of(options, state_.settings_path, problem);
   if (options.screenshot.empty() && !options.size.width)
     window_.resize(state_.settings.width, state_.settings.height);
-  if (!problem.empty()) state_.add_message(Message::Kind::warning, problem);
+  if (!problem.empty()) state_.warn(problem);
   if (!options.script.empty()) script_.emplace(options.script);
   state_.devices = simt::list_devices();
   state_.tab = !options.tab.empty()         ? parse_tab(options.tab)
@@ -82,8 +81,7 @@ Viewer::Viewer(const Options& options)
   if (!options.beside.empty()) state_.choice.other = &bench::find_allocator(options.beside);
   state_.choice.device = bench::choose_device(options.device);
   // On a CPU a frame of the whole atrium would take half a second.
-  const bool small = options.scene.empty() && state_.tab == Tab::live &&
-                     state_.choice.device.id.kind == simt::DeviceKind::cpu;
+  const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();
   const bool trace = is_program_trace(options.scene);
   state_.choice.source = trace                    ? ""
                          : !options.scene.empty() ? options.scene
@@ -93,7 +91,6 @@ Viewer::Viewer(const Options& options)
   state_.choice.pool_text = options.settings.pool.text;
   state_.mode = render::parse_mode(options.mode);
   state_.clay = options.material == "clay";
-  present_.emplace();
   if (trace) {
     open_trace(state_, options.scene);
   } else {
@@ -101,20 +98,16 @@ Viewer::Viewer(const Options& options)
   }
 }
 
-Viewer::~Viewer() = default;
-
 void Viewer::run() {
-  while (!may_close() && !close_requested()) {
+  while (!may_close() && !close_flag) {
     step();
     if (!options_.screenshot.empty()) unattended();
     if (script_ && script_->done()) window_.close();
   }
-  if (!options_.screenshot.empty() && !shot_taken_) {
+  if (!options_.screenshot.empty() && !shot_taken_)
     throw Error(Exit::failed,
                 "the window was closed before the picture was written; start it again");
-  }
-  if (script_ && close_requested())
-    throw Error(Exit::failed, "stopped before the script had ended");
+  if (script_ && close_flag) throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
     const auto [width, height] = window_.size();
     state_.settings.width = std::max(width, Settings::min_width);
@@ -125,14 +118,12 @@ void Viewer::run() {
 
 // Closing waits for an unfinished picture; closing again discards it.
 bool Viewer::may_close() {
-  const bool unfinished = state_.shots.running() || state_.shots.panel;
-  if (closing_ && !unfinished) return true;
+  if (closing_ && !unfinished_shot()) return true;
   if (!window_.should_close()) return false;
-  if (closing_ || !unfinished) return true;
+  if (closing_ || !unfinished_shot()) return true;
   closing_ = true;
   window_.stay_open();
-  state_.add_message(Message::Kind::warning,
-                     "The picture is finished first. Close again to discard it.");
+  state_.warn("The picture is finished first. Close again to discard it.");
   return false;
 }
 
@@ -146,10 +137,8 @@ bool Viewer::busy() const {
 // input ends the wait. Returns whether end_drawing() must be called afterwards.
 bool Viewer::take_turn() {
   constexpr double slice = 0.01;
-  const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
   // Frames of a moving scene come sooner if its builds and the window share the cores.
-  if (!live || state_.live.moves || busy() || state_.choice.device.id.kind != simt::DeviceKind::cpu)
-    return false;
+  if (!is_live() || state_.live.moves || busy() || !on_cpu()) return false;
   for (double waited = 0; waited < max_turn_seconds; waited += slice) {
     if (state_.jobs.live().begin_drawing(slice)) break;
     window_.poll();
@@ -165,13 +154,11 @@ void Viewer::step() {
   // otherwise four: without a GPU every frame takes time from the ray tracer and the builder. With
   // OpenGL in software a frame takes the cores some 20 ms, so Live on CPU threads has 20, too.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
-  const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
-  const bool cpu = state_.choice.device.id.kind == simt::DeviceKind::cpu;
-  const double interval = busy() && !waiting                         ? 1.0 / 60
-                          : live && !waiting && !cpu                 ? 1.0 / 30
-                          : live && !waiting                         ? 1.0 / 20
-                          : !waiting && state_.picture.status().done ? 0.25
-                                                                     : 0.05;
+  const double interval = waiting                        ? 1.0 / 20
+                          : busy()                       ? 1.0 / 60
+                          : is_live()                    ? 1.0 / (on_cpu() ? 20 : 30)
+                          : state_.picture.status().done ? 1.0 / 4
+                                                         : 1.0 / 20;
   const double left = last_frame_ + interval - clock();
   if (left > 0.0005) {
     window_.wait(left);
@@ -189,22 +176,7 @@ void Viewer::step() {
   last_frame_ = state_.now - last_frame_ < 2 * interval
                     ? std::min(last_frame_ + interval, state_.now)
                     : state_.now;
-  take_outcomes(state_);
-  const bool of_heap = state_.tab == Tab::heap && shows_trace(state_);
-  const std::string shown = of_heap ? recorded_name(state_) : shown_scene_name(state_);
-  window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
-  if (auto shot = state_.shots.take()) {
-    using How = Screenshots::Finished::How;
-    state_.add_message(shot->how == How::failed ? Message::Kind::error : Message::Kind::note,
-                       shot->text);
-    if (shot->how == How::failed) state_.last_error = Error(Exit::failed, shot->text);
-    state_.shot_cancelled = shot->how == How::cancelled;
-    shot_taken_ = shot->how == How::fine;
-  }
-  for (const std::string& path : window_.take_drops()) {
-    open_scene(state_, path);
-    break;  // one scene at a time
-  }
+  take_results();
   keep_live();
   // A live job holds the picture itself.
   if (!state_.jobs.is_live())
@@ -222,7 +194,7 @@ void Viewer::step() {
   window_.new_frame(std::nullopt);
   const Layout at = layout(window_.width(), window_.height());
   try {
-    keys();
+    for (const KeyPress& press : window_.take_keys()) key(press);
     mouse(at.picture);
     fly(since);
     advance_path(state_);
@@ -237,9 +209,24 @@ void Viewer::step() {
   const double work = clock() - start;
   window_.swap();
   state_.frames.add(1e3 * work, 1e3 * thread_seconds(), state_.now);
-  if (state_.first_picture == 0 && state_.picture.status().coarse > 0 && picture_.width() > 0) {
+  if (state_.first_picture == 0 && state_.picture.status().coarse > 0 && picture_.width() > 0)
     state_.first_picture = clock();
+}
+
+void Viewer::take_results() {
+  take_outcomes(state_);
+  if (const auto shot = state_.shots.take()) {
+    using How = Screenshots::Finished::How;
+    shot->how == How::failed ? state_.fail(Error(Exit::failed, shot->text))
+                             : state_.note(shot->text);
+    state_.shot_cancelled = shot->how == How::cancelled;
+    shot_taken_ = shot->how == How::fine;
   }
+  const bool of_heap = state_.tab == Tab::heap && shows_trace(state_);
+  const std::string shown = of_heap ? recorded_name(state_) : shown_scene_name(state_);
+  window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
+  // One scene at a time.
+  if (const auto drops = window_.take_drops(); !drops.empty()) open_scene(state_, drops.front());
 }
 
 // Frames are built while the Live tab is shown and no other job runs.
@@ -263,9 +250,8 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   const float wanted = state_.settings.panel_widths[tab], high = state_.settings.below_heights[tab];
   // In a small window the panel leaves nearly half of the width to the picture.
   const float panel = state_.settings.panel ? std::min(wanted * scale, w * 0.55f) : 0;
-  const float below = heap                            ? std::min(high * scale, (h - bar) * 0.62f)
-                      : live && state_.settings.panel ? std::min(high * scale, (h - bar) * 0.62f)
-                                                      : 0;
+  const bool has_below = heap || (live && state_.settings.panel);
+  const float below = has_below ? std::min(high * scale, (h - bar) * 0.62f) : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
   at.bar = {0, 0, w, bar};
@@ -275,20 +261,18 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   return at;
 }
 
+gl::Rectangle Viewer::Layout::picture_rectangle() const {
+  return {static_cast<int>(picture.x),
+          height - static_cast<int>(picture.y) - static_cast<int>(picture.height),
+          static_cast<int>(picture.width), static_cast<int>(picture.height)};
+}
+
 void Viewer::request_picture(const Area& area, unsigned spp) {
   if (!state_.scene || area.width < 1 || area.height < 1) return;
   // The camera shown can be copied as text and read back to the bit.
   state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
-  View view;
-  view.scene = state_.scene;
-  view.camera = state_.camera;
-  view.lighting = state_.lighting;
-  view.mode = state_.mode;
-  view.clay = state_.clay;
-  view.width = static_cast<unsigned>(area.width);
-  view.height = static_cast<unsigned>(area.height);
-  view.spp = spp;
-  state_.picture.show(view);
+  state_.picture.show({state_.scene, state_.camera, state_.lighting, state_.mode, state_.clay,
+                       static_cast<unsigned>(area.width), static_cast<unsigned>(area.height), spp});
 }
 
 void Viewer::draw(const Layout& at) {
@@ -300,18 +284,15 @@ void Viewer::draw(const Layout& at) {
     ImGui::Render();
     return ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   }
-  fresh_ = state_.picture.upload(picture_) || fresh_;
+  state_.picture.upload(picture_);
   gl::viewport({0, 0, at.width, at.height});
   // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
-  const gl::Rectangle area{
-      static_cast<int>(at.picture.x),
-      at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
-      static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const gl::Rectangle area = at.picture_rectangle();
   const bool traced = picture_.width() > 0 && !shows_slice();
   if (!traced) gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
   if (picture_.width() > 0) {
-    if (traced) present_->draw(picture_, area);
+    if (traced) present_.draw(picture_, area);
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
@@ -334,18 +315,11 @@ void Viewer::draw(const Layout& at) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-bool Viewer::shows_slice() const {
-  return state_.tab == Tab::learn && state_.slice.visible && state_.scene;
-}
-
 void Viewer::draw_lines(const Layout& at) {
   const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
   const bool slice = shows_slice();
   if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node && !slice)) return;
-  const gl::Rectangle area{
-      static_cast<int>(at.picture.x),
-      at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
-      static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const gl::Rectangle area = at.picture_rectangle();
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
@@ -355,85 +329,76 @@ void Viewer::draw_lines(const Layout& at) {
   if (node) {
     state_.node.update(*state_.scene, node_);
     gl::clear_depth();
-    if (state_.node.triangles) node_.surfaces->draw(matrix, area, 0.9f, true);
-    node_.box->draw(matrix, area, line_width);
-    if (state_.node.plane) node_.plane->draw(matrix, area, 1, false);
+    if (state_.node.triangles) node_.surfaces.draw(matrix, area, 0.9f, true);
+    node_.box.draw(matrix, area, line_width);
+    if (state_.node.plane) node_.plane.draw(matrix, area, 1, false);
   }
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
-    boxes_->draw(matrix, area, line_width);
+    boxes_.draw(matrix, area, line_width);
   }
   if (state_.probe.active && state_.probe.path) {
-    if (!ray_) ray_.emplace();
-    ray_->upload(state_.probe.lines(*state_.scene));
-    ray_->draw(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
+    ray_.upload(state_.probe.lines(*state_.scene));
+    ray_.draw(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
   }
 }
 
-// Draws the window's content at another size until its picture is complete, then writes the file.
+// Draws the window's content at another size. Returns whether the file has been written, which waits
+// for a complete picture.
+bool Viewer::draw_capture(const Screenshots::Panel& shot) {
+  const auto width = static_cast<unsigned>(shot.width), height = static_cast<unsigned>(shot.height);
+  if (!canvas_ || canvas_->width() != width || canvas_->height() != height) {
+    canvas_.emplace(width, height);
+    canvas_frames_ = 0;
+  }
+  window_.new_frame(std::array{shot.width, shot.height});
+  for (const KeyPress& press : window_.take_keys()) key(press);
+  if (!state_.shots.panel) {  // cancelled
+    ImGui::EndFrame();
+    return true;
+  }
+  const Layout at = layout(shot.width, shot.height);
+  if (!shot.summary) request_picture(at.picture, shot.samples);
+  canvas_->bind();
+  draw(at);
+  canvas_->show(window_.width(), window_.height());
+  window_.swap();
+  const PictureStatus picture = state_.picture.status();
+  if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
+  const bool there =
+      shot.summary || (picture.done && picture.samples >= shot.samples &&
+                       picture_.width() == static_cast<unsigned>(at.picture.width) &&
+                       picture_.height() == static_cast<unsigned>(at.picture.height));
+  // Dear ImGui needs two frames to determine its sizes.
+  if (!there || ++canvas_frames_ < 4) return false;
+  bench::OutputFile(shot.path).write(gl::to_png(canvas_->read(), width, height));
+  state_.note(fmt::format("Saved {}, {}x{}", shot.path, shot.width, shot.height));
+  shot_taken_ = true;
+  return true;
+}
+
 void Viewer::capture() {
-  const Screenshots::Panel shot = *state_.shots.panel;
+  bool ended = true;
   try {
-    if (!canvas_ || canvas_width_ != shot.width || canvas_height_ != shot.height) {
-      canvas_.emplace(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
-      canvas_width_ = shot.width;
-      canvas_height_ = shot.height;
-      canvas_frames_ = 0;
-      fresh_ = false;
-    }
-    window_.new_frame(std::array{shot.width, shot.height});
-    const Layout at = layout(shot.width, shot.height);
-    keys();
-    if (!state_.shots.panel) {  // cancelled
-      ImGui::EndFrame();
-      return end_capture();
-    }
-    if (!shot.summary) request_picture(at.picture, shot.samples);
-    canvas_->bind();
-    draw(at);
-    canvas_->show(window_.width(), window_.height());
-    window_.swap();
-    const PictureStatus picture = state_.picture.status();
-    if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
-    const bool there =
-        shot.summary || (picture.done && picture.samples >= shot.samples &&
-                         picture_.width() == static_cast<unsigned>(at.picture.width) &&
-                         picture_.height() == static_cast<unsigned>(at.picture.height));
-    // Dear ImGui needs two frames to determine its sizes.
-    if (!there || ++canvas_frames_ < 4) return state_.frames.exclude(1e3 * thread_seconds());
-    const std::vector<gl::Rgba8> pixels = canvas_->read();
-    render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
-    std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
-      return render::Rgb8{c.r, c.g, c.b};
-    });
-    bench::OutputFile(shot.path).write(render::to_png(image));
-    state_.add_message(Message::Kind::note,
-                       fmt::format("Saved {}, {}x{}", shot.path, shot.width, shot.height));
-    shot_taken_ = true;
+    ended = draw_capture(Screenshots::Panel(*state_.shots.panel));
   } catch (const Error& error) {
-    state_.add_message(Message::Kind::error, error.what());
-    state_.last_error = error;
+    state_.fail(error);
   }
-  end_capture();
-}
-
-void Viewer::end_capture() {
   state_.frames.exclude(1e3 * thread_seconds());
+  if (!ended) return;
   gl::bind_window();
   canvas_.reset();
-  canvas_width_ = 0;
   state_.shots.panel.reset();
 }
 
 void Viewer::unattended() {
   if (state_.last_error) throw *state_.last_error;
-  if (!state_.scene && state_.pictures_built)
+  if (!state_.scene && state_.finished[0])
     throw Error(Exit::failed, "the build was cancelled: there is no picture");
   if (shot_taken_) return window_.close();
   if (state_.shot_cancelled)
     throw Error(Exit::failed, "the picture was cancelled before it was written");
-  if (!state_.scene || !state_.jobs.is_idle() || state_.shots.panel || state_.shots.running())
-    return;
+  if (!state_.scene || !state_.jobs.is_idle() || unfinished_shot()) return;
   Settings& s = state_.settings;
   s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
   s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);

@@ -2,7 +2,6 @@
 // The window's loop: input, results of jobs and of the ray tracer, drawing.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "viewer/panels.hpp"
@@ -16,7 +15,6 @@ class Viewer {
  public:
   // Opens the window and starts the first build.
   explicit Viewer(const Options& options);
-  ~Viewer();
   // Runs until the window is closed or the unattended work is done. Throws Error if that fails.
   void run();
 
@@ -24,47 +22,55 @@ class Viewer {
   struct Layout {
     int width = 0, height = 0;
     Area bar, picture, panel, below;
+    gl::Rectangle picture_rectangle() const;
   };
   Layout layout(int width, int height) const;
   void step();
   bool take_turn();
-  void keys();
+  void take_results();
+  void keep_live();
+  // Input (input.cpp).
   void key(const KeyPress& press);
   void copy_picture();
   void mouse(const Area& area);
   void fly(double seconds);
   void probe(const Area& area);
   void choose_node(const Area& area);
+
   void request_picture(const Area& area, unsigned spp);
   void draw(const Layout& at);
   void draw_lines(const Layout& at);
   void capture();
-  void end_capture();
+  bool draw_capture(const Screenshots::Panel& shot);
   void unattended();
+  bool is_live() const { return state_.tab == Tab::live && state_.jobs.is_live() && !frozen(); }
+  bool frozen() const { return state_.live.frozen; }
+  bool on_cpu() const { return state_.choice.device.id.kind == simt::DeviceKind::cpu; }
+  bool unfinished_shot() const { return state_.shots.running() || state_.shots.panel; }
+  bool shows_slice() const {
+    return state_.tab == Tab::learn && state_.slice.visible && state_.scene;
+  }
   bool busy() const;
   bool may_close();
-  bool shows_slice() const;
-  void keep_live();
 
   Options options_;
-  Window window_;
+  Window window_;  // before what uses OpenGL
   State state_;
   std::optional<Script> script_;
   gl::Texture picture_;
-  std::optional<gl::Present> present_;
-  std::optional<gl::Lines> boxes_, ray_;
+  gl::Present present_;
+  gl::Lines boxes_, ray_;
   NodeView::Drawn node_;
   SliceView::Drawn slice_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
-  int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
+  int canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
-  bool shot_taken_ = false, fresh_ = false;
+  bool shot_taken_ = false;
   Vec3 pivot_;  // of the drag
   bool dragging_ = false, closing_ = false;
 };
 
 // Set by signals: the window should close.
 void request_close() noexcept;
-bool close_requested() noexcept;
 
 }  // namespace heapwood::viewer

@@ -3,6 +3,26 @@
 
 namespace heapwood::viewer::ui {
 
+namespace {
+
+constexpr double hint_delay = 0.45;  // seconds
+
+struct Rest {
+  ImVec2 mouse;
+  double since = 0;
+};
+Rest rest;  // the mouse stays where it is
+bool hints_shown = false;
+std::string hint_text;
+
+}  // namespace
+
+bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags) {
+  ImGui::SetNextWindowPos({area.x, area.y});
+  ImGui::SetNextWindowSize({area.width, area.height});
+  return ImGui::Begin(name, nullptr, flags);
+}
+
 bool section(const char* title, bool open) {
   ImGui::Dummy({0, 2});
   ImGui::PushFont(fonts().bold);
@@ -21,18 +41,15 @@ bool begin_rows(const char* id) {
   return true;
 }
 
-void row(const char* label, const std::string& value, const char* text, const ImVec4& colour) {
+void row(const char* label, const std::string& value, const char* explanation,
+         const ImVec4& colour) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  ImGui::TextDisabled("%s", label);
-  if (text) hint(text);
+  text(label, colour::dim);
+  if (explanation) hint(explanation);
   ImGui::TableNextColumn();
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::TextWrapped("%s", value.c_str());
-  ImGui::PopStyleColor();
+  wrapped_text(value, colour);
 }
-
-void end_rows() { ImGui::EndTable(); }
 
 bool button(State& state, const char* label, bool strong, bool enabled, float width) {
   if (strong) {
@@ -50,25 +67,81 @@ bool button(State& state, const char* label, bool strong, bool enabled, float wi
   return pressed;
 }
 
+bool checkbox(State& state, const char* label, bool& value, const std::string& explanation) {
+  const bool pressed = ImGui::Checkbox(label, &value);
+  state.places.note(label);
+  hint(explanation);
+  return pressed;
+}
+
+bool slider(const char* label, int& value, int low, int high, const char* format,
+            ImGuiSliderFlags flags) {
+  field(label);
+  return ImGui::SliderInt(("##" + std::string(label)).c_str(), &value, low, high, format, flags);
+}
+bool slider(const char* label, float& value, float low, float high, const char* format,
+            ImGuiSliderFlags flags) {
+  field(label);
+  return ImGui::SliderFloat(("##" + std::string(label)).c_str(), &value, low, high, format, flags);
+}
+
 bool begin_combo(State& state, const char* id, const std::string& shown) {
   if (!ImGui::BeginCombo(id, shown.c_str(), ImGuiComboFlags_HeightLarge)) return false;
   if (state.close_popups) ImGui::CloseCurrentPopup();
   return true;
 }
 
-namespace {
+bool item(const std::string& text, bool chosen, const std::string& explanation, bool enabled) {
+  ImGui::BeginDisabled(!enabled);
+  const bool pressed = ImGui::Selectable(text.c_str(), chosen);
+  ImGui::EndDisabled();
+  hint(explanation);
+  return pressed;
+}
 
-constexpr double hint_delay = 0.45;  // seconds
+const registry::RegisteredAllocator* choose_allocator(State& state, const char* id,
+                                                      const registry::RegisteredAllocator* chosen) {
+  const registry::RegisteredAllocator* pressed = nullptr;
+  if (!begin_combo(state, id, chosen ? chosen->traits->label : "")) return nullptr;
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    const alloc::AllocatorTraits& traits = *entry.traits;
+    const char* reason = why_not_buildable(state, entry);
+    const std::string why = reason ? std::string(" Cannot build trees: ") + reason : "";
+    if (item(fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : ""), &entry == chosen,
+             fmt::format("{}. {}{}", traits.paper, traits.note, why), !reason))
+      pressed = &entry;
+  }
+  ImGui::EndCombo();
+  return pressed;
+}
 
-struct Rest {
-  ImVec2 mouse;
-  double since = 0;
-};
-Rest rest;  // the mouse stays where it is
-bool hints_shown = false;
-std::string hint_text;
+void field(const char* label) {
+  ImGui::AlignTextToFramePadding();
+  text(label, colour::dim);
+  ImGui::SameLine(ImGui::GetFontSize() * 6.2f);
+  ImGui::SetNextItemWidth(-1);
+}
 
-}  // namespace
+void flow(float width) {
+  ImGui::SameLine();
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
+float share_of_line(int count) {
+  const auto n = static_cast<float>(count);
+  return (ImGui::GetContentRegionAvail().x - (n - 1) * ImGui::GetStyle().ItemSpacing.x) / n;
+}
+
+void hint(const std::string& text) {
+  if (text.empty() || !hints_shown || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled))
+    return;
+  hint_text = text;
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 24);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
 
 void allow_hints(bool allowed) {
   hint_text.clear();
@@ -80,14 +153,14 @@ void allow_hints(bool allowed) {
 
 const std::string& shown_hint() { return hint_text; }
 
-void hint(const char* text) {
-  if (!hints_shown || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-  hint_text = text;
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 24);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
+void text(const std::string& text, const ImVec4& colour) {
+  ImGui::TextColored(colour, "%s", text.c_str());
+}
+
+void styled_text(ImFont* font, const std::string& words, const ImVec4& colour) {
+  ImGui::PushFont(font);
+  text(words, colour);
+  ImGui::PopFont();
 }
 
 void dim_text(const std::string& text) { wrapped_text(text, colour::dim); }
@@ -99,23 +172,43 @@ void wrapped_text(const std::string& text, const ImVec4& colour) {
   ImGui::PopStyleColor();
 }
 
+float width_of(const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x; }
+
 void cpu_notice(State& state) {
   if (state.choice.device.id.kind != simt::DeviceKind::cpu) return;
-  const char* text = "CPU threads: these times say nothing about a GPU.";
-  dim_text(text);
-  state.places.texts["notice"] = text;
+  dim_text(state.places.texts["notice"] = "CPU threads: these times say nothing about a GPU.");
 }
 
-void flow(float width) {
-  ImGui::SameLine();
-  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+ImVec4 shade_of(std::size_t side, float opacity) {
+  ImVec4 shade = side == 0 ? colour::accent : colour::second;
+  shade.w = opacity;
+  return shade;
 }
 
-void field(const char* label) {
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextDisabled("%s", label);
-  ImGui::SameLine(ImGui::GetFontSize() * 6.2f);
-  ImGui::SetNextItemWidth(-1);
+void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round) {
+  ImGui::GetWindowDrawList()->AddRectFilled(low, high, colour, round);
+}
+void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick) {
+  ImGui::GetWindowDrawList()->AddLine(from, to, colour, thick);
+}
+void text_at(ImVec2 at, const std::string& text, ImU32 colour) {
+  ImGui::GetWindowDrawList()->AddText(at, colour, text.c_str());
+}
+
+Plot::Plot(State& state, const char* id, ImVec2 wanted, unsigned ground)
+    : at(ImGui::GetCursorScreenPos()),
+      size{std::max(wanted.x, 1.0f), std::max(wanted.y, 1.0f)},
+      end{at.x + size.x, at.y + size.y} {
+  ImGui::InvisibleButton(id, size);
+  state.places.note(id);
+  hovered = ImGui::IsItemHovered();
+  if (ground) fill(at, end, white(ground), 4);
+}
+bool Plot::has_mouse_between_x(float low, float high) const {
+  return hovered && ImGui::GetIO().MousePos.x >= low && ImGui::GetIO().MousePos.x < high;
+}
+bool Plot::has_mouse_between_y(float low, float high) const {
+  return hovered && ImGui::GetIO().MousePos.y >= low && ImGui::GetIO().MousePos.y < high;
 }
 
 }  // namespace heapwood::viewer::ui

@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Widgets shared by all parts of the panel.
+// Widgets and drawing shared by all parts of the window.
 #pragma once
 
+#include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_stdlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "bench/results/format.hpp"
 #include "viewer/state.hpp"
 #include "viewer/theme.hpp"
 
-namespace heapwood::viewer::ui {
+namespace heapwood::viewer {
+
+// A rectangle of the window in pixels, from the top left corner.
+struct Area {
+  float x = 0, y = 0, width = 0, height = 0;
+};
+
+namespace ui {
+
+// A window that covers an area; ends with ImGui::End().
+inline constexpr ImGuiWindowFlags fixed =
+    ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
+bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags = fixed);
 
 // A collapsible heading.
 bool section(const char* title, bool open = true);
@@ -17,27 +35,63 @@ bool section(const char* title, bool open = true);
 bool begin_rows(const char* id);
 void row(const char* label, const std::string& value, const char* hint = nullptr,
          const ImVec4& colour = colour::text);
-void end_rows();
 
-// A button that scripts can click; `strong` for the main action.
+// Scripts can click these by their labels. `strong`: the main action, or the active choice.
 bool button(State& state, const char* label, bool strong = false, bool enabled = true,
             float width = 0);
+bool checkbox(State& state, const char* label, bool& value, const std::string& hint = "");
+// With the label to the left.
+bool slider(const char* label, int& value, int low, int high, const char* format = "%d",
+            ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp);
+bool slider(const char* label, float& value, float low, float high, const char* format = "%.2f",
+            ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp);
 // A drop-down that Esc closes; ends with ImGui::EndCombo().
 bool begin_combo(State& state, const char* id, const std::string& shown);
-// Explains the widget drawn last, once the mouse has rested on it.
-void hint(const char* text);
+bool item(const std::string& text, bool chosen, const std::string& hint = "", bool enabled = true);
+// A drop-down of all allocators; returns the one that was chosen now, or nullptr.
+const registry::RegisteredAllocator* choose_allocator(State& state, const char* id,
+                                                      const registry::RegisteredAllocator* chosen);
+// The label to the left of a field.
+void field(const char* label);
+// Continues on the same line if this width fits, otherwise on the next one.
+void flow(float width);
+// The width of each of `count` widgets that share the line.
+float share_of_line(int count);
+
+// Explains the widget drawn last, once the mouse has rested on it; "" explains nothing.
+void hint(const std::string& text);
 // Once per frame: hints would cover an open list of keys, or the text that is typed.
 void allow_hints(bool allowed);
 const std::string& shown_hint();  // in the last frame, for reports
-void dim_text(const std::string& text);
-void wrapped_text(const std::string& text, const ImVec4& colour);  // nothing if it is empty
 
+// On one line, and wrapped. Nothing is drawn of an empty wrapped text.
+void text(const std::string& text, const ImVec4& colour = colour::text);
+void styled_text(ImFont* font, const std::string& text, const ImVec4& colour = colour::text);
+void dim_text(const std::string& text);
+void wrapped_text(const std::string& text, const ImVec4& colour);
+float width_of(const std::string& text);
 // Says that the times shown are not those of a GPU, if the chosen device is a CPU.
 void cpu_notice(State& state);
 
-// Continues on the same line if this width fits, otherwise on the next one.
-void flow(float width);
-// The label to the left of a field.
-void field(const char* label);
+// The colour of side A (0) or B of the window.
+ImVec4 shade_of(std::size_t side, float opacity = 1);
+inline ImU32 white(unsigned opacity) { return IM_COL32(255, 255, 255, opacity); }
+// In the current window.
+void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round = 0);
+void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick = 1);
+void text_at(ImVec2 at, const std::string& text, ImU32 colour = ImGui::GetColorU32(ImGuiCol_Text));
 
-}  // namespace heapwood::viewer::ui
+// A rectangle of the current window in which something is drawn, as a widget.
+struct Plot {
+  // `ground`: the opacity of its background.
+  Plot(State& state, const char* id, ImVec2 size, unsigned ground = 0);
+  // Whether the mouse is over a part of it.
+  bool has_mouse_between_x(float low, float high) const;
+  bool has_mouse_between_y(float low, float high) const;
+  ImVec2 at, size, end;
+  bool hovered;
+};
+
+}  // namespace ui
+
+}  // namespace heapwood::viewer

@@ -6,9 +6,7 @@
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "tests/viewer/program.hpp"
-#include "viewer/compare_rows.hpp"
 #include "viewer/comparison.hpp"
-#include "viewer/sweep_plot.hpp"
 
 namespace heapwood::viewer {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "viewer/film_rows.hpp"
+#include "viewer/pixels.hpp"
 
 namespace heapwood::viewer {
 

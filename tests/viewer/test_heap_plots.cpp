@@ -2,7 +2,6 @@
 // The Heap tab's plots: zoom, the range selected, and what is played.
 #include "tests/viewer/program.hpp"
 #include "viewer/heap_map.hpp"
-#include "viewer/plot_range.hpp"
 
 namespace heapwood::viewer {
 

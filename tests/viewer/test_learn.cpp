@@ -7,9 +7,9 @@
 #include "bench/prepared_scene.hpp"
 #include "kdtree/check/quality.hpp"
 #include "tests/viewer/program.hpp"
-#include "viewer/node_explain.hpp"
+#include "viewer/node_view.hpp"
 #include "viewer/recording.hpp"
-#include "viewer/slice_view.hpp"
+#include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {
 

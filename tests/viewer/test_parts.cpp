@@ -14,7 +14,7 @@
 #include "kdtree/traverse/triangle_records.hpp"
 #include "tests/app/executable.hpp"
 #include "viewer/camera_control.hpp"
-#include "viewer/compare_rows.hpp"
+#include "viewer/comparison.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/ray_probe.hpp"
 #include "viewer/settings.hpp"

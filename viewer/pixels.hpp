@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "render/develop.hpp"
 #include "simt/gl_interop.hpp"
 #include "viewer/gl.hpp"
 
@@ -47,5 +50,11 @@ class SharedPixels {
   std::unique_ptr<simt::GlBuffer> shared_;  // destroyed before the buffer
   std::uint32_t* pixels_ = nullptr;
 };
+
+// render::srgb() without std::pow: the smallest linear value of each code is tabulated.
+std::uint8_t srgb_code(float linear);
+
+std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigned samples,
+                                    const render::Development& how, const render::Range& range);
 
 }  // namespace heapwood::viewer
