@@ -48,8 +48,8 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
 heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui
                  PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
-# As for bench and app.
+# As for bench and app. Two unity sources, one per core.
 target_compile_options(heapwood_viewer PRIVATE -O1)
-set_target_properties(heapwood_viewer PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+set_target_properties(heapwood_viewer PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
 add_executable(heapwood-view viewer/main/main.cpp)
 target_link_libraries(heapwood-view PRIVATE heapwood_viewer heapwood_allocators)

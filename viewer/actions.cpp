@@ -187,12 +187,10 @@ void Places::note(const std::string& name) {
   width[name] = high.x - low.x;
 }
 
-void FrameTimes::add(double work_ms, double thread_ms, double now) {
-  ms.push_back(work_ms);
+void FrameTimes::add(double thread_ms, double now) {
   // Time before the first frame belongs to no frame.
   if (const double before = std::exchange(thread_ms_, thread_ms); before > 0)
     cpu_ms.push_back(thread_ms - before);
-  if (ms.size() > 240) ms.pop_front();
   if (cpu_ms.size() > 240) cpu_ms.pop_front();
   ++frames_;
   if (now - second_ < 1) return;

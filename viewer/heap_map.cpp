@@ -143,7 +143,7 @@ const workloads::Block* first_block(const Recording& recording, std::uint32_t ti
 void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
   recordings = std::move(latest);
   watched.reset();
-  for (Drawn& one : drawn) one.map.reset();
+  forget_maps();
   // After a slowed live build the final state is shown; otherwise the recording is played.
   playing = !std::exchange(watched_slowly, false);
   place = playing ? 0 : 1;
@@ -156,7 +156,7 @@ void HeapView::watch(const LiveBuild& build) {
     watched_slowly = false;
     range.reset();
   }
-  for (Drawn& one : drawn) one.map.reset();
+  forget_maps();
   const auto recording =
       std::make_shared<Recording>(build.scene, *build.allocator, build.device, build.pool_bytes);
   recordings.push_back(recording);
@@ -169,7 +169,7 @@ void HeapView::complete(const std::shared_ptr<const Recording>& recording) {
   if (!watched) return;
   recordings.back() = recording;
   watched.reset();
-  for (Drawn& one : drawn) one.map.reset();
+  forget_maps();
 }
 
 void HeapView::toggle_play() {

@@ -156,6 +156,10 @@ struct HeapView {
   std::uint64_t shown_bytes() const;
 
  private:
+  void forget_maps() {
+    for (Drawn& one : drawn) one.map.reset();
+  }
+
   std::vector<alloc::RecordedEvent> lines_;
   std::optional<double> played_to_;  // the place after playing to the end
 };

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "render/surface.hpp"
-#include "viewer/camera_control.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {

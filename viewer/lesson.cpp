@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "viewer/lesson.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "bench/results/format.hpp"
 #include "render/surface.hpp"
-#include "viewer/ray_probe.hpp"
 #include "viewer/state.hpp"
+#include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {
 
@@ -16,9 +14,15 @@ namespace {
 
 enum Step : std::size_t { box, plane, sides, levels, leaf, memory };
 
-constexpr const char* titles[Lesson::steps] = {
-    "One box around everything",   "Where to cut?", "Left, right, or both",
-    "The same again in each half", "When to stop",  "Every split asks for memory"};
+constexpr struct {
+  const char* title;
+  bool node, plane, triangles, boxes;  // what is drawn over the picture
+} shown_in[Lesson::steps] = {{"One box around everything", true, false, false, false},
+                             {"Where to cut?", true, true, false, false},
+                             {"Left, right, or both", true, true, true, false},
+                             {"The same again in each half", false, false, false, true},
+                             {"When to stop", true, false, true, false},
+                             {"Every split asks for memory", false, false, false, true}};
 
 constexpr double seconds_per_level = 0.9;
 
@@ -56,7 +60,7 @@ void draw_only(State& state, bool node, bool plane, bool triangles, bool boxes) 
 
 }  // namespace
 
-const char* lesson_title(std::size_t step) { return titles[step]; }
+const char* lesson_title(std::size_t step) { return shown_in[step].title; }
 
 std::string lesson_caption(const State& state, std::size_t step) {
   if (!state.scene) return "";
@@ -75,9 +79,7 @@ std::string lesson_caption(const State& state, std::size_t step) {
           "Any plane could cut the box. The surface area heuristic estimates what rays will cost "
           "for each candidate: the larger a part and the more triangles in it, the more "
           "expensive. The curves show all candidates of the three axes; the cheapest one tried "
-          "wins, at {} = {}, "
-          "with a "
-          "cost of {} instead of {} without a cut.",
+          "wins, at {} = {}, with a cost of {} instead of {} without a cut.",
           "xyz"[node->axis], number(static_cast<double>(node->plane)), number(node->split_cost),
           number(node->leaf_cost));
     case sides:
@@ -124,32 +126,19 @@ void show_lesson(State& state, std::size_t step) {
   state.lesson.step = step;
   state.lesson.since = state.now;
   if (!state.scene) return;
+  const auto& drawn = shown_in[step];
+  draw_only(state, drawn.node, drawn.plane, drawn.triangles, drawn.boxes);
   const bench::BuildSettings& settings = state.choice.settings;
-  switch (step) {
-    case box:
-      draw_only(state, true, false, false, false);
-      break;
-    case plane:
-      draw_only(state, true, true, false, false);
-      break;
-    case sides:
-      draw_only(state, true, true, true, false);
-      break;
-    case levels:
-      draw_only(state, false, false, false, true);
-      state.tree.depth = 1;
-      return;
-    case leaf:
-      draw_only(state, true, false, true, false);
-      return state.node.choose(state.scene, leaf_in_view(state), settings);
-    case memory:
-    default:
-      draw_only(state, false, false, false, true);
-      state.tree.depth = static_cast<int>(deepest(state));
-      return;
-  }
   const bool at_root = state.node.shown && state.node.shown->path.size() == 1;
-  if (!at_root) state.node.choose(state.scene, root_of(state.scene->tree), settings);
+  if (step == levels) {
+    state.tree.depth = 1;
+  } else if (step == memory) {
+    state.tree.depth = static_cast<int>(deepest(state));
+  } else if (step == leaf) {
+    state.node.choose(state.scene, leaf_in_view(state), settings);
+  } else if (!at_root) {
+    state.node.choose(state.scene, root_of(state.scene->tree), settings);
+  }
 }
 
 void end_lesson(State& state) {

@@ -169,8 +169,6 @@ void LiveView::unfreeze() {
   selected.reset();
 }
 
-void LiveView::clear() { *this = {}; }
-
 void LiveView::show_recordings() {
   heap.recordings.clear();
   for (HeapView::Drawn& one : heap.drawn) one.map.reset();

@@ -113,7 +113,7 @@ struct LiveView {
   void take(const LiveEvent& event);
   void toggle_frozen();
   void unfreeze();
-  void clear();
+  void clear() { *this = {}; }
 
  private:
   void show_recordings();

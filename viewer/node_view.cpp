@@ -83,19 +83,29 @@ void NodeView::update(const BuiltScene& scene, Drawn& drawn) {
 
 namespace {
 
-// The triangles of all leaves below a node, each once, in ascending order.
-std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32_t root) {
-  std::vector<std::uint32_t> ids, stack{root};
+// Calls visit(node, depth below the root) for all leaves below a node.
+template <class Visit>
+void for_each_leaf(const kdtree::Tree& tree, std::uint32_t root, const Visit& visit) {
+  std::vector<std::pair<std::uint32_t, unsigned>> stack{{root, 0}};
   while (!stack.empty()) {
-    const kdtree::Node node = tree.nodes[stack.back()];
+    const auto [at, depth] = stack.back();
     stack.pop_back();
+    const kdtree::Node node = tree.nodes[at];
     if (node.leaf()) {
-      const auto first = tree.refs.begin() + node.first;
-      ids.insert(ids.end(), first, first + node.count());
+      visit(node, depth);
     } else {
-      for (const unsigned side : {0u, 1u}) stack.push_back(node.child(side));
+      for (const unsigned side : {0u, 1u}) stack.push_back({node.child(side), depth + 1});
     }
   }
+}
+
+// The triangles of all leaves below a node, each once, in ascending order.
+std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32_t root) {
+  std::vector<std::uint32_t> ids;
+  for_each_leaf(tree, root, [&](kdtree::Node node, unsigned) {
+    const auto first = tree.refs.begin() + node.first;
+    ids.insert(ids.end(), first, first + node.count());
+  });
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
@@ -292,19 +302,11 @@ LeafHistograms leaf_histograms(const kdtree::Tree& tree) {
   LeafHistograms histograms;
   histograms.by_refs.resize(LeafHistograms::max_refs + 1);
   if (tree.nodes.empty()) return histograms;
-  std::vector<std::pair<std::uint32_t, unsigned>> stack{{0, 0}};
-  while (!stack.empty()) {
-    const auto [at, depth] = stack.back();
-    stack.pop_back();
-    const kdtree::Node node = tree.nodes[at];
-    if (node.leaf()) {
-      ++histograms.by_refs[std::min<std::size_t>(node.count(), LeafHistograms::max_refs)];
-      if (histograms.by_depth.size() <= depth) histograms.by_depth.resize(depth + 1);
-      ++histograms.by_depth[depth];
-    } else {
-      for (const unsigned side : {0u, 1u}) stack.push_back({node.child(side), depth + 1});
-    }
-  }
+  for_each_leaf(tree, 0, [&](kdtree::Node node, unsigned depth) {
+    ++histograms.by_refs[std::min<std::size_t>(node.count(), LeafHistograms::max_refs)];
+    if (histograms.by_depth.size() <= depth) histograms.by_depth.resize(depth + 1);
+    ++histograms.by_depth[depth];
+  });
   return histograms;
 }
 

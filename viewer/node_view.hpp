@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The node that the Learn tab explains: why it was split where it is, or became a leaf, by the costs
-// that the surface area heuristic gives to every candidate plane. The refs are those of the builder:
-// the splits from the root to the node are repeated with its arithmetic.
+// The node that the Learn tab explains: why it was split where it is, or became a leaf, by the
+// costs that the surface area heuristic gives to every candidate plane. The refs are those of the
+// builder: the splits from the root to the node are repeated with its arithmetic.
 #pragma once
 
 #include <array>

@@ -86,15 +86,6 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
   return pixels;
 }
 
-// Of modes that show numbers; else 0.
-double largest_in(const render::Film& film, render::Mode mode) {
-  double largest = 0;
-  if (!render::shows_numbers(mode)) return largest;
-  for (const render::Pixel& p : film.sums)
-    largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
-  return largest;
-}
-
 }  // namespace
 
 bool View::operator==(const View& other) const {
@@ -108,27 +99,32 @@ bool View::operator==(const View& other) const {
 
 Picture::Picture(Interop interop) : interop_(std::move(interop)), thread_([this] { work(); }) {}
 
-Picture::~Picture() {
+template <class Change>
+void Picture::change(const Change& change) {
   {
     const std::lock_guard lock(mutex_);
-    stop_ = true;
-    ++version_;
+    change();
   }
   changed_.notify_all();
+}
+
+Picture::~Picture() {
+  change([&] {
+    stop_ = true;
+    ++version_;
+  });
   thread_.join();
 }
 
 void Picture::show(const View& view) {
-  {
-    const std::lock_guard lock(mutex_);
+  change([&] {
     if (view == wanted_) return;
     wanted_ = view;
     ++version_;
     status_.done = false;
     status_.spp = view.spp;
     status_.error.clear();
-  }
-  changed_.notify_all();
+  });
 }
 
 void Picture::hold(bool held, bool wait) {
@@ -142,15 +138,8 @@ void Picture::hold(bool held, bool wait) {
 }
 
 void Picture::trace_rows(render::Progressive& picture, unsigned first, unsigned count) {
-  const auto set = [&](bool tracing) {
-    {
-      const std::lock_guard lock(mutex_);
-      tracing_ = tracing;
-    }
-    changed_.notify_all();
-  };
-  set(true);
-  const std::shared_ptr<void> ended(nullptr, [&](void*) { set(false); });
+  change([&] { tracing_ = true; });
+  const std::shared_ptr<void> ended(nullptr, [&](void*) { change([&] { tracing_ = false; }); });
   picture.add_rows(first, count, 60);
 }
 
@@ -279,6 +268,17 @@ void Picture::make(const View& view, std::uint64_t version) {
   refine(view, version, coarse);
 }
 
+double Picture::measure(const render::Film& film, render::Mode mode) {
+  development_ = {mode, render::exposure_for(film, mode), 0, false};
+  range_ = {};
+  if (!render::shows_numbers(mode)) return 0;
+  range_ = render::range_of(film, development_);
+  double largest = 0;
+  for (const render::Pixel& p : film.sums)
+    largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
+  return largest;
+}
+
 bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned factor) {
   View coarse = view;
   coarse.width = std::max(1u, view.width / factor);
@@ -294,9 +294,7 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   picture.end_pass();
   seconds_per_pixel_ = seconds_since(start) / (static_cast<double>(coarse.width) * coarse.height);
   const render::Film film = picture.film();
-  development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
-  range_ =
-      render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+  const double largest = measure(film, view.mode);
   const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
   publish(0, enlarged(small, coarse.width, coarse.height, view.width, view.height));
   const std::lock_guard lock(mutex_);
@@ -304,7 +302,7 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   status_.samples = 0;
   status_.coarse = factor;
   status_.range = range_;
-  status_.largest = largest_in(film, view.mode);
+  status_.largest = largest;
   return true;
 }
 
@@ -338,20 +336,14 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     seconds_per_pixel_ = busy / pixels;
     const unsigned samples = picture.samples();
     const bool last = samples == view.spp;
-    const bool measure = first || last || std::has_single_bit(samples);
+    const bool measures = first || last || std::has_single_bit(samples);
     double largest = 0;
-    if (measure) {
-      const render::Film film = picture.film();
-      development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
-      range_ =
-          render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
-      largest = largest_in(film, view.mode);
-    }
-    if (measure || seconds_since(shown) > 0.5) {
+    if (measures) largest = measure(picture.film(), view.mode);
+    if (measures || seconds_since(shown) > 0.5) {
       show_rows(view, version, picture, 0, rows, samples);
       shown = Clock::now();
       const std::lock_guard lock(mutex_);
-      if (measure) status_.largest = largest;
+      if (measures) status_.largest = largest;
       status_.range = range_;
       status_.samples = samples;
       status_.coarse = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The background ray tracer: a thread renders the latest view, first coarse and then finer while
 // nothing changes, in short launches so that a new view waits only briefly. A GPU develops its film
-// directly into OpenGL's memory where possible (shared_pixels.hpp), otherwise through the host.
+// directly into OpenGL's memory where possible (pixels.hpp), otherwise through the host.
 #pragma once
 
 #include <condition_variable>
@@ -63,7 +63,11 @@ class Picture {
 
  private:
   void work();
+  template <class Change>
+  void change(const Change& change);  // with the mutex held; notifies
   bool outdated(std::uint64_t version) const;
+  // Sets exposure and range for a picture; returns its largest value in modes that show numbers.
+  double measure(const render::Film& film, render::Mode mode);
   void make(const View& view, std::uint64_t version);
   bool make_coarse(const View& view, std::uint64_t version, unsigned factor);
   // `coarse_before`: a coarse picture has determined exposure and range, so that rows of the first

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pixels that the ray tracer's GPU writes directly into OpenGL's memory, if both run on one GPU.
-// Otherwise, or after a failure, the picture is copied through the host and the window shows why.
+// Otherwise, or after a failure, they are developed here and copied, and the window shows why.
 #pragma once
 
 #include <cstdint>

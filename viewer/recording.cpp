@@ -23,11 +23,14 @@ Recording::Recording(std::string scene_name, const registry::RegisteredAllocator
   note_point();
 }
 
+std::vector<Recording::Point>::const_iterator Recording::after(std::uint32_t time) const {
+  return std::upper_bound(points.begin(), points.end(), time,
+                          [](std::uint32_t t, const Point& point) { return t < point.time; });
+}
+
 const Recording::Point& Recording::at(std::uint32_t time) const {
-  const auto after =
-      std::upper_bound(points.begin(), points.end(), time,
-                       [](std::uint32_t t, const Point& point) { return t < point.time; });
-  return after == points.begin() ? *after : *std::prev(after);
+  const auto found = after(time);
+  return found == points.begin() ? *found : *std::prev(found);
 }
 
 void Recording::add(std::span<const alloc::RecordedEvent> lines) {
@@ -151,11 +154,8 @@ void Recording::find_internal() {
     std::int64_t blocks = 0;
   };
   std::vector<Change> changes(points.size() + 1);
-  const auto behind = [&](std::uint32_t time) {  // the first point with a later time
-    return static_cast<std::size_t>(
-        std::upper_bound(points.begin(), points.end(), time,
-                         [](std::uint32_t t, const Point& point) { return t < point.time; }) -
-        points.begin());
+  const auto behind = [&](std::uint32_t time) {
+    return static_cast<std::size_t>(after(time) - points.begin());
   };
   for (const workloads::Block& block : blocks()) {
     const auto served = static_cast<double>(served_bytes(block.bytes));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A recorded build as the heap map shows it: the lifetime of every block, and curves over time.
 // Built event by event, so that it can be shown while the build runs. A workload in rounds
-// (graph_recording.hpp) is shown at the ends of its rounds only.
+// (trace_recording.hpp) is shown at the ends of its rounds only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,6 +98,7 @@ class Recording {
   std::string time_text(std::uint32_t time) const;
 
  private:
+  std::vector<Point>::const_iterator after(std::uint32_t time) const;  // the first later point
   void note_point();
   void find_internal();
 
@@ -120,5 +122,11 @@ struct LevelSpan {
 };
 // One per level with nodes, from the root.
 std::vector<LevelSpan> level_spans(const Recording& recording);
+
+// Time is counted in events: one event is one microsecond. Each recording is a process. Slices that
+// overlap in time are on different tracks.
+std::string chrome_trace(const std::vector<std::shared_ptr<const Recording>>& recordings);
+
+inline constexpr std::size_t max_exported_blocks = 20000, max_exported_tracks = 64;
 
 }  // namespace heapwood::viewer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <imgui.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "bench/program/output_file.hpp"
@@ -16,60 +15,46 @@ namespace {
 
 using bench::Json;
 
-Json times_json(const std::deque<double>& ms) {
-  if (ms.empty()) return nullptr;
-  return {{"mean", std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size())},
-          {"worst", *std::max_element(ms.begin(), ms.end())}};
-}
-
 Json heap_json(const HeapView& view) {
   Json list = Json::array();
   for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
     const Recording& r = *view.recordings[i];
     const std::uint32_t time = view.time(r);
-    std::uint64_t used = 0, blocks = 0;
-    for (const workloads::Block& block : r.blocks()) {
-      if (!block.in_use(time)) continue;
-      used += block.bytes;
-      ++blocks;
-    }
+    std::uint64_t used = 0;
+    for (const workloads::Block& block : r.blocks()) used += block.in_use(time) ? block.bytes : 0;
     Json regions = Json::array();
     for (const alloc::Region& region : r.regions) {
       if (region.state == alloc::Region::State::used)
         regions.push_back({region.offset, region.bytes});
     }
-    Json json = {{"allocator", r.allocator},
-                 {"events", r.events},
-                 {"events_in_all", r.events_in_all},
-                 {"time", time},
-                 {"used_bytes", used},
-                 {"blocks", blocks},
-                 {"high_water_bytes", r.high_water_bytes},
-                 {"requests", r.requests.allocations},
-                 {"unmatched_frees", r.history().unmatched_frees},
-                 {"overlaps", r.history().overlaps},
-                 {"used_regions_at_end", regions},
-                 {"pool_bytes", r.pool_bytes}};
     const Recording::Point& point = r.at(time);
     std::uint64_t inner = 0, leaves = 0;
     for (const Recording::Level& level : point.levels) {
       inner += level.inner;
       leaves += level.leaves;
     }
-    json["inner"] = inner;
-    json["leaves"] = leaves;
-    json["rounds"] = r.rounds.size();
-    json["round"] = r.in_rounds() ? r.round_of(time) : 0;
-    json["refused"] = r.requests.failures;
-    json["scene"] = r.scene;
-    json["device"] = r.device;
-    json["finished"] = r.finished;
-    json["watched"] = view.watched && view.watched->recording.get() == &r;
-    json["points"] = r.points.size();
+    Json json = {{"allocator", r.allocator},
+                 {"events", r.events},
+                 {"time", time},
+                 {"used_bytes", used},
+                 {"requests", r.requests.allocations},
+                 {"unmatched_frees", r.history().unmatched_frees},
+                 {"overlaps", r.history().overlaps},
+                 {"used_regions_at_end", regions},
+                 {"pool_bytes", r.pool_bytes},
+                 {"inner", inner},
+                 {"leaves", leaves},
+                 {"rounds", r.rounds.size()},
+                 {"round", r.in_rounds() ? r.round_of(time) : 0},
+                 {"refused", r.requests.failures},
+                 {"scene", r.scene},
+                 {"device", r.device},
+                 {"finished", r.finished},
+                 {"watched", view.watched && view.watched->recording.get() == &r},
+                 {"points", r.points.size()}};
     if (r.in_pool) {
       json["mark_bytes"] = point.pool.mark_bytes;
       json["largest_below_bytes"] = point.pool.largest_below_bytes;
-      json["external"] = point.pool.external();
       json["external_below"] = point.pool.external_below();
     }
     if (point.internal) json["internal"] = *point.internal;
@@ -119,14 +104,13 @@ void write_report(const State& state, const std::string& path) {
   json["material"] = state.clay ? "clay" : "scene";
   json["panel"] = state.settings.panel;
   json["help"] = state.help;
-  const PictureStatus picture = state.picture.status();
-  json["samples"] = picture.samples;
-  json["done"] = picture.done;
-  json["picture"] = {{"shared", picture.shared}, {"copied_because", picture.copied_because}};
+  json["samples"] = state.picture.status().samples;
   json["frames_per_second"] = state.frames.last_second_fps;
-  json["frame_ms"] = times_json(state.frames.ms);
-  json["frame_cpu_ms"] = times_json(state.frames.cpu_ms);
-  json["first_picture_seconds"] = state.first_picture;
+  const std::deque<double>& ms = state.frames.cpu_ms;
+  json["frame_cpu_ms"] =
+      ms.empty()
+          ? Json()
+          : Json(std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size()));
   json["messages"] = Json::array();
   for (const Message& message : state.messages) json["messages"].push_back(message.text);
   std::vector<bench::Result> results = state.compared;
@@ -154,11 +138,9 @@ void write_report(const State& state, const std::string& path) {
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
-         {"range_ms", {side.times.low(), side.times.high()}},
          {"exhausted", side.times.exhausted()},
          {"keeps_pool", side.keeps_pool},
-         {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()},
-         {"recorded", side.recording != nullptr}});
+         {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()}});
   }
   json["texts"] = state.places.texts;
   json["hint"] = ui::shown_hint();
@@ -171,10 +153,7 @@ void write_report(const State& state, const std::string& path) {
   json["heap_range"] = {state.heap.range.from, state.heap.range.to};
   json["heap_place"] = state.heap.place;
   json["heap_playing"] = state.heap.playing;
-  json["tree"] = {{"shown", state.tree.shown},
-                  {"boxes", state.tree.total},
-                  {"visible", state.tree.visible},
-                  {"depth", state.tree.depth}};
+  json["tree"] = {{"visible", state.tree.visible}, {"depth", state.tree.depth}};
   json["slice"] = {{"visible", state.slice.visible},
                    {"axis", state.slice.axis},
                    {"place", state.slice.place},
@@ -182,16 +161,10 @@ void write_report(const State& state, const std::string& path) {
                    {"triangles", state.slice.triangles}};
   if (state.node.shown) {
     const NodeExplanation& node = *state.node.shown;
-    json["node"] = {{"visible", state.node.visible},
-                    {"node", node.place().node},
-                    {"depth", node.depth()},
+    json["node"] = {{"depth", node.depth()},
                     {"leaf", node.leaf},
                     {"refs", node.refs},
                     {"left", node.left},
-                    {"right", node.right},
-                    {"leaf_cost", node.leaf_cost},
-                    {"split_cost", node.split_cost},
-                    {"lowest", node.lowest},
                     {"marked", state.heap.marked}};
   }
   json["path_keys"] = state.path.path.keys().size();
@@ -200,9 +173,7 @@ void write_report(const State& state, const std::string& path) {
   json["lesson"] = state.lesson.step ? Json(*state.lesson.step + 1) : Json();
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
-    json["ray"] = {{"x", state.probe.x},
-                   {"y", state.probe.y},
-                   {"steps", ray.inner_steps + ray.leaves.size()},
+    json["ray"] = {{"steps", ray.inner_steps + ray.leaves.size()},
                    {"tests", ray.tests},
                    {"hit", ray.hit.found()}};
   }

@@ -136,9 +136,6 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
       return live.choice == c.state.jobs.live().choice() && has_frames(live.sides[0]) &&
              has_frames(live.sides[1]);
     });
-  } else if (what == "scene") {
-    add(text,
-        [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
   } else if (what == "events") {
     add(text, [count = std::stoul(w.at(2))](const Context& c) {
       return c.state.heap.watched && c.state.heap.watched->recording->events >= count;

@@ -6,7 +6,6 @@
 //                                        until N jobs of that kind have ended (default 1)
 //   wait live N                          until both sides, as they are chosen, have N frames and
 //                                        a recording
-//   wait scene                           until a scene is shown
 //   wait events N                        until the live build has made N events
 //   wait stopped                         until the recording is not played
 //   wait bars N                          until N allocators have a time, while they are compared

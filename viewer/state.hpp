@@ -11,15 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "viewer/camera_path.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/jobs.hpp"
-#include "viewer/lesson.hpp"
 #include "viewer/live.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/options.hpp"
 #include "viewer/picture.hpp"
-#include "viewer/ray_probe.hpp"
 #include "viewer/screenshot.hpp"
 #include "viewer/settings.hpp"
 #include "viewer/tree_view.hpp"
@@ -72,11 +70,18 @@ struct Places {
   void note(const std::string& name);  // for the widget drawn last
 };
 
+// Six captioned steps through the build of the scene's tree, for the Learn tab. Each step sets what
+// is drawn over the picture; the caption has the numbers of this tree.
+struct Lesson {
+  static constexpr std::size_t steps = 6;
+  std::optional<std::size_t> step;  // none: no lesson is shown
+  double since = 0;                 // when the step began
+};
+
 struct FrameTimes {
-  std::deque<double> ms;      // of recent frames, from input to the last OpenGL call
-  std::deque<double> cpu_ms;  // processor time of the window's thread per frame
+  std::deque<double> cpu_ms;  // processor time of the window's thread in recent frames
   double last_second_fps = 0;
-  void add(double work_ms, double thread_ms, double now);
+  void add(double thread_ms, double now);
   // The thread's time before this call was other work and does not count towards the next frame.
   void exclude(double thread_ms) { thread_ms_ = thread_ms; }
 
@@ -133,7 +138,6 @@ struct State {
   double now = 0;                      // seconds since the start
   std::optional<Error> last_error;     // of a job, for unattended runs
   bool shot_cancelled = false;         // the same
-  double first_picture = 0;            // seconds since the start
   std::array<unsigned, 5> finished{};  // jobs by JobSpec::Kind, for scripts
 
   Picture picture;
@@ -199,8 +203,16 @@ void record_path(State& state);
 void play_path(State& state);
 void advance_path(State& state);                        // once per frame: records or plays
 void open_path(State& state, const std::string& file);  // and plays it
-void cancel_all(State& state);                          // jobs, and unfinished screenshots
-void take_outcomes(State& state);                       // of jobs
+const char* lesson_title(std::size_t step);
+std::string lesson_caption(const State& state, std::size_t step);
+// Shows a step and what belongs to it in the Learn tab.
+void show_lesson(State& state, std::size_t step);
+void end_lesson(State& state);
+// Next or previous step; begins the lesson, and ends it after the last step.
+void page_lesson(State& state, int by);
+void advance_lesson(State& state);  // once per frame: boxes that appear one level after the other
+void cancel_all(State& state);      // jobs, and unfinished screenshots
+void take_outcomes(State& state);   // of jobs
 
 // The window's content as JSON, for tests that compare it with the output of `heapwood` and with
 // pictures.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "viewer/trace_export.hpp"
-
 #include <algorithm>
 
 #include "bench/program/output_file.hpp"

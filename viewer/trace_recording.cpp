@@ -32,6 +32,19 @@ using alloc::TraceEvent;
 // Each event takes 16 bytes on the host, and each block a record of its lifetime.
 constexpr std::size_t max_trace_events = std::size_t{24} << 20;
 
+const char* outside_pool(const alloc::AllocatorTraits& traits) {
+  return traits.in_pool ? nullptr : "has its blocks outside the pool";
+}
+
+// Throws Error{Exit::usage} for a reason, and if the pool is too small for the allocator.
+void check_fits(const alloc::AllocatorTraits& traits, const char* reason, std::uint64_t pool) {
+  if (reason)
+    throw Error(Exit::usage, fmt::format("{}: {}; choose another allocator", traits.label, reason));
+  if (pool < traits.smallest_pool)
+    throw Error(Exit::usage, fmt::format("{}: needs a pool of at least {}", traits.label,
+                                         bench::bytes_text(traits.smallest_pool)));
+}
+
 std::string warning_of(const alloc::ProgramTrace& trace) {
   std::string text;
   const auto add = [&](std::uint64_t count, const char* what) {
@@ -118,13 +131,8 @@ TraceRecorder::TraceRecorder(std::string name, alloc::ProgramTrace trace,
 std::shared_ptr<const Recording> TraceRecorder::record(
     const registry::RegisteredAllocator& entry) const {
   const alloc::AllocatorTraits& traits = *entry.traits;
-  if (!traits.keeps_live_memory || !traits.in_pool)
-    throw Error(Exit::usage, fmt::format("{}: {}; choose another allocator", traits.label,
-                                         traits.in_pool ? "may hand out memory in use"
-                                                        : "has its blocks outside the pool"));
-  if (pool_bytes_ < traits.smallest_pool)
-    throw Error(Exit::usage, fmt::format("{}: needs a pool of at least {}", traits.label,
-                                         bench::bytes_text(traits.smallest_pool)));
+  check_fits(traits, traits.keeps_live_memory ? outside_pool(traits) : "may hand out memory in use",
+             pool_bytes_);
   // One thread serves all requests, in their order.
   alloc::ProgramTrace serial = trace_;
   for (TraceEvent& event : serial.events) {
@@ -211,7 +219,7 @@ class Blocks {
 }  // namespace
 
 const char* cannot_update_graphs(const alloc::AllocatorTraits& traits) {
-  if (!traits.in_pool) return "has its blocks outside the pool";
+  if (!traits.in_pool) return outside_pool(traits);
   if (!traits.keeps_live_memory) return "may hand out memory in use";
   if (traits.frees != alloc::Frees::individually) return "cannot free single blocks";
   return nullptr;
@@ -230,12 +238,7 @@ GraphRecorder::GraphRecorder(const GraphSettings& settings, const bench::PoolSiz
 
 GraphRecording GraphRecorder::record(const registry::RegisteredAllocator& entry,
                                      const std::function<void(unsigned)>& progress) const {
-  const alloc::AllocatorTraits& traits = *entry.traits;
-  if (const char* reason = cannot_update_graphs(traits))
-    throw Error(Exit::usage, fmt::format("{}: {}; choose another allocator", traits.label, reason));
-  if (pool_bytes_ < traits.smallest_pool)
-    throw Error(Exit::usage, fmt::format("{}: needs a pool of at least {}", traits.label,
-                                         bench::bytes_text(traits.smallest_pool)));
+  check_fits(*entry.traits, cannot_update_graphs(*entry.traits), pool_bytes_);
   const simt::Memory pool(device_.id, pool_bytes_);
   HeapJob job;
   job.device = device_.id;

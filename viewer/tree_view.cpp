@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kdtree/traverse/traverse.hpp"
 #include "viewer/theme.hpp"
 
 namespace heapwood::viewer {
@@ -248,6 +249,103 @@ void SliceView::draw(const BuiltScene& scene, const render::Camera& camera, bool
   // `other_side` is chosen: then it is in front.
   drawn.cells.draw(to_clip, area, line_width, other_side);
   drawn.section.draw(to_clip, area, line_width, other_side);
+}
+
+RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
+  RayPath path;
+  path.ray = ray;
+  path.hit.t = ray.tmax;
+  const kdtree::Tree& tree = scene.tree;
+  if (tree.nodes.empty() || tree.bounds.empty()) return path;
+  path.hit = scene.traced->closest({&ray, 1}).front();
+  const kdtree::FastIntersection test(ray,
+                                      kdtree::FastIntersection::diagonal_slack * scene.diagonal());
+  float begin = 0, end = 0;
+  if (!kdtree::detail::clip(test, ray, tree.bounds, begin, end)) return path;
+  struct Far {
+    std::uint32_t node;
+    float end;
+    Box box;
+    unsigned depth;
+  };
+  std::vector<Far> stack;
+  std::uint32_t at = 0;
+  Box box = tree.bounds;
+  unsigned depth = 0;
+  bool known = false;
+  for (;;) {
+    kdtree::Node node = tree.nodes[at];
+    while (!node.leaf()) {
+      ++path.inner_steps;
+      const unsigned axis = node.axis();
+      const kdtree::Slope slope = test.slope(axis);
+      const float plane = test.plane(ray, axis, node.split, slope);
+      const auto side_box = [&](unsigned side) {
+        Box part = box;
+        (side == 0 ? part.hi : part.lo)[axis] = node.split;
+        return part;
+      };
+      unsigned near = kdtree::FastIntersection::near_child(node.link, slope) >> 1 &
+                      1;  // near_child() returns twice the index
+      const bool far_only = plane < begin, both = !far_only && !(plane > end);
+      if (far_only) near ^= 1;
+      if (both) {
+        stack.push_back({node.child(near ^ 1), end, side_box(near ^ 1), depth + 1});
+        end = plane;
+      }
+      box = side_box(near);
+      at = node.child(near);
+      node = tree.nodes[at];
+      ++depth;
+    }
+    path.leaves.push_back({box, node.first, node.count(), depth});
+    path.tests += node.count();
+    // Traversal ends in the leaf that tests the hit's triangle and whose interval contains the hit,
+    // up to rounding.
+    const auto refs = tree.refs.begin() + node.first;
+    const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + test.slack();
+    const bool here =
+        path.hit.found() && path.hit.t <= reach &&
+        std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
+    if (here) path.hit_box = box;
+    known = known || here;
+    if ((known && path.hit.t <= end) || stack.empty()) return path;
+    begin = end;
+    at = stack.back().node;
+    end = stack.back().end;
+    box = stack.back().box;
+    depth = stack.back().depth;
+    stack.pop_back();
+  }
+}
+
+std::vector<gl::Vertex> RayProbe::lines(const BuiltScene& scene) const {
+  std::vector<gl::Vertex> vertices;
+  if (!path) return vertices;
+  const gl::Rgba8 triangle_colour{110, 170, 255, 90}, hit_colour{255, 255, 255, 255},
+      ray_colour{255, 210, 90, 255};
+  std::size_t triangles = 0;
+  for (std::size_t i = 0; i < path->leaves.size(); ++i) {
+    const VisitedLeaf& leaf = path->leaves[i];
+    gl::Rgba8 colour = ramp_colour(0.35 + 0.6 * static_cast<double>(i + 1) /
+                                              static_cast<double>(path->leaves.size()));
+    colour.a = leaf.refs ? 200 : 70;
+    add_box(vertices, leaf.box, colour);
+    for (std::uint32_t k = leaf.first; k < leaf.first + leaf.refs && triangles < 5000;
+         ++k, ++triangles) {
+      const std::uint32_t id = scene.tree.refs[k];
+      const Corners t = kdtree::corners(scene.view(), id);
+      const gl::Rgba8 edge = id == path->hit.triangle ? hit_colour : triangle_colour;
+      for (const auto& [a, b] : {std::pair{t.a, t.b}, std::pair{t.b, t.c}, std::pair{t.c, t.a}}) {
+        vertices.push_back({a, edge});
+        vertices.push_back({b, edge});
+      }
+    }
+  }
+  const float reach = path->hit.found() ? path->hit.t : 2 * scene.diagonal();
+  vertices.push_back({path->ray.origin, ray_colour});
+  vertices.push_back({path->ray.origin + path->ray.direction * reach, ray_colour});
+  return vertices;
 }
 
 }  // namespace heapwood::viewer

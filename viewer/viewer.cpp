@@ -11,7 +11,7 @@
 #include <chrono>
 
 #include "bench/program/output_file.hpp"
-#include "viewer/camera_control.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/widgets.hpp"
 
@@ -190,9 +190,8 @@ void Viewer::step() {
   if (window_.minimised()) return;  // a minimised window has no framebuffer
   if (state_.shots.panel) return capture();
 
-  const double start = clock();
   window_.new_frame(std::nullopt);
-  const Layout at = layout(window_.width(), window_.height());
+  const Layout at = layout(window_.pixels()[0], window_.pixels()[1]);
   try {
     for (const KeyPress& press : window_.take_keys()) key(press);
     mouse(at.picture);
@@ -206,11 +205,8 @@ void Viewer::step() {
   request_picture(at.picture, options_.spp);
   gl::bind_window();
   draw(at);
-  const double work = clock() - start;
   window_.swap();
-  state_.frames.add(1e3 * work, 1e3 * thread_seconds(), state_.now);
-  if (state_.first_picture == 0 && state_.picture.status().coarse > 0 && picture_.width() > 0)
-    state_.first_picture = clock();
+  state_.frames.add(1e3 * thread_seconds(), state_.now);
 }
 
 void Viewer::take_results() {
@@ -343,8 +339,8 @@ void Viewer::draw_lines(const Layout& at) {
   }
 }
 
-// Draws the window's content at another size. Returns whether the file has been written, which waits
-// for a complete picture.
+// Draws the window's content at another size. Returns whether the file has been written, which
+// waits for a complete picture.
 bool Viewer::draw_capture(const Screenshots::Panel& shot) {
   const auto width = static_cast<unsigned>(shot.width), height = static_cast<unsigned>(shot.height);
   if (!canvas_ || canvas_->width() != width || canvas_->height() != height) {
@@ -361,7 +357,7 @@ bool Viewer::draw_capture(const Screenshots::Panel& shot) {
   if (!shot.summary) request_picture(at.picture, shot.samples);
   canvas_->bind();
   draw(at);
-  canvas_->show(window_.width(), window_.height());
+  canvas_->show(window_.pixels()[0], window_.pixels()[1]);
   window_.swap();
   const PictureStatus picture = state_.picture.status();
   if (!picture.error.empty()) throw Error(Exit::failed, picture.error);

@@ -120,18 +120,13 @@ void Window::title(const std::string& text) {
   glfwSetWindowTitle(window_, text.c_str());
 }
 
-int Window::width() const {
-  int width = 0, height = 0;
-  glfwGetFramebufferSize(window_, &width, &height);
-  return width;
-}
-int Window::height() const {
-  int width = 0, height = 0;
-  glfwGetFramebufferSize(window_, &width, &height);
-  return height;
+std::array<int, 2> Window::pixels() const {
+  std::array<int, 2> size{};
+  glfwGetFramebufferSize(window_, &size[0], &size[1]);
+  return size;
 }
 bool Window::minimised() const {
-  return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || width() == 0 || height() == 0;
+  return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || pixels()[0] == 0 || pixels()[1] == 0;
 }
 std::array<int, 2> Window::size() const {
   std::array<int, 2> size{};
@@ -163,11 +158,10 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
     io.AddMousePosEvent((*scripted_mouse_)[0], (*scripted_mouse_)[1]);
 #else
     io.MousePos = {(*scripted_mouse_)[0], (*scripted_mouse_)[1]};
-    for (int i = 0; i < 3; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+    for (std::size_t i = 0; i < 3; ++i) {
       // A button that was pressed and released between two frames is down in one of them.
-      const bool pressed = std::exchange(scripted_pressed_[at], false);
-      io.MouseDown[i] = scripted_down_[at] || pressed;
+      const bool pressed = std::exchange(scripted_pressed_[i], false);
+      io.MouseDown[i] = scripted_down_[i] || pressed;
     }
 #endif
   }
@@ -177,10 +171,7 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
 void Window::on_key(int key, int action, int mods, int name) {
   activity_ = true;
   ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
-  if (action == GLFW_RELEASE)
-    down_.erase(key);
-  else
-    down_.insert(key);
+  action == GLFW_RELEASE ? void(down_.erase(key)) : void(down_.insert(key));
   repeats_ = action == GLFW_REPEAT;
   // Physical keys of typed characters are ignored: their character follows.
   const bool typed = is_typed(static_cast<unsigned>(key)) || is_typed(static_cast<unsigned>(name));
@@ -196,10 +187,10 @@ void Window::on_char(unsigned code) {
 void Window::on_button(int button, int action, int mods) {
   activity_ = true;
   ImGui_ImplGlfw_MouseButtonCallback(window_, button, action, mods);
-  if (scripted_mouse_ && button >= 0 && button < 3) {
-    scripted_down_[static_cast<std::size_t>(button)] = action == GLFW_PRESS;
-    if (action == GLFW_PRESS) scripted_pressed_[static_cast<std::size_t>(button)] = true;
-  }
+  const auto i = static_cast<std::size_t>(button);
+  if (!scripted_mouse_ || i >= 3) return;
+  scripted_down_[i] = action == GLFW_PRESS;
+  scripted_pressed_[i] = scripted_pressed_[i] || scripted_down_[i];
 }
 void Window::on_move([[maybe_unused]] double x, [[maybe_unused]] double y) {
   activity_ = true;

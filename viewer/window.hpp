@@ -41,9 +41,7 @@ class Window {
   void swap();
   void title(const std::string& text);
 
-  // Of the framebuffer.
-  int width() const;
-  int height() const;
+  std::array<int, 2> pixels() const;  // of the framebuffer
   bool minimised() const;
   // Size of the window in the units of resize(): on some systems screen coordinates, not pixels.
   std::array<int, 2> size() const;

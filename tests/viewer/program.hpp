@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,25 @@
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
+
+using Json = nlohmann::json;
+
+// Whether a text, or a list of texts, contains a word.
+inline bool has(const Json& text, const std::string& word) {
+  return (text.is_string() ? text.get<std::string>() : text.dump()).find(word) != std::string::npos;
+}
+inline bool has_not(const Json& text, const std::string& word) { return !has(text, word); }
+
+template <class Wanted>
+long count_pixels(const render::Image& image, const Wanted& wanted) {
+  return std::count_if(image.pixels.begin(), image.pixels.end(), wanted);
+}
+inline long count_near(const render::Image& image, render::Rgb8 colour, int limit) {
+  return count_pixels(image, [&](render::Rgb8 c) {
+    return std::abs(c.r - colour.r) < limit && std::abs(c.g - colour.g) < limit &&
+           std::abs(c.b - colour.b) < limit;
+  });
+}
 
 class Program : public testing::Test {
  protected:
@@ -35,25 +56,57 @@ class Program : public testing::Test {
   Outcome on_display(std::vector<std::string> command) const {
     return Running(wrapper(), command).wait();
   }
-  // Runs the viewer in the Learn tab unless the arguments name one; `steps` is its script, if any.
-  Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
+  // In arguments and scripts, @NAME is a file in the test's folder.
+  std::string with_paths(std::string text) const {
+    for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos;)
+      text.replace(at, 1, path(""));
+    return text;
+  }
+  std::vector<std::string> split(const std::string& arguments) const {
+    std::istringstream stream(with_paths(arguments));
+    return {std::istream_iterator<std::string>(stream), {}};
+  }
+  // Semicolons separate the steps of a script.
+  std::string write_script(std::string steps) const {
+    std::replace(steps.begin(), steps.end(), ';', '\n');
+    write_file(path("script"), with_paths(steps));
+    return path("script");
+  }
+  // Runs the viewer in the Learn tab unless the arguments, separated by blanks, name one; `steps` is
+  // its script, if any.
+  Outcome view(const std::string& arguments, const std::string& steps = "") const {
     std::vector<std::string> command{view_, "--device", "cpu"};
-    if (std::find(arguments.begin(), arguments.end(), "--tab") == arguments.end())
-      command.insert(command.end(), {"--tab", "learn"});
-    if (!steps.empty()) {
-      std::ofstream(path("script")) << steps << "quit\n";
-      command.insert(command.end(), {"--script", path("script")});
-    }
-    command.insert(command.end(), arguments.begin(), arguments.end());
+    if (has_not(arguments, "--tab")) command.insert(command.end(), {"--tab", "learn"});
+    if (!steps.empty()) command.insert(command.end(), {"--script", write_script(steps + "; quit")});
+    const std::vector<std::string> words = split(arguments);
+    command.insert(command.end(), words.begin(), words.end());
     return on_display(command);
   }
-  Outcome heapwood(const std::vector<std::string>& arguments) const {
-    return Running(heapwood_, arguments).wait();
+  // The same, which has to succeed. Returns the report at the end, if there is a script.
+  Json run(const std::string& arguments, const std::string& steps = "") const {
+    const Outcome outcome = view(arguments, steps.empty() ? "" : steps + "; report @at_end");
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return std::filesystem::exists(path("at_end")) ? json("at_end") : Json();
   }
-  nlohmann::json json(const std::string& name) const {
-    std::ifstream file(path(name));
-    return nlohmann::json::parse(file);
+  // The reports of a script that writes one at each step REPORT.
+  std::vector<Json> reports(const std::string& arguments, std::string steps) const {
+    std::vector<std::string> names;
+    for (std::size_t at; (at = steps.find("REPORT")) != std::string::npos;) {
+      names.push_back("report-" + std::to_string(names.size()));
+      steps.replace(at, 6, "wait 0.1; report @" + names.back());
+    }
+    run(arguments, steps);
+    std::vector<Json> all;
+    for (const std::string& name : names) all.push_back(json(name));
+    return all;
   }
+  // Runs heapwood, which has to succeed.
+  void heapwood(const std::string& arguments) const {
+    const Outcome outcome = Running(heapwood_, split(arguments)).wait();
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  }
+  Json json(const std::string& name) const { return Json::parse(std::ifstream(path(name))); }
+  render::Image picture(const std::string& name) const { return render::read_png(path(name)); }
 
   std::string view_, heapwood_;
   Folder folder_;

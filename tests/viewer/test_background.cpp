@@ -4,12 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <thread>
 
-#include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
+#include "tests/viewer/recorded.hpp"
 #include "viewer/jobs.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/screenshot.hpp"
@@ -17,23 +16,6 @@
 namespace heapwood::viewer {
 
 namespace {
-
-template <class Condition>
-bool wait_for(const Condition& condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
-std::shared_ptr<const BuiltScene> built_scene(const std::string& source) {
-  const simt::DeviceInfo cpu = simt::find_device("cpu", 2);
-  bench::PreparedScene prepared(source, cpu, {}, {});
-  prepared.build_growing(*registry::find("cfmmalloc"));
-  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
-                          cpu, "cfmmalloc");
-}
 
 // A build that waits for a live frame to end is cancelled at once and never begins.
 TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
@@ -48,7 +30,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   JobSpec spec;
   spec.kind = JobSpec::Kind::live;
   spec.source = "pipes:1k";
-  spec.device = simt::find_device("cpu", 2);
+  spec.device = cpu();
   jobs.live().choose({{&entry, &entry}});
   ASSERT_TRUE(jobs.start(spec));
   in_frame.get_future().wait();
@@ -62,7 +44,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   std::vector<JobOutcome> builds;
   const auto take_build = [&] {
     while (auto outcome = jobs.take()) {
-      if (outcome->kind == JobSpec::Kind::build) builds.push_back(std::move(*outcome));
+      if (outcome->spec.kind == JobSpec::Kind::build) builds.push_back(std::move(*outcome));
     }
     return !builds.empty() && builds.back().ended;
   };
@@ -78,7 +60,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
 
 TEST(BackgroundScreenshots, AnOutcomeIsTakenBeforeTheNextOneStarts) {
   const tests::Folder folder;
-  const std::shared_ptr<const BuiltScene> scene = built_scene("pipes:1k");
+  const std::shared_ptr<const BuiltScene> scene = built("pipes:1k");
   render::RenderJob job;
   job.width = job.height = 16;
   job.spp = 1;
@@ -108,7 +90,7 @@ TEST(BackgroundScreenshots, NoPictureIsOverwritten) {
 
 // The latest request follows the explanation that is being made.
 TEST(BackgroundNodes, TheLatestRequestIsExplained) {
-  const std::shared_ptr<const BuiltScene> scene = built_scene("statue:50k");
+  const std::shared_ptr<const BuiltScene> scene = built("statue:50k");
   const RootPath root = root_of(scene->tree);
   std::vector<RootPath> children(2, root);
   for (const unsigned side : {0u, 1u}) descend(scene->tree, children[side], side);
@@ -138,17 +120,16 @@ TEST_F(Clipboard, AProgramThatEndsEarlyIsReported) {
   const std::string tool = path("xclip");
   write_file(tool, "#!/bin/sh\nexec <&-\nsleep 0.2\nexit 1\n");
   ::chmod(tool.c_str(), 0700);
-  write_file(path("script"),
-             "wait built\nwait done\nkey C ctrl\nwait 0.2\nreport " + path("report") + "\nquit\n");
   const Outcome outcome = on_display(
       {"/bin/sh", "-c",
-       "unset WAYLAND_DISPLAY; PATH='" + folder_.path().string() + "':$PATH exec '" + view_ +
+       with_paths("unset WAYLAND_DISPLAY; PATH='@':$PATH exec '") + view_ +
            "' statue:5k --device cpu --tab learn --mode normals --spp 1 --size 1600x1000 "
            "--settings '" +
-           path("settings.json") + "' --script '" + path("script") + "'"});
+           path("settings.json") + "' --script '" +
+           write_script("wait built; wait done; key C ctrl; wait 0.2; report @report; quit") +
+           "'"});
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_NE(json("report")["messages"].dump().find("xclip has failed"), std::string::npos)
-      << json("report")["messages"];
+  EXPECT_PRED2(has, json("report")["messages"], "xclip has failed");
   EXPECT_TRUE(std::filesystem::exists(path("settings.json")));
 }
 

@@ -12,23 +12,28 @@ namespace heapwood::viewer {
 
 namespace {
 
-std::vector<bench::Result> compared(
-    const std::vector<std::string>& ids, const std::vector<std::string>& pools,
-    const std::function<void(std::vector<bench::Result>)>& partial) {
+using tests::has;
+
+bench::BenchJob job_with(const std::vector<std::string>& ids, int runs) {
   bench::BenchJob job;
   job.scenes = {"pipes:1k"};
   for (const std::string& id : ids) job.allocators.push_back(registry::find(id));
-  job.settings.runs = 3;
+  job.settings.runs = runs;
   job.device = simt::find_device("cpu", 2);
+  return job;
+}
+
+std::vector<bench::Result> compared(
+    const std::vector<std::string>& ids, const std::vector<std::string>& pools,
+    const std::function<void(std::vector<bench::Result>)>& partial) {
+  bench::BenchJob job = job_with(ids, 3);
   job.pool_probe = registry::find("atomic");
   std::vector<bench::PoolSize> sizes;
   for (const std::string& text : pools) sizes.push_back(bench::parse_pool(text));
-  return compare_builds(job, sizes,
-                        {[](std::size_t done, std::size_t total, const std::string&) {
-                           EXPECT_LE(done, total);
-                         },
-                         partial, [](bench::PreparedScene&, bench::Result&) {}})
-      .results;
+  const auto progress = [](std::size_t done, std::size_t total, const std::string&) {
+    EXPECT_LE(done, total);
+  };
+  return compare_builds(job, sizes, {progress, partial, [](auto&, auto&) {}}).results;
 }
 
 // Results have the job's order, whatever order they were measured in, also while it runs.
@@ -61,19 +66,13 @@ TEST(Comparison, ResultsKeepTheirOrder) {
 
 // Builds of the same order in every comparison would have the same neighbours.
 TEST(Comparison, TheOrderOfBuildsVaries) {
-  bench::BenchJob job;
-  job.scenes = {"pipes:1k"};
-  for (const char* id : {"atomic", "cmalloc", "cfmmalloc", "scatter"})
-    job.allocators.push_back(registry::find(id));
-  job.settings.runs = 1;
-  job.device = simt::find_device("cpu", 2);
+  const bench::BenchJob job = job_with({"atomic", "cmalloc", "cfmmalloc", "scatter"}, 1);
   std::set<std::vector<std::string>> orders;
   for (int i = 0; i < 12; ++i) {
     std::vector<std::string> order;
-    compare_builds(
-        job, {},
-        {[](std::size_t, std::size_t, const std::string&) {}, [](std::vector<bench::Result>) {},
-         [&](bench::PreparedScene&, bench::Result& result) { order.push_back(result.allocator); }});
+    compare_builds(job, {},
+                   {[](auto, auto, const auto&) {}, [](auto) {},
+                    [&](auto&, bench::Result& result) { order.push_back(result.allocator); }});
     EXPECT_EQ(order.size(), 4u);
     orders.insert(order);
   }
@@ -97,9 +96,7 @@ TEST(SweepPlot, HasTheFiguresOfTheTable) {
     for (const SweepPlot::Point& point : line.points) {
       ASSERT_NE(point.result, nullptr);
       if (!point.value) continue;
-      EXPECT_NE(table.find(bench::ratio_text(*point.value)), std::string::npos)
-          << *point.value << "\n"
-          << table;
+      EXPECT_PRED2(has, table, bench::ratio_text(*point.value));
       EXPECT_LE(*point.lower_quartile, *point.value);
       EXPECT_GE(*point.upper_quartile, *point.value);
       EXPECT_GE(*point.lower_quartile, plot.low);
@@ -118,36 +115,27 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class Compare : public Program {};
 
 TEST_F(Compare, BarsAppearWhileItRuns) {
-  const Outcome outcome =
-      view({"pipes:1k", "--runs", "9", "--mode", "normals", "--spp", "1", "--size", "1280x900"},
-           "wait built\nkey C\nwait bars 2\nreport " + path("early") + "\nwait compared\nreport " +
-               path("end") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("pipes:1k --runs 9 --mode normals --spp 1 --size 1280x900",
+      "wait built; key C; wait bars 2; report @early; wait compared; report @end");
   const Json early = json("early"), end = json("end");
-  EXPECT_TRUE(early["comparing"].get<bool>());
-  EXPECT_FALSE(end["comparing"].get<bool>());
+  EXPECT_EQ(early["comparing"], true);
+  EXPECT_EQ(end["comparing"], false);
   ASSERT_EQ(early["table"].size(), end["table"].size());
   for (std::size_t i = 0; i < end["table"].size(); ++i) {
     EXPECT_EQ(early["table"][i][0], end["table"][i][0]);
-    EXPECT_FALSE(early["table"][i][4].get<bool>());  // none is the fastest so far
+    EXPECT_EQ(early["table"][i][4], false);  // none is the fastest so far
     EXPECT_NE(end["table"][i][1], "waiting");
   }
 }
 
 // The table stays where it is when a sweep starts; the sweep's plot is scrolled into view.
 TEST_F(Compare, ASweepDoesNotMoveTheTable) {
-  const Outcome outcome =
-      view({"pipes:1k", "--runs", "1", "--mode", "normals", "--spp", "1", "--tab", "compare",
-            "--size", "1280x720"},
-           "wait built\nkey C\nwait compared\nmove 1000 600\nscroll -50\nwait 0.3\nclick Sweep\n"
-           "wait swept\nwait 0.2\nreport " +
-               path("swept") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("pipes:1k --runs 1 --mode normals --spp 1 --tab compare --size 1280x720",
+      "wait built; key C; wait compared; move 1000 600; scroll -50; wait 0.3; click Sweep; wait "
+      "swept; wait 0.2; report @swept");
   const Json places = json("swept")["places"];
   EXPECT_LT(places["row atomic"][1], places["sweep plot"][1]);
   EXPECT_LT(places["sweep plot"][1], 720);
@@ -155,16 +143,14 @@ TEST_F(Compare, ASweepDoesNotMoveTheTable) {
 }
 
 TEST_F(Compare, ASweepOverPools) {
-  const std::string other = "down Control\nkey A\nup Control\n";  // replaces the field's text
-  const Outcome outcome =
-      view({"pipes:1k", "--runs", "3", "--mode", "normals", "--spp", "1", "--allocator",
-            "cfmmalloc", "--beside", "cmalloc", "--tab", "compare", "--size", "1280x900"},
-           "wait built\nclick pools\n" + other + "type live:x\nclick Sweep\nwait 0.2\nreport " +
-               path("wrong") + "\nclick pools\n" + other +
-               "type live:2,8M,fast\nkey Enter\nwait swept\nwait 0.2\nreport " + path("swept") +
-               "\nclick Copy sweep\nreport " + path("copied") + "\nclick times\nwait 0.2\nreport " +
-               path("times") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const std::string other = "down Control; key A; up Control";  // replaces the field's text
+  run("pipes:1k --runs 3 --mode normals --spp 1 --allocator cfmmalloc --beside cmalloc --tab "
+      "compare --size 1280x900",
+      "wait built; click pools; " + other +
+          "; type live:x; click Sweep; wait 0.2; report @wrong; click pools; " + other +
+          "; type live:2,8M,fast; key Enter; wait swept; wait 0.2; report @swept; click Copy "
+          "sweep; "
+          "report @copied; click times; wait 0.2; report @times");
   EXPECT_EQ(json("wrong")["texts"]["sweep problem"].get<std::string>().find("'live:x'"), 0u);
   EXPECT_TRUE(json("wrong")["sweep"]["lines"].empty());
   const Json sweep = json("swept")["sweep"], times = json("times")["sweep"];
@@ -181,9 +167,8 @@ TEST_F(Compare, ASweepOverPools) {
     }
   }
   EXPECT_EQ(ids, (std::set<std::string>{"atomic", "cfmmalloc", "cmalloc"}));
-  EXPECT_NE(json("copied")["clipboard"].get<std::string>().find("live:2"), std::string::npos);
-  EXPECT_NE(json("swept")["texts"]["sweep lines"].get<std::string>().find("CFMMalloc"),
-            std::string::npos);
+  EXPECT_PRED2(has, json("copied")["clipboard"], "live:2");
+  EXPECT_PRED2(has, json("swept")["texts"]["sweep lines"], "CFMMalloc");
 }
 
 }  // namespace

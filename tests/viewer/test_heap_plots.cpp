@@ -44,25 +44,17 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class HeapPlots : public Program {};
 
 // The wheel zooms about the mouse, a drag selects, a double click shows everything, a click sets
 // the time. Space plays the range from its start.
 TEST_F(HeapPlots, ZoomAndRangeSelection) {
-  const auto report = [&](const std::string& name) {
-    return "wait 0.1\nreport " + path(name) + "\n";
-  };
-  const Outcome outcome = view(
-      {"pipes:1k", "--allocator", "cfmmalloc", "--mode", "normals", "--spp", "1", "--size",
-       "1280x800"},
-      "wait built\nkey H\nwait recorded\nwait 0.2\nclick memory curves\n" + report("clicked") +
-          "scroll 3\n" + report("zoomed") + "drag memory curves 0.25 0.75\n" + report("selected") +
-          "key Space\nwait 0.3\n" + report("played") + "key Space\ndouble click share curves\n" +
-          report("whole") + "drag share curves 0.6 0.2\nclick large plots\n" + report("dragged") +
-          "window " + path("window.png") + " 1280x800 1\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("pipes:1k --allocator cfmmalloc --mode normals --spp 1 --size 1280x800",
+      "wait built; key H; wait recorded; wait 0.2; click memory curves; wait 0.1; report @clicked; "
+      "scroll 3; wait 0.1; report @zoomed; drag memory curves 0.25 0.75; wait 0.1; "
+      "report @selected; key Space; wait 0.4; report @played; key Space; "
+      "double click share curves; wait 0.1; report @whole; drag share curves 0.6 0.2; "
+      "click large plots; wait 0.1; report @dragged");
   const auto range = [&](const std::string& name) {
     const Json value = json(name)["heap_range"];
     return std::pair{value[0].get<double>(), value[1].get<double>()};
@@ -88,25 +80,22 @@ TEST_F(HeapPlots, ZoomAndRangeSelection) {
 
 // A recording that was played ends where its pool was in the worst state, not on an empty map.
 TEST_F(HeapPlots, PlayingEndsAtTheWorstMoment) {
-  const Outcome outcome = view(
-      {"pipes:1k", "--allocator", "cfmmalloc", "--mode", "normals", "--spp", "1"},
-      "wait built\nkey H\nwait recorded\ndrag time 0.5 0.97\nkey Space\nwait stopped\nreport " +
-          path("end") + "\nkey Space\nwait 0.3\nreport " + path("again") +
-          "\nclick loop\ndrag time 0.5 0.97\nkey Space\nwait 1\nreport " + path("loop") +
-          "\nclick Worst moment\nreport " + path("worst") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("pipes:1k --allocator cfmmalloc --mode normals --spp 1",
+      "wait built; key H; wait recorded; drag time 0.5 0.97; key Space; wait stopped; report @end; "
+      "key Space; wait 0.3; report @again; click loop; drag time 0.5 0.97; key Space; wait 1; "
+      "report @loop; click Worst moment; report @worst");
   const Json end = json("end")["heap"][0], again = json("again");
-  EXPECT_FALSE(json("end")["heap_playing"].get<bool>());
+  EXPECT_EQ(json("end")["heap_playing"], false);
   EXPECT_EQ(json("end")["texts"]["time"].get<std::string>().find("worst moment: event "), 0u);
   EXPECT_EQ(again["texts"]["time"].get<std::string>().find("event "), 0u);
   EXPECT_GT(end["used_bytes"], 0);
   EXPECT_LT(end["time"], end["events"]);
   // Space plays it from the start.
-  EXPECT_TRUE(again["heap_playing"].get<bool>());
+  EXPECT_EQ(again["heap_playing"], true);
   EXPECT_LT(again["heap_place"], 0.2);
-  EXPECT_TRUE(json("loop")["heap_playing"].get<bool>());
+  EXPECT_EQ(json("loop")["heap_playing"], true);
   EXPECT_LT(json("loop")["heap_place"], 0.9);
-  EXPECT_FALSE(json("worst")["heap_playing"].get<bool>());
+  EXPECT_EQ(json("worst")["heap_playing"], false);
   EXPECT_EQ(json("worst")["heap"][0]["time"], end["time"]);
 }
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/prepared_scene.hpp"
 #include "kdtree/check/quality.hpp"
 #include "tests/viewer/program.hpp"
+#include "tests/viewer/recorded.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/recording.hpp"
 #include "viewer/tree_view.hpp"
@@ -17,17 +17,10 @@ namespace {
 
 class NodeExplain : public testing::Test {
  protected:
-  void SetUp() override {
-    prepared_.build_growing(entry_);
-    scene_ = make_built_scene("statue:1k", prepared_.name(), prepared_.mesh(),
-                              prepared_.workspace().download(), cpu_, entry_.traits->id);
-  }
   const kdtree::Tree& tree() const { return scene_->tree; }
 
-  const registry::RegisteredAllocator& entry_ = *registry::find("cfmmalloc");
-  simt::DeviceInfo cpu_ = simt::find_device("cpu", 2);
-  bench::PreparedScene prepared_{"statue:1k", cpu_, {}, {}};
-  std::shared_ptr<const BuiltScene> scene_;
+  Prepared prepared_{"statue:1k"};
+  std::shared_ptr<const BuiltScene> scene_ = prepared_.built();
 };
 
 TEST_F(NodeExplain, TheRootIsCutWhereItIsCheap) {
@@ -103,8 +96,7 @@ TEST_F(NodeExplain, PathsAndHistogramsAreThoseOfTheTree) {
 // The recording names no nodes, but the refs of a node and of its array are the same number.
 TEST_F(NodeExplain, ABlockLeadsToItsNode) {
   const auto bytes = static_cast<std::uint32_t>(kdtree::ref_bytes(kdtree::RefKind::clipped));
-  const Recording recording = make_recording("statue:1k", entry_, "cpu", prepared_.pool_bytes(),
-                                             prepared_.build_recorded(entry_, 1u << 20), bytes);
+  const Recording recording = prepared_.recording(prepared_.run(), bytes);
   std::size_t known = 0;
   for (const workloads::Block& block : recording.blocks()) {
     const Recording::NodeEvent* node = recording.node_of(block);
@@ -178,21 +170,17 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class Learn : public Program {};
 
 TEST_F(Learn, SixStepsThroughTheBuild) {
-  std::string steps = "wait built\n";
+  std::string steps = "wait built";
   for (int i = 1; i <= 6; ++i) {
-    steps += "key PageDown\nwait 0.4\nreport " + path("step" + std::to_string(i)) + "\n";
-    if (i == 3) steps += "window " + path("window.png") + " 1280x800 1\n";
+    steps += "; key PageDown; wait 0.4; report @step" + std::to_string(i);
+    if (i == 3) steps += "; window @window.png 1280x800 1";
   }
-  steps += "key PageUp\nwait 0.2\nreport " + path("back") +
-           "\nkey PageDown\nkey PageDown\nwait 0.2\nreport " + path("end") + "\n";
-  const Outcome outcome =
-      view({"atrium:1k", "--size", "1280x800", "--mode", "normals", "--spp", "1"}, steps);
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  steps +=
+      "; key PageUp; wait 0.2; report @back; key PageDown; key PageDown; wait 0.2; report @end";
+  run("atrium:1k --size 1280x800 --mode normals --spp 1", steps);
   std::vector<std::string> captions;
   for (int i = 1; i <= 6; ++i) {
     const Json report = json("step" + std::to_string(i));
@@ -202,65 +190,48 @@ TEST_F(Learn, SixStepsThroughTheBuild) {
     EXPECT_GT(captions.back().size(), 80u) << captions.back();
   }
   EXPECT_EQ(json("step2")["node"]["depth"], 0);
-  EXPECT_NE(captions[2].find("go left"), std::string::npos) << captions[2];
-  EXPECT_TRUE(json("step4")["tree"]["visible"].get<bool>());
-  EXPECT_TRUE(json("step5")["node"]["leaf"].get<bool>());
+  EXPECT_PRED2(has, captions[2], "go left");
+  EXPECT_EQ(json("step4")["tree"]["visible"], true);
+  EXPECT_EQ(json("step5")["node"]["leaf"], true);
   EXPECT_EQ(json("back")["lesson"], 5);
   EXPECT_TRUE(json("end")["lesson"].is_null());
   // Triangles of both sides are drawn in their colours.
-  const render::Image window = render::read_png(path("window.png"));
-  std::size_t blue = 0, orange = 0;
-  for (unsigned y = 60; y < 600; ++y) {
-    for (unsigned x = 0; x < 860; ++x) {
-      const render::Rgb8 c = window.at(x, y);
-      blue += c.b > c.r + 70 && c.b > c.g + 40;
-      orange += c.r > c.b + 90 && c.g > c.b + 20 && c.r > c.g + 30;
-    }
-  }
-  EXPECT_GT(blue, 5000u);
-  EXPECT_GT(orange, 5000u);
+  const render::Image window = picture("window.png");
+  EXPECT_GT(count_pixels(window, [](auto c) { return c.b > c.r + 70 && c.b > c.g + 40; }), 5000);
+  EXPECT_GT(count_pixels(window,
+                         [](auto c) { return c.r > c.b + 90 && c.g > c.b + 20 && c.r > c.g + 30; }),
+            5000);
 }
 
 TEST_F(Learn, ANodeIsExplainedAndItsBlocksAreMarked) {
-  const Outcome outcome =
-      view({"atrium:1k", "--allocator", "cfmmalloc", "--size", "1280x800", "--mode", "normals",
-            "--spp", "1"},
-           "wait built\nwait samples 1\nkey N\nwait 0.4\nreport " + path("root") +
-               "\nclick Left child\nwait 0.3\nreport " + path("child") +
-               "\nclick Parent\nwait 0.3\nclick 300 400\nwait 0.3\nreport " + path("picked") +
-               "\ndown Shift\nclick 300 400\nup Shift\nwait 0.3\nreport " + path("leaf") +
-               "\nclick Root\nwait 0.3\nclick Record the heap map\nwait recorded\nkey Space\n"
-               "wait 0.2\nreport " +
-               path("heap") + "\nwindow " + path("window.png") +
-               " 1280x800 1\nclick map 0\nwait 0.3\nreport " + path("block") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("atrium:1k --allocator cfmmalloc --size 1280x800 --mode normals --spp 1",
+      "wait built; wait samples 1; key N; wait 0.4; report @root; click Left child; wait 0.3; "
+      "report @child; click Parent; wait 0.3; click 300 400; wait 0.3; report @picked; down Shift; "
+      "click 300 400; up Shift; wait 0.3; report @leaf; click Root; wait 0.3; click Record the "
+      "heap map; wait recorded; key Space; wait 0.2; report @heap; window @window.png 1280x800 1; "
+      "click map 0; wait 0.3; report @block");
   const Json root = json("root")["node"], child = json("child")["node"];
   EXPECT_EQ(root["depth"], 0);
   EXPECT_EQ(child["depth"], 1);
   EXPECT_EQ(child["refs"], root["left"]);
   EXPECT_EQ(json("picked")["node"]["depth"], 1);
-  EXPECT_TRUE(json("leaf")["node"]["leaf"].get<bool>());
+  EXPECT_EQ(json("leaf")["node"]["leaf"], true);
   const Json marked = json("heap")["node"]["marked"];
   ASSERT_EQ(marked.size(), 3u);
   EXPECT_EQ(marked[1], root["left"].get<std::uint64_t>() * 32);
   EXPECT_EQ(json("heap")["tab"], "heap");
-  EXPECT_NE(json("heap")["texts"]["legend"].get<std::string>().find("arrays of the node"),
-            std::string::npos);
+  EXPECT_PRED2(has, json("heap")["texts"]["legend"], "arrays of the node");
 }
 
 // The slice plane: what is in front of it is gone, and its cells follow its position and depth.
 TEST_F(Learn, ASlicePlaneCutsTheSceneOpen) {
-  const Outcome outcome =
-      view({"statue:1k", "--size", "1280x800", "--mode", "normals", "--spp", "1"},
-           "wait built\nwait samples 1\nkey X\nwait 0.3\nreport " + path("middle") + "\nwindow " +
-               path("window.png") + " 1280x800 1\ndrag slice position 0.5 0.53\nwait 0.2\nreport " +
-               path("moved") + "\nclick x##slice\nwait 0.2\nreport " + path("axis") +
-               "\ndrag slice depth 0.9 0.1\nwait 0.2\nreport " + path("coarse") +
-               "\nkey X\nwait 0.2\nreport " + path("off") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("statue:1k --size 1280x800 --mode normals --spp 1",
+      "wait built; wait samples 1; key X; wait 0.3; report @middle; window @window.png 1280x800 1; "
+      "drag slice position 0.5 0.53; wait 0.2; report @moved; click x##slice; wait 0.2; report "
+      "@axis; drag slice depth 0.9 0.1; wait 0.2; report @coarse; key X; wait 0.2; report @off");
   const Json middle = json("middle")["slice"], moved = json("moved")["slice"],
              axis = json("axis")["slice"], coarse = json("coarse")["slice"];
-  EXPECT_TRUE(middle["visible"].get<bool>());
+  EXPECT_EQ(middle["visible"], true);
   EXPECT_EQ(middle["place"], 0.5);
   EXPECT_GT(middle["cells"], 100);
   EXPECT_GT(middle["triangles"], 10);
@@ -268,18 +239,11 @@ TEST_F(Learn, ASlicePlaneCutsTheSceneOpen) {
   EXPECT_NE(moved["cells"], middle["cells"]);
   EXPECT_EQ(axis["axis"], 0);
   EXPECT_LT(coarse["cells"], axis["cells"]);
-  EXPECT_FALSE(json("off")["slice"]["visible"].get<bool>());
-  EXPECT_NE(json("middle")["texts"]["slice"].get<std::string>().find("cells"), std::string::npos);
+  EXPECT_EQ(json("off")["slice"]["visible"], false);
+  EXPECT_PRED2(has, json("middle")["texts"]["slice"], "cells");
   // The section through triangles is white.
-  const render::Image window = render::read_png(path("window.png"));
-  std::size_t white = 0;
-  for (unsigned y = 60; y < 790; ++y) {
-    for (unsigned x = 0; x < 870; ++x) {
-      const render::Rgb8 c = window.at(x, y);
-      white += c.r > 240 && c.g > 240 && c.b > 240;
-    }
-  }
-  EXPECT_GT(white, 150u);
+  // (Text of the panel is darker.)
+  EXPECT_GT(count_near(picture("window.png"), {255, 255, 255}, 15), 150);
 }
 
 }  // namespace

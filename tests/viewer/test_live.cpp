@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "bench/prepared_scene.hpp"
 #include "tests/viewer/program.hpp"
+#include "tests/viewer/recorded.hpp"
 #include "viewer/live.hpp"
 #include "viewer/live_loop.hpp"
 #include "viewer/recording.hpp"
@@ -15,6 +15,8 @@
 namespace heapwood::viewer {
 
 namespace {
+
+using tests::has;
 
 LiveSide side_with(const char* allocator, std::vector<double> ms) {
   LiveSide side;
@@ -33,7 +35,7 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   const LiveVerdict ranked = judge(side_with("atomic", slow), a);
   EXPECT_EQ(ranked.kind, Kind::ranked);
   EXPECT_EQ(ranked.slower, 0u);
-  EXPECT_NE(ranked.text.find("takes 3.0 times as long"), std::string::npos) << ranked.text;
+  EXPECT_PRED2(has, ranked.text, "takes 3.0 times as long");
   slow.assign(12, 11.5);
   EXPECT_EQ(judge(a, side_with("atomic", slow)).kind, Kind::noisy);
   EXPECT_EQ(judge(a, a).kind, Kind::noisy);
@@ -47,7 +49,7 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   const LiveSide drift = side_with("cfmmalloc", drifting);
   const LiveVerdict paired = judge(drift, side_with("atomic", both));
   EXPECT_EQ(paired.kind, Kind::ranked);
-  EXPECT_NE(paired.detail.find("11 of 12 frames"), std::string::npos) << paired.detail;
+  EXPECT_PRED2(has, paired.detail, "11 of 12 frames");
   both[4] = 1;
   EXPECT_EQ(judge(drift, side_with("atomic", both)).kind, Kind::noisy);
   // One slow frame in a hundred does not blur the range; an incomplete tree is no time at all.
@@ -59,18 +61,15 @@ TEST(Live, RanksASideThatIsNearlyAlwaysSlower) {
   const LiveVerdict full = judge(a, spiky);
   EXPECT_EQ(full.kind, Kind::exhausted);
   EXPECT_EQ(full.slower, 1u);
-  EXPECT_NE(full.detail.find("4.88 KiB"), std::string::npos) << full.detail;
+  EXPECT_PRED2(has, full.detail, "4.88 KiB");
   // A hole that is large enough did not help: the text says why.
   const auto recording = std::make_shared<Recording>("scene", *spiky.allocator, "cpu", 1u << 20);
   spiky.recording = recording;
-  EXPECT_NE(judge(a, spiky).detail.find("despite a largest hole of 1.00 MiB: headers"),
-            std::string::npos)
-      << judge(a, spiky).detail;
+  EXPECT_PRED2(has, judge(a, spiky).detail, "despite a largest hole of 1.00 MiB: headers");
   recording->add(std::vector{alloc::RecordedEvent::make(alloc::RecordedEvent::Kind::allocate, 0, 0,
                                                         0, std::uint64_t{(1u << 20) - 1024})});
   recording->finish_rounds(0);
-  EXPECT_NE(judge(a, spiky).detail.find("largest hole of the pool is 1.00 KiB"), std::string::npos)
-      << judge(a, spiky).detail;
+  EXPECT_PRED2(has, judge(a, spiky).detail, "largest hole of the pool is 1.00 KiB");
   EXPECT_EQ(slower_text(1.05), "is 5.0% slower");
   EXPECT_EQ(slower_text(12.4), "takes 12 times as long");
 }
@@ -96,7 +95,7 @@ TEST(Live, KeepsTheLatestFramesAndComparesTrees) {
 // The curves and the map at each round are those of the graph's own figures.
 TEST(GraphRecording, IsTheGraphAfterEachRound) {
   GraphSettings settings{"rgg:500", 6, 100, true};
-  const GraphRecorder recorder(settings, {}, simt::find_device("cpu", 2), 60);
+  const GraphRecorder recorder(settings, {}, cpu(), 60);
   unsigned rounds = 0;
   const auto record = [&](const char* id) {
     return recorder.record(*registry::find(id), [&](unsigned done) { rounds = done; });
@@ -133,7 +132,7 @@ TEST(GraphRecording, IsTheGraphAfterEachRound) {
   small.kind = bench::PoolSize::Kind::bytes;
   small.bytes = 1 << 18;
   settings.graph = "rgg:20k";
-  const GraphRecorder tight(settings, small, simt::find_device("cpu", 2), 60);
+  const GraphRecorder tight(settings, small, cpu(), 60);
   const GraphRecording full = tight.record(*registry::find("cfmmalloc"), [](unsigned) {});
   EXPECT_GT(full.recording->requests.failures, 0u);
 }
@@ -164,11 +163,7 @@ TEST(Live, BuildsAndTheWindowTakeTurns) {
 
 // The root is finished first, and the spans of all levels have the nodes of the tree.
 TEST(Live, LevelsAreThoseOfTheRecording) {
-  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
-  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
-  prepared.build_growing(entry);
-  const Recording recording = make_recording("pipes:1k", entry, "cpu", prepared.pool_bytes(),
-                                             prepared.build_recorded(entry, 1u << 20));
+  const Recording recording = record("pipes:1k");
   const std::vector<LevelSpan> spans = level_spans(recording);
   ASSERT_EQ(spans.size(), recording.depth + 1);
   EXPECT_EQ(spans.front().nodes, 1u);
@@ -190,11 +185,7 @@ TEST(Live, LevelsAreThoseOfTheRecording) {
 // The title, the outline and the curves show the same hole: the one below the highest address, or
 // that of the whole pool.
 TEST(HeapMap, TheHoleIsThatOfTheCurves) {
-  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
-  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
-  prepared.build_growing(entry);
-  const Recording recording = make_recording("pipes:1k", entry, "cpu", prepared.pool_bytes(),
-                                             prepared.build_recorded(entry, 1u << 20));
+  const Recording recording = record("pipes:1k");
   unsigned outlined = 0;
   for (std::size_t i = 0; i < recording.points.size(); i += 40) {
     const Recording::Point& point = recording.points[i];
@@ -225,24 +216,18 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class LiveTab : public Program {
  protected:
-  Json after(std::vector<std::string> arguments, const std::string& steps) const {
-    arguments.insert(arguments.end(), {"--mode", "normals", "--spp", "1"});
-    const Outcome outcome = view(std::move(arguments), steps + "report " + path("report") + "\n");
-    EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    return json("report");
+  Json after(const std::string& arguments, const std::string& steps) const {
+    return run(arguments + " --mode normals --spp 1", steps);
   }
 };
 
 TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   const Json first =
-      after({"atrium:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
-            "wait live 13\nwait 0.3\nreport " + path("first") +
-                "\nkey 1\nwait 0.1\nwait live 3\nreport " + path("other") +
-                "\nkey Space\nwait 0.3\nreport " + path("frozen") + "\nwait 0.3\n");
+      after("atrium:1k --tab live --allocator cfmmalloc --beside cmalloc",
+            "wait live 13; wait 0.3; report @first; key 1; wait 0.1; wait live 3; report @other; "
+            "key Space; wait 0.3; report @frozen; wait 0.3");
   const Json start = json("first")["live"], other = json("other")["live"];
   EXPECT_EQ(start["sides"][0]["allocator"], "cfmmalloc");
   EXPECT_EQ(start["sides"][1]["allocator"], "cmalloc");
@@ -250,30 +235,30 @@ TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   EXPECT_EQ(start["different"], 0);
   EXPECT_NE(json("first")["texts"]["verdict"], "Measuring ...");
   EXPECT_GT(start["trace_ms"], 0);
-  EXPECT_NE(json("first")["texts"]["trace"].get<std::string>().find("ms trace"), std::string::npos);
+  EXPECT_PRED2(has, json("first")["texts"]["trace"], "ms trace");
   const std::string levels = json("first")["texts"]["levels"];
-  EXPECT_EQ(levels.find("A 0 levels"), std::string::npos) << levels;
-  EXPECT_EQ(levels.find("B 0 levels"), std::string::npos) << levels;
+  EXPECT_PRED2(has_not, levels, "A 0 levels");
+  EXPECT_PRED2(has_not, levels, "B 0 levels");
   EXPECT_EQ(other["sides"][1]["allocator"], registry::allocators().front().traits->id);
-  EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
+  EXPECT_EQ(json("frozen")["live"]["frozen"], true);
   EXPECT_EQ(json("frozen")["live"]["frames"], first["live"]["frames"]);
-  EXPECT_TRUE(first["fly"].get<bool>());  // the atrium surrounds its camera
+  EXPECT_EQ(first["fly"], true);  // the atrium surrounds its camera
 }
 
 // A choice ends the freeze: otherwise the old times would be shown under the new name.
 TEST_F(LiveTab, AChoiceUnfreezes) {
   const Json report =
-      after({"atrium:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
-            "wait live 3\nkey Space\nwait 0.2\nreport " + path("frozen") +
-                "\nkey 1\nwait 0.1\nreport " + path("chosen") + "\nwait live 2\n");
-  EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
-  EXPECT_FALSE(json("chosen")["live"]["frozen"].get<bool>());
+      after("atrium:1k --tab live --allocator cfmmalloc --beside cmalloc",
+            "wait live 3; key Space; wait 0.2; report @frozen; key 1; wait 0.1; report @chosen; "
+            "wait live 2");
+  EXPECT_EQ(json("frozen")["live"]["frozen"], true);
+  EXPECT_EQ(json("chosen")["live"]["frozen"], false);
   EXPECT_EQ(report["live"]["sides"][1]["allocator"], registry::allocators().front().traits->id);
 }
 
 // All number keys have a button at the usual size.
 TEST_F(LiveTab, EachNumberKeyHasItsButton) {
-  const Json report = after({"atrium:1k", "--tab", "live", "--size", "1280x720"}, "wait live 2\n");
+  const Json report = after("atrium:1k --tab live --size 1280x720", "wait live 2");
   const std::size_t count = std::min<std::size_t>(registry::allocators().size(), 9);
   ASSERT_EQ(count, 9u);
   ASSERT_TRUE(report["places"].contains("choice 9"));
@@ -283,55 +268,50 @@ TEST_F(LiveTab, EachNumberKeyHasItsButton) {
 
 // Outside Live a moving scene is built as it stands, which its name says, or not at all.
 TEST_F(LiveTab, AMovingSceneStandsInOtherTabs) {
-  const Json still =
-      after({"statue~:1k", "--tab", "learn", "--size", "1280x800"}, "wait built\nwait 0.1\n");
+  const Json still = after("statue~:1k --tab learn --size 1280x800", "wait built; wait 0.1");
   EXPECT_EQ(still["texts"]["name"], "statue:1k, unmoved");
   EXPECT_EQ(still["texts"].value("disabled", ""), "");
-  const Json never =
-      after({"explode:1k", "--tab", "live"},
-            "wait live 2\nreport " + path("live") + "\nkey F6\nwait 0.2\nkey B\nwait 0.1\n");
+  const Json never = after("explode:1k --tab live",
+                           "wait live 2; report @live; key F6; wait 0.2; key B; wait 0.1");
   EXPECT_EQ(json("live")["texts"]["name"], "explode:1k");
   EXPECT_EQ(never["texts"]["disabled"], "Build; Compare all; Heap map; ");
-  EXPECT_NE(never["messages"].dump().find("a moving scene is built only in Live"),
-            std::string::npos)
-      << never["messages"];
+  EXPECT_PRED2(has, never["messages"], "a moving scene is built only in Live");
 }
 
 TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
-  const Json report = after({"atrium:3k", "--tab", "live", "--allocator", "cfmmalloc", "--beside",
-                             "cfmmalloc", "--pool", "200K"},
-                            "wait live 1\nwait 0.2\n");
-  EXPECT_TRUE(report["live"]["sides"][0]["exhausted"].get<bool>());
+  const Json report =
+      after("atrium:3k --tab live --allocator cfmmalloc --beside cfmmalloc --pool 200K",
+            "wait live 1; wait 0.2");
+  EXPECT_EQ(report["live"]["sides"][0]["exhausted"], true);
   EXPECT_EQ(report["live"]["sides"][0]["samples"], 1);
   const std::string detail = report["texts"]["verdict detail"];
-  EXPECT_NE(detail.find("was refused"), std::string::npos) << detail;
-  EXPECT_NE(detail.find("largest hole"), std::string::npos) << detail;
+  EXPECT_PRED2(has, detail, "was refused");
+  EXPECT_PRED2(has, detail, "largest hole");
   const std::string drawn = report["texts"]["refusal"];
-  EXPECT_NE(drawn.find("refused request"), std::string::npos) << drawn;
-  EXPECT_NE(drawn.find("largest hole"), std::string::npos) << drawn;
+  EXPECT_PRED2(has, drawn, "refused request");
+  EXPECT_PRED2(has, drawn, "largest hole");
 }
 
 // A moving scene has another tree in each frame, the same on both sides. Pools that are kept stay
 // fragmented.
 TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
-  const Json kept = after(
-      {"statue~:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc", "--size",
-       "1280x800"},
-      "wait live 6\nreport " + path("moving") + "\nclick keep pool\nwait 0.2\nwait live 10\n");
+  const Json kept =
+      after("statue~:1k --tab live --allocator cfmmalloc --beside cmalloc --size 1280x800",
+            "wait live 6; report @moving; click keep pool; wait 0.2; wait live 10");
   const Json moving = json("moving");
-  EXPECT_TRUE(moving["live"]["moves"].get<bool>());
+  EXPECT_EQ(moving["live"]["moves"], true);
   EXPECT_GE(moving["live"]["compared"], 5);
   EXPECT_EQ(moving["live"]["different"], 0);
   EXPECT_GT(moving["live"]["frames_per_second"], 0);
-  EXPECT_FALSE(moving["live"]["sides"][0]["keeps_pool"].get<bool>());
+  EXPECT_EQ(moving["live"]["sides"][0]["keeps_pool"], false);
   EXPECT_EQ(moving["scene"], "statue~:1k");
   for (const Json& side : kept["live"]["sides"]) {
-    EXPECT_TRUE(side["keeps_pool"].get<bool>());
+    EXPECT_EQ(side["keeps_pool"], true);
     EXPECT_TRUE(side["fragmentation"].is_number()) << side;
-    EXPECT_FALSE(side["exhausted"].get<bool>());
+    EXPECT_EQ(side["exhausted"], false);
   }
   EXPECT_EQ(kept["live"]["different"], 0);
-  EXPECT_NE(kept["texts"]["pool use"].get<std::string>().find("A kept"), std::string::npos);
+  EXPECT_PRED2(has, kept["texts"]["pool use"], "A kept");
 }
 
 // Outside Live a moving scene stands, or is refused with a message.
@@ -346,11 +326,10 @@ TEST(FrameSource, MovingScenesHaveStillOnes) {
 }
 
 TEST_F(LiveTab, AGraphIsShownOverItsRounds) {
-  const Json report = after({"atrium:1k", "--tab", "heap", "--allocator", "cfmmalloc", "--beside",
-                             "cmalloc", "--size", "1280x800"},
-                            "wait built\nclick graph\nkey End\nkey Backspace\nkey Backspace\n"
-                            "key Backspace\ntype 2k\nkey Enter\nclick Record graph\nwait recorded\n"
-                            "key Space\nclick time\nkey .\nwait 0.2\n");
+  const Json report = after(
+      "atrium:1k --tab heap --allocator cfmmalloc --beside cmalloc --size 1280x800",
+      "wait built; click graph; key End; key Backspace; key Backspace; key Backspace; type 2k; key "
+      "Enter; click Record graph; wait recorded; key Space; click time; key .; wait 0.2");
   ASSERT_EQ(report["heap"].size(), 2u);
   for (const Json& heap : report["heap"]) {
     EXPECT_EQ(heap["scene"], "rgg:2k");
@@ -361,7 +340,7 @@ TEST_F(LiveTab, AGraphIsShownOverItsRounds) {
     EXPECT_EQ(heap["unmatched_frees"], 0);
   }
   EXPECT_EQ(report["heap"][0]["used_bytes"], report["heap"][1]["used_bytes"]);
-  EXPECT_NE(report["texts"]["legend"].get<std::string>().find("largest hole"), std::string::npos);
+  EXPECT_PRED2(has, report["texts"]["legend"], "largest hole");
 }
 
 }  // namespace

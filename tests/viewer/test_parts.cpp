@@ -3,20 +3,21 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <fstream>
 #include <thread>
 
-#include "bench/prepared_scene.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
-#include "tests/app/executable.hpp"
-#include "viewer/camera_control.hpp"
+#include "tests/viewer/program.hpp"
+#include "tests/viewer/recorded.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/heap_map.hpp"
-#include "viewer/ray_probe.hpp"
+#include "viewer/pixels.hpp"
 #include "viewer/settings.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/tree_view.hpp"
@@ -25,14 +26,8 @@ namespace heapwood::viewer {
 
 namespace {
 
-simt::DeviceInfo cpu() { return simt::find_device("cpu", 2); }
-
-std::shared_ptr<const BuiltScene> built(const std::string& source) {
-  bench::PreparedScene prepared(source, cpu(), {}, {});
-  prepared.build_growing(*registry::find("cfmmalloc"));
-  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
-                          cpu(), "cfmmalloc");
-}
+using tests::has;
+using tests::has_not;
 
 float distance(const render::Camera& c) { return length(c.target - c.eye); }
 
@@ -157,14 +152,6 @@ TEST(RayProbe, FollowsTheTraversal) {
     }
   }
   EXPECT_GT(hits, 600u);
-}
-
-Recording record(const std::string& source, const std::string& allocator) {
-  const registry::RegisteredAllocator& entry = *registry::find(allocator);
-  bench::PreparedScene prepared(source, cpu(), {}, {.frees = false});
-  prepared.build_growing(entry);
-  return make_recording(source, entry, "cpu", prepared.pool_bytes(),
-                        prepared.build_recorded(entry, 1u << 20));
 }
 
 TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
@@ -320,12 +307,10 @@ TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
 
 // A recording added event by event equals one made at once.
 TEST(Recording, IsTheSameInPieces) {
-  const registry::RegisteredAllocator& entry = *registry::find("cmalloc");
-  bench::PreparedScene prepared("statue:1k", cpu(), {}, {.frees = false});
-  prepared.build_growing(entry);
-  const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
-  const Recording whole = make_recording("statue:1k", entry, "cpu", prepared.pool_bytes(), run);
-  Recording pieces("statue:1k", entry, "cpu", prepared.pool_bytes());
+  Prepared prepared("statue:1k", "cmalloc");
+  const kdtree::RecordedRun run = prepared.run();
+  const Recording whole = prepared.recording(run);
+  Recording pieces("statue:1k", prepared.entry, "cpu", prepared.scene.pool_bytes());
   for (std::size_t i = 0; i < run.events.size(); i += 333) {
     pieces.add({run.events.data() + i, std::min<std::size_t>(333, run.events.size() - i)});
   }
@@ -342,18 +327,17 @@ TEST(Recording, IsTheSameInPieces) {
 
 // A live build does not run ahead of the view's pace, and gives the same recording in the end.
 TEST(HeapView, FollowsABuildAtItsPace) {
-  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
-  bench::PreparedScene prepared("statue:2k", cpu(), {}, {});
-  prepared.build_growing(entry);
+  Prepared prepared("statue:2k");
   const auto lines = std::make_shared<alloc::LiveRecording>();
   lines->hold_from(0);
   kdtree::RecordedRun run;
-  std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
+  std::jthread build(
+      [&] { run = prepared.scene.build_recorded(prepared.entry, 1u << 20, lines.get()); });
   const std::shared_ptr<void> released(
       nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also if an assertion fails
   HeapView view;
   view.pace = 1000;
-  view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});
+  view.watch({lines, "statue:2k", "cpu", &prepared.entry, prepared.scene.pool_bytes(), 0});
   ASSERT_EQ(view.recordings.size(), 1u);
   const auto frame = [&] {
     view.follow(0.016);
@@ -374,7 +358,7 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   view.pace = HeapView::full_pace;
   view.follow(0.016);
   build.join();
-  const Recording whole = make_recording("statue:2k", entry, "cpu", prepared.pool_bytes(), run);
+  const Recording whole = prepared.recording(run);
   ASSERT_GT(whole.events, held);
   for (std::size_t i = 0; i < view.recordings[0]->blocks().size(); ++i) {
     EXPECT_EQ(view.recordings[0]->blocks()[i].offset, whole.blocks()[i].offset);
@@ -403,12 +387,12 @@ TEST(Settings, ComeBackAsTheyWere) {
   EXPECT_EQ(back.bookmarks.at("atrium")[0].camera, "500000.1,2,3,4,5,6,50");
   tests::write_file(folder / "broken.json", "{\"width\": ");
   EXPECT_EQ(load_settings(folder / "broken.json", problem).width, Settings{}.width);
-  EXPECT_NE(problem.find("broken.json"), std::string::npos);
-  EXPECT_NE(problem.find("not valid JSON at line 1, column"), std::string::npos) << problem;
-  EXPECT_EQ(problem.find("exception"), std::string::npos) << problem;
+  EXPECT_PRED2(has, problem, "broken.json");
+  EXPECT_PRED2(has, problem, "not valid JSON at line 1, column");
+  EXPECT_PRED2(has_not, problem, "exception");
   ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
   EXPECT_EQ(load_settings(folder / "pipe.json", problem = "").width, Settings{}.width);
-  EXPECT_NE(problem.find("not a regular file"), std::string::npos) << problem;
+  EXPECT_PRED2(has, problem, "not a regular file");
   EXPECT_EQ(load_settings(folder / "none.json", problem = "").width, Settings{}.width);
   EXPECT_EQ(problem, "");
 }
@@ -457,6 +441,50 @@ TEST(CompareRows, NoneIsMarkedWhereQuartilesOverlap) {
   EXPECT_TRUE(compare_rows(results)[0].best);
   results[1].runs_ms[1] = 13;
   for (const CompareRow& row : compare_rows(results)) EXPECT_FALSE(row.best);
+}
+
+// The window's colours are those of `heapwood render`.
+TEST(Pixels, CodesAreThoseOfTheCurve) {
+  for (const float x : {-1.0f, -0.0f, 0.0f, 1e-30f, 1.0f, 1.5f, 1e30f, std::nanf("")})
+    EXPECT_EQ(srgb_code(x), render::srgb(static_cast<double>(x))) << x;
+  // Every step of the curve, from below and from above, and what lies between.
+  std::uint8_t code = 0;
+  for (std::uint32_t bits = 0; bits <= std::bit_cast<std::uint32_t>(1.0f); bits += 4093) {
+    const auto x = std::bit_cast<float>(bits);
+    const std::uint8_t now = srgb_code(x);
+    ASSERT_EQ(now, render::srgb(static_cast<double>(x))) << x;
+    if (now == code) continue;
+    code = now;
+    for (std::uint32_t before = bits - 4093; before <= bits; ++before) {
+      const auto between = std::bit_cast<float>(before);
+      ASSERT_EQ(srgb_code(between), render::srgb(static_cast<double>(between))) << between;
+    }
+  }
+  EXPECT_EQ(code, 255);
+}
+
+TEST(Pixels, AreDevelopedAsPicturesAre) {
+  std::vector<render::Pixel> sums;
+  for (int i = 0; i < 3000; ++i) {
+    const auto f = static_cast<float>(i);
+    sums.push_back(
+        {f * f * 1e-6f, std::abs(std::sin(f)) * 4, 4 - f * 1e-3f, static_cast<float>(i % 5)});
+  }
+  for (const render::Mode mode :
+       {render::Mode::shaded, render::Mode::path, render::Mode::ao, render::Mode::normals,
+        render::Mode::depth, render::Mode::albedo}) {
+    for (const render::Tone tone : {render::Tone::standard, render::Tone::filmic}) {
+      const render::Development how{mode, 1.7, 0, false, tone};
+      const render::Range range{0, 3};
+      const std::vector<gl::Rgba8> rows = develop_rows(sums, 4, how, range);
+      ASSERT_EQ(rows.size(), sums.size());
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const render::Rgb8 c = render::develop(sums[i], 4, how, range);
+        ASSERT_EQ(rows[i], (gl::Rgba8{c.r, c.g, c.b, 255}))
+            << static_cast<int>(mode) << ", pixel " << i;
+      }
+    }
+  }
 }
 
 }  // namespace

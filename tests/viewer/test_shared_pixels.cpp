@@ -86,14 +86,7 @@ class OnDevice : public testing::Test {
   }
   bool on_gpu() const { return device_.id.kind == simt::DeviceKind::cuda; }
   View view(unsigned width, unsigned height, render::Mode mode, unsigned spp) const {
-    return {.scene = scene_,
-            .camera = scene_->home,
-            .lighting = scene_->lighting,
-            .mode = mode,
-            .clay = false,
-            .width = width,
-            .height = height,
-            .spp = spp};
+    return {scene_, scene_->home, scene_->lighting, mode, false, width, height, spp};
   }
   static render::RenderJob job_of(const View& view) {
     render::RenderJob job;
@@ -168,6 +161,15 @@ class SharedPicture : public OnDevice {
     return pixels;
   }
 
+  // The picture is that of render, copied for this reason.
+  void expect_copied(const std::string& reason, unsigned spp) {
+    Picture picture(interop_);
+    const View one = view(200, 151, render::Mode::shaded, spp);
+    expect_same(shown(picture, one), rendered(one));
+    EXPECT_FALSE(picture.status().shared);
+    EXPECT_EQ(picture.status().copied_because, reason);
+  }
+
   std::unique_ptr<tests::GlContext> context_;
   Interop interop_;
   unsigned shared_ = 0;
@@ -189,11 +191,7 @@ TEST_F(SharedPicture, IsThePictureOfRender) {
 
 TEST_F(SharedPicture, IsTheCopiedOneWhereSharingIsRefused) {
   interop_.refusal = [](const simt::DeviceInfo&) { return std::string("not today"); };
-  Picture picture(interop_);
-  const View one = view(200, 151, render::Mode::shaded, 3);
-  expect_same(shown(picture, one), rendered(one));
-  EXPECT_FALSE(picture.status().shared);
-  EXPECT_EQ(picture.status().copied_because, "not today");
+  expect_copied("not today", 3);
   EXPECT_EQ(shared_, 0u);
 }
 
@@ -201,11 +199,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereRegisteringFails) {
   interop_.share = [](const simt::DeviceId&, unsigned) -> std::unique_ptr<simt::GlBuffer> {
     throw Error(Exit::failed, "cannot be registered");
   };
-  Picture picture(interop_);
-  const View one = view(200, 151, render::Mode::shaded, 3);
-  expect_same(shown(picture, one), rendered(one));
-  EXPECT_FALSE(picture.status().shared);
-  EXPECT_EQ(picture.status().copied_because, "cannot be registered");
+  expect_copied("cannot be registered", 3);
 }
 
 // Picture maps the buffer at the start and again each time after it has shown rows.
@@ -213,11 +207,7 @@ TEST_F(SharedPicture, IsTheCopiedOneOnceMappingFails) {
   if (on_gpu()) GTEST_SKIP() << "the GPU's mapping does not fail on purpose";
   for (const int maps : {0, 1, 2}) {
     share_host(maps);
-    Picture picture(interop_);
-    const View one = view(200, 151, render::Mode::shaded, 8);
-    expect_same(shown(picture, one), rendered(one));
-    EXPECT_FALSE(picture.status().shared) << maps;
-    EXPECT_EQ(picture.status().copied_because, "mapping fails on purpose");
+    expect_copied("mapping fails on purpose", 8);
   }
 }
 
@@ -231,11 +221,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
   interop_.share = [](const simt::DeviceId&, unsigned buffer) {
     return std::make_unique<Impatient>(buffer, -1);
   };
-  Picture picture(interop_);
-  const View one = view(200, 151, render::Mode::shaded, 3);
-  expect_same(shown(picture, one), rendered(one));
-  EXPECT_FALSE(picture.status().shared);
-  EXPECT_EQ(picture.status().copied_because, "waiting fails on purpose");
+  expect_copied("waiting fails on purpose", 3);
 }
 
 // Films are developed on their device, also without OpenGL.

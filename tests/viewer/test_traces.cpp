@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "alloc/recording/trace_file.hpp"
-#include "bench/prepared_scene.hpp"
 #include "bench/replay_bench.hpp"
 #include "tests/viewer/program.hpp"
-#include "viewer/trace_export.hpp"
+#include "tests/viewer/recorded.hpp"
+#include "viewer/recording.hpp"
 #include "viewer/trace_recording.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
 
@@ -19,10 +19,7 @@ using tests::Folder;
 
 // The trace of a build, which leaves no block in use.
 alloc::ProgramTrace trace_of_build() {
-  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
-  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
-  prepared.build_growing(entry);
-  const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
+  const kdtree::RecordedRun run = Prepared("pipes:1k").run();
   const std::vector<std::uint64_t> ends{run.events.size()};
   return alloc::make_program_trace(run.events, ends, run.events_in_all, 0);
 }
@@ -36,8 +33,7 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   EXPECT_TRUE(is_program_trace(folder / "missing.trace"));  // a message says what is missing
   EXPECT_FALSE(is_program_trace(folder / "missing.obj"));
   const workloads::TraceSummary summary = workloads::summarize(trace);
-  const TraceRecorder recorder(file, {}, {registry::find("atomic")}, simt::find_device("cpu", 2),
-                               60);
+  const TraceRecorder recorder(file, {}, {registry::find("atomic")}, cpu(), 60);
   EXPECT_EQ(recorder.name(), "pipes");
   EXPECT_EQ(recorder.warning(), "");
   std::vector<std::shared_ptr<const Recording>> recordings;
@@ -56,13 +52,12 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   bench::PoolSize small;
   small.kind = bench::PoolSize::Kind::bytes;
   small.bytes = summary.peak_bytes / 2;
-  const TraceRecorder tight(file, small, {registry::find("cmalloc")}, simt::find_device("cpu", 2),
-                            60);
+  const TraceRecorder tight(file, small, {registry::find("cmalloc")}, cpu(), 60);
   EXPECT_GT(tight.record(*registry::find("cmalloc"))->requests.failures, 0u);
   // The pool is that of `heapwood replay`.
   bench::ReplayBench replay;
   replay.summary = summary;
-  replay.device = simt::find_device("cpu", 2);
+  replay.device = cpu();
   replay.allocators = {registry::find("cmalloc")};
   for (const char* size : {"auto", "3x", "live:3", "1M"}) {
     const std::string given = size;
@@ -72,7 +67,7 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
         << given;
   }
   tests::write_file(file, "HWTRACE\nbroken");
-  EXPECT_THROW(TraceRecorder(file, {}, {}, simt::find_device("cpu", 2), 60), Error);
+  EXPECT_THROW(TraceRecorder(file, {}, {}, cpu(), 60), Error);
 
   // Every slice of a track ends before the next one begins; counters have the curves' values.
   const json exported = json::parse(chrome_trace({recordings[0], recordings[1]}));
@@ -99,14 +94,13 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
 
 // Every choice of the Heap tab: the requests depend on the test alone; all allocators serve them.
 TEST(TraceRecording, StressTestsAreServed) {
-  const simt::DeviceInfo cpu = simt::find_device("cpu", 2);
   ASSERT_GE(stress_choices().size(), 3u);
   for (const StressChoice& choice : stress_choices()) {
-    const alloc::ProgramTrace trace = record_stress(choice, cpu, 60);
+    const alloc::ProgramTrace trace = record_stress(choice, cpu(), 60);
     EXPECT_GT(trace.requests, 10000u) << choice.name;
     EXPECT_EQ(trace.dropped + trace.refused, 0u) << choice.name;
     if (&choice != &stress_choices().front()) continue;
-    const TraceRecorder recorder(choice.name, trace, {}, {}, cpu, 60);
+    const TraceRecorder recorder(choice.name, trace, {}, {}, cpu(), 60);
     for (const char* id : {"heapwood", "cmalloc"}) {
       const std::shared_ptr<const Recording> recording = recorder.record(*registry::find(id));
       EXPECT_EQ(recording->scene, choice.name);
@@ -125,31 +119,23 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class Traces : public Program {};
 
 TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
   write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
   const std::string exported = "program-001.json";
   std::filesystem::remove(exported);
-  const Outcome outcome =
-      view({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "cmalloc", "--mode", "normals",
-            "--spp", "1", "--size", "1280x800"},
-           "wait built\ndrop " + path("program.trace") + "\nwait recorded\nkey Space\nexport " +
-               path("step.json") +
-               "\nwait 0.2\nclick Export\nwait 0.1\nclick Record again\n"
-               "wait recorded 2\nwait 0.2\nreport " +
-               path("report") + "\nwindow " + path("window.png") + " 1280x800 1\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const Json report = json("report");
+  const Json report =
+      run("atrium:1k --allocator cfmmalloc --beside cmalloc --mode normals --spp 1 --size 1280x800",
+          "wait built; drop @program.trace; wait recorded; key Space; export @step.json; wait 0.2; "
+          "click Export; wait 0.1; click Record again; wait recorded 2; wait 0.2");
   EXPECT_EQ(report["tab"], "heap");
   ASSERT_EQ(report["heap"].size(), 2u);
   for (const Json& heap : report["heap"]) {
     EXPECT_EQ(heap["scene"], "program");
     EXPECT_EQ(heap["refused"], 0);
     EXPECT_EQ(heap["overlaps"], 0);
-    EXPECT_TRUE(heap["finished"].get<bool>());
+    EXPECT_EQ(heap["finished"], true);
   }
   EXPECT_EQ(report["heap"][0]["events"], report["heap"][1]["events"]);
   EXPECT_EQ(report["scene"], "atrium:1k");
@@ -161,39 +147,31 @@ TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
 // A trace is named, and its figures stand alone: no scene is shown that has nothing to do with it.
 TEST_F(Traces, ATraceOnTheCommandLineIsNamed) {
   write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
-  const Outcome outcome = view({path("program.trace"), "--size", "1280x800"},
-                               "wait recorded\nkey Space\nwait 0.2\nreport " + path("report") +
-                                   "\nkey F6\nkey B\nwait built\nreport " + path("built") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const Json report = json("report"), texts = report["texts"];
+  const auto r = reports("@program.trace --size 1280x800",
+                         "wait recorded; key Space; REPORT; key F6; key B; wait built; REPORT");
+  const Json report = r[0], texts = report["texts"];
   EXPECT_TRUE(report["scene"].is_null());
   EXPECT_EQ(texts["name"], "program trace program");
   EXPECT_EQ(texts["shown"].get<std::string>().find("program trace program, 0 to "), 0u);
   EXPECT_EQ(texts["moment"].get<std::string>().find("program trace program, event "), 0u);
-  EXPECT_EQ(json("built")["scene"], "atrium:10k");
+  EXPECT_EQ(r[1]["scene"], "atrium:10k");
 }
 
 TEST_F(Traces, AMissingTraceIsNoUnknownScene) {
-  const Outcome outcome =
-      view({path("none.trace")}, "wait recorded\nwait 0.1\nreport " + path("report") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const std::string messages = json("report")["messages"].dump();
-  EXPECT_NE(messages.find("none.trace: no such file"), std::string::npos) << messages;
-  const Outcome picture = view({path("none.trace"), "--screenshot", path("none.png")});
+  const Json report = run("@none.trace", "wait recorded; wait 0.1");
+  EXPECT_PRED2(has, report["messages"], "none.trace: no such file");
+  const Outcome picture = view("@none.trace --screenshot @none.png");
   EXPECT_EQ(picture.exit, 2) << picture.err;
-  EXPECT_NE(picture.err.find("a program trace has no picture"), std::string::npos) << picture.err;
+  EXPECT_PRED2(has, picture.err, "a program trace has no picture");
 }
 
 TEST_F(Traces, AStressTestIsOpenedFromTheHeapTab) {
-  const Outcome outcome =
-      view({"atrium:1k", "--tab", "heap", "--allocator", "heapwood", "--beside", "cmalloc",
-            "--mode", "normals", "--spp", "1", "--size", "1280x900"},
-           "wait built\nclick Open##stress\nwait recorded\nkey Space\nwait 0.2\nreport " +
-               path("report") + "\nclick Record again\nwait recorded 2\nwait 0.2\nreport " +
-               path("again") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* name : {"report", "again"}) {
-    const Json report = json(name);
+  const auto r = reports(
+      "atrium:1k --tab heap --allocator heapwood --beside cmalloc --mode normals --spp 1 --size "
+      "1280x900",
+      "wait built; click Open##stress; wait recorded; key Space; wait 0.2; REPORT; click "
+      "Record again; wait recorded 2; wait 0.2; REPORT");
+  for (const Json& report : r) {
     ASSERT_EQ(report["heap"].size(), 2u);
     for (const Json& heap : report["heap"]) {
       EXPECT_EQ(heap["scene"], "stress test, any order");

@@ -5,7 +5,7 @@
 #include "render/camera_path.hpp"
 #include "simt/error.hpp"
 #include "tests/viewer/program.hpp"
-#include "viewer/camera_path.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/settings.hpp"
 
 namespace heapwood::viewer {
@@ -65,44 +65,34 @@ namespace heapwood::tests {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class Views : public Program {};
 
 // A file's colours are those that `heapwood render` shows; M switches to clay.
 TEST_F(Views, ColoursAndClay) {
   write_file(path("red.mtl"), "newmtl red\nKd 0.9 0.1 0.1\n");
   write_file(path("fan.obj"), "mtllib red.mtl\nusemtl red\n" + obj_text(60));
-  const std::string size = "160x120", camera = "8,6,35,8,6,5,40";
-  const Outcome outcome = view({path("fan.obj"), "--camera", camera},
-                               "wait built\nreport " + path("scene") + "\nscreenshot " +
-                                   path("scene.png") + " " + size + " 4\nkey M\nwait 0.1\nreport " +
-                                   path("clay") + "\nscreenshot " + path("clay.png") + " " + size +
-                                   " 4\nkey 8\nwait 0.1\nreport " + path("albedo") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_EQ(json("scene")["material"], "scene");
-  EXPECT_EQ(json("clay")["material"], "clay");
-  EXPECT_EQ(json("albedo")["mode"], "albedo");
+  const std::string camera = "8,6,35,8,6,5,40";
+  const auto r = reports("@fan.obj --camera " + camera,
+                         "wait built; REPORT; screenshot @scene.png 160x120 4; key M; REPORT; "
+                         "screenshot @clay.png 160x120 4; key 8; REPORT");
+  EXPECT_EQ(r[0]["material"], "scene");
+  EXPECT_EQ(r[1]["material"], "clay");
+  EXPECT_EQ(r[2]["mode"], "albedo");
   for (const std::string material : {"scene", "clay"}) {
-    const Outcome rendered =
-        heapwood({"render", path("fan.obj"), "-o", path("render.png"), "--size", size, "--spp", "4",
-                  "--camera", camera, "--material", material, "--device", "cpu"});
-    ASSERT_EQ(rendered.exit, 0) << rendered.err;
-    EXPECT_EQ(render::read_png(path(material + ".png")), render::read_png(path("render.png")))
-        << material;
+    heapwood("render @fan.obj -o @render.png --size 160x120 --spp 4 --device cpu --camera " +
+             camera + " --material " + material);
+    EXPECT_EQ(picture(material + ".png"), picture("render.png")) << material;
   }
-  EXPECT_NE(render::read_png(path("scene.png")), render::read_png(path("clay.png")));
+  EXPECT_NE(picture("scene.png"), picture("clay.png"));
 }
 
 TEST_F(Views, ThePathOfTheCameraIsRecordedAndPlayed) {
   const std::string file = "atrium-1k-001.path";
   std::filesystem::remove(file);
-  const Outcome outcome =
-      view({"atrium:1k", "--mode", "normals", "--spp", "1"},
-           "wait built\nkey R\nwait 0.1\nhold W 0.4\nwait 0.1\nkey R\nreport " + path("moved") +
-               "\nkey Home\nwait 0.1\nreport " + path("home") + "\ndrop " + file +
-               "\nwait 1.2\nreport " + path("played") + "\n");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  run("atrium:1k --mode normals --spp 1",
+      "wait built; key R; wait 0.1; hold W 0.4; wait 0.1; key R; report @moved; key Home; wait "
+      "0.1; report @home; drop " +
+          file + "; wait 1.2; report @played");
   EXPECT_GE(json("moved")["path_keys"], 2);
   EXPECT_NE(json("moved")["camera"], json("home")["camera"]);
   EXPECT_EQ(json("played")["camera"], json("moved")["camera"]);
@@ -116,19 +106,15 @@ TEST_F(Views, ThePathOfTheCameraIsRecordedAndPlayed) {
 // The edges between the parts can be dragged, and stay where they are in the next run.
 TEST_F(Views, PartsAndRecentScenesAreKept) {
   const auto run = [&](const std::string& steps) {
-    const Outcome outcome =
-        view({"atrium:1k", "--settings", path("settings.json"), "--size", "1280x800", "--mode",
-              "normals", "--spp", "1"},
-             "wait built\n" + steps + "wait 0.2\nreport " + path("report") + "\n");
-    EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    return json("report");
+    return Program::run(
+        "atrium:1k --settings @settings.json --size 1280x800 --mode normals --spp 1",
+        "wait built; " + steps + "; wait 0.2");
   };
   const Json dragged =
-      run("drag 880 500 760 500\nclick scene path\ntype pipes:1k\nkey Enter\n"
-          "wait built 2\n");
+      run("drag 880 500 760 500; click scene path; type pipes:1k; key Enter; wait built 2");
   EXPECT_NEAR(dragged["panel_widths"][1].get<double>(), 520, 8);
   EXPECT_EQ(dragged["recent"], Json({"pipes:1k", "atrium:1k"}));
-  const Json again = run("");
+  const Json again = run("wait 0.1");
   EXPECT_EQ(again["panel_widths"], dragged["panel_widths"]);
   EXPECT_EQ(again["recent"], Json({"atrium:1k", "pipes:1k"}));
 }
