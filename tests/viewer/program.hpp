@@ -62,6 +62,7 @@ class Program : public testing::Test {
       text.replace(at, 1, path(""));
     return text;
   }
+  // At blanks.
   std::vector<std::string> split(const std::string& arguments) const {
     std::istringstream stream(with_paths(arguments));
     return {std::istream_iterator<std::string>(stream), {}};
@@ -72,14 +73,12 @@ class Program : public testing::Test {
     write_file(path("script"), with_paths(steps));
     return path("script");
   }
-  // Runs the viewer in the Learn tab unless the arguments, separated by blanks, name one; `steps` is
-  // its script, if any.
+  // Runs the viewer in the Learn tab unless the arguments name one; `steps`: its script, if any.
   Outcome view(const std::string& arguments, const std::string& steps = "") const {
     std::vector<std::string> command{view_, "--device", "cpu"};
     if (has_not(arguments, "--tab")) command.insert(command.end(), {"--tab", "learn"});
     if (!steps.empty()) command.insert(command.end(), {"--script", write_script(steps + "; quit")});
-    const std::vector<std::string> words = split(arguments);
-    command.insert(command.end(), words.begin(), words.end());
+    for (const std::string& word : split(arguments)) command.push_back(word);
     return on_display(command);
   }
   // The same, which has to succeed. Returns the report at the end, if there is a script.

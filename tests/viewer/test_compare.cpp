@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The Compare tab: bars while a comparison runs, and the sweep over sizes of the pool.
-#include <algorithm>
 #include <set>
 
 #include "bench/results/bench_table.hpp"

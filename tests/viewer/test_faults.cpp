@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What the window says when something is wrong, missing, unfinished or out of date.
-#include <algorithm>
 
 #include "registry/registry.hpp"
 #include "tests/viewer/program.hpp"

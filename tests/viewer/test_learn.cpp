@@ -2,7 +2,6 @@
 // The Learn tab: nodes explained, the lesson, the slice plane, and the way from a block of the heap
 // map to its node.
 #include <algorithm>
-#include <cmath>
 
 #include "kdtree/check/quality.hpp"
 #include "tests/viewer/program.hpp"

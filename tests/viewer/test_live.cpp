@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The Live tab, and dynamic graphs in the Heap tab.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>

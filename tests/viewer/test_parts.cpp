@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The viewer's parts without a window: cameras, boxes, rays, heap maps, settings.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <bit>
-#include <chrono>
 #include <cmath>
-#include <fstream>
-#include <thread>
 
 #include "kdtree/check/quality.hpp"
 #include "kdtree/traverse/traverse.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Program traces in the heap map, and recordings as Chrome trace JSON.
-#include <algorithm>
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/replay_bench.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "render/camera_path.hpp"
-#include "simt/error.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/camera.hpp"
 #include "viewer/settings.hpp"
