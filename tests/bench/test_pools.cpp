@@ -6,6 +6,7 @@
 #include "bench/prepared_scene.hpp"
 #include "bench/results/bench_table.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/simt/turned_clock.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -108,7 +109,9 @@ TEST(Pools, ABuildFailsIfThePoolCannotBeSized) {
   EXPECT_TRUE(scene.has_sized_pool());
 
   BenchJob job = job_of("cfmmalloc", "live:2");
-  job.allocators = {&entry};
+  job.scenes = {"atrium:50k"};  // takes far longer than the first look at the clock after 20 ms
+  job.settings.timeout = 1e-3;
+  const tests::TurnedClock clock(1);  // each reading a second later
   const BenchResult bench = run_bench(job, {});
   EXPECT_EQ(bench.results[0].status, Status::failed);
   EXPECT_FALSE(bench.results[0].pool_bytes);
