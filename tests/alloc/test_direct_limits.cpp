@@ -55,7 +55,9 @@ class Limits : public testing::Test {
   StressResult run(const StressJob& j) const {
     served = 0;
     const StressResult result = Test<Slow<A>, simt::Cpu>(device_, j).run();
-    if constexpr (!A::traits.in_pool) EXPECT_EQ(live(), 0u);
+    if constexpr (!A::traits.in_pool) {
+      EXPECT_EQ(live(), 0u);
+    }
     return result;
   }
   // Blocks in the heap outside the pool.
