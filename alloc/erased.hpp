@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Type erasure: Erased<Device> is any allocator on Device, called by function pointers, so that
+// Type erasure: Erased<Device> is any allocator on Device, called through pointers, so that
 // the builder, the workloads and the conformance suite are compiled once for all allocators on CPU
 // threads instead of once per allocator. ErasedDevice is the device and names the allocator that
 // Erased::create creates. GPU kernels always contain their allocator.

@@ -10,7 +10,7 @@
 
 namespace heapwood::registry {
 
-// As the functions of CompiledAllocator.
+// CompiledAllocator says what each does.
 namespace erased {
 kdtree::BuildRun build(const CpuFunctions&, kdtree::Workspace&, const kdtree::BuildOptions&);
 kdtree::RecordedRun build_recorded(const CpuFunctions&, kdtree::Workspace&,

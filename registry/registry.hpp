@@ -51,7 +51,7 @@ struct CompiledAllocator {
   simt::DeviceKind device;
   // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
-  // The same with an instrumented allocator, not timed. Records at most `capacity` events.
+  // Builds with an instrumented allocator, not timed. Records at most `capacity` events.
   kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&,
                                         std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel

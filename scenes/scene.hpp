@@ -52,7 +52,7 @@ std::string digest(const std::string& name_or_path);
 // that cannot be read.
 std::vector<std::string> companion_files(const std::string& name_or_path);
 
-// The file beside a scene file that may hold its camera: `model.camera` beside `model.ply`.
+// The file next to a scene file that may hold its camera: `model.camera` for `model.ply`.
 std::string camera_path(const std::string& source);
 
 }  // namespace heapwood::scenes

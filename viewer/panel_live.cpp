@@ -169,7 +169,7 @@ std::string check_text(const LiveView& live) {
                      live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
 }
 
-// Over the picture of an exhausted side: the refused request beside the largest hole, to scale.
+// Over the picture of an exhausted side: the refused request and the largest hole, to scale.
 void draw_refusal(State& state, const LiveSide& side, const Area& area) {
   struct Bar {
     const char* label;

@@ -14,7 +14,7 @@
 namespace heapwood::kdtree {
 
 // ---- choosing a split: the candidates of choose.hpp, eight at a time ----------------------------
-// The same one of equal candidates wins, so the split is the same.
+// Ties are decided alike, so the split is the same.
 
 // The bounds of n refs on one axis, the lower ones before the upper ones, and the number of flat
 // refs. Read in whole vectors.

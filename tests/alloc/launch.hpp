@@ -25,7 +25,7 @@ void launch(const Device& device, unsigned warps, const F& f, double seconds = 5
   };
   device.launch(Kernel(f), warps, {.seconds = seconds, .what = "the test"});
 }
-// The same in one CPU thread.
+// Calls f(warp) in one CPU thread.
 template <class F>
 void launch_alone(const F& f) {
   launch(simt::Cpu({.threads = 1}), 1, f);

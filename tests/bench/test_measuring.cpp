@@ -18,7 +18,7 @@ namespace {
 volatile std::sig_atomic_t requests = 0;
 void count_request(int) { requests = requests + 1; }
 
-// As by timeout(1).
+// timeout(1) signals the process and its group.
 TEST(MeasuringDeathTest, ASignalToProcessAndGroupIsOneRequest) {
   const auto raise_twice = [](double min_seconds) {
     bench::install_signal_handlers(count_request, min_seconds);
