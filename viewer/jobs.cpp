@@ -2,9 +2,6 @@
 #include "viewer/jobs.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +9,7 @@
 #include "bench/prepared_scene.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/comparison.hpp"
+#include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
 
@@ -276,11 +274,6 @@ void Jobs::report_progress(std::size_t done, std::size_t total, const std::strin
   progress_.done = done;
   progress_.total = total;
   progress_.what = what;
-}
-
-void lower_priority(int nice) {
-  // Linux keeps a nice value per thread. A failure only makes the window less smooth.
-  if (window_is_watched) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 
 void Jobs::publish(JobOutcome outcome) {

@@ -105,11 +105,4 @@ class Jobs {
   std::thread thread_;  // last: uses everything above
 };
 
-// Background threads run at lower priority, so that the window stays smooth. Builds, which are
-// timed, have priority over rays.
-inline constexpr int nice_build = 5, nice_picture = 10;
-void lower_priority(int nice);  // of the calling thread
-// Cleared before the first thread starts in unattended runs, which keep their priority.
-inline bool window_is_watched = true;
-
 }  // namespace heapwood::viewer

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "render/kernel.hpp"
-#include "viewer/jobs.hpp"
 #include "viewer/pixels.hpp"
+#include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
 

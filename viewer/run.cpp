@@ -17,7 +17,7 @@
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
-#include "viewer/jobs.hpp"
+#include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/trace_recording.hpp"
 #include "viewer/viewer.hpp"

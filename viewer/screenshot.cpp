@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "bench/program/output_file.hpp"
-#include "viewer/jobs.hpp"
+#include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
 
