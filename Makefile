@@ -1,8 +1,8 @@
 # `make demo` and `make test` do everything. The work is done in scripts/ and CMakePresets.json.
 # CUDA=auto: on if there is a GPU. VIEWER=auto: on if its libraries are installed.
-# For `make report`: RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
+# For `make report`: RESULTS=results.json (scripts/report.sh).
 # For `make deploy-test`: INSTALL=1 HEAPWOOD=program (docs/sweeps.md).
-export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V YES INSTALL HEAPWOOD
+export CUDA VIEWER JOBS SCENES WERROR RESULTS V YES INSTALL HEAPWOOD
 
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'

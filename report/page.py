@@ -21,13 +21,10 @@ from . import (  # noqa: F401
     claims_regeff,
     claims_variants,
 )
-from .cells import cell, heading, number, published_table, table
+from .cells import heading, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, SUBSTITUTED, judge_all
 from .panels import PANELS
-from .pictures import pictures
 from .results import ResultsError
-from .samples import ALIKE, compare, median
-from .sources import changed_allocators
 from .text import script_json
 
 FOLDER = pathlib.Path(__file__).parent
@@ -107,29 +104,15 @@ def verdicts_in_order(results):
     )
 
 
-def stale_text(results):
-    """Says which allocators' code has changed since the results; "" if none is known to."""
-    changed = changed_allocators(results)
-    if not changed:
-        return ""
-    names = ", ".join(results.labels()[a] for a in changed)
-    return (
-        f"The code of {names} has changed since version {results.version()[:12]}, of which these"
-        " results are: measure again before citing their figures."
-    )
-
-
 def verdicts_markdown(results):
     """The claims' verdicts as a table for a document."""
     verdicts = verdicts_in_order(results)
     counts = collections.Counter(v.verdict for v in verdicts)
     minutes = sum(case["seconds"] for case in results.cases.values()) / 60
-    stale = stale_text(results)
     return "\n".join(
         [
             f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
             f" {minutes:.0f} minutes: {', '.join(f'{counts[v]} {v}' for v in SYMBOLS)}.",
-            *(["", stale] if stale else []),
             "",
             "| paper | claim | verdict | evidence |",
             "| :--- | :--- | :--- | :--- |",
@@ -155,38 +138,6 @@ def write_verdicts(path, results):
     )
 
 
-def comparison(results, against):
-    """Compares every set of samples that both files contain."""
-    lines, counts = [], collections.Counter()
-    for key, case in results.cases.items():
-        old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
-        for row in case["results"]:
-            new, before = row.get("runs_ms"), old.get(row["allocator"], {}).get("runs_ms")
-            if not new or not before or min(before) <= 0:
-                continue
-            verdict, interval = compare(new, before)
-            counts[verdict] += 1
-            lines.append(
-                [
-                    heading(key),
-                    cell(row["label"]),
-                    number(median(before)),
-                    number(median(new)),
-                    number(median(new) / median(before), 3),
-                    cell("–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"),
-                    cell(verdict),
-                ]
-            )
-    lines.sort(key=lambda line: ("SLOWER", "FASTER", "UNCLEAR", "SAME").index(line[-1]["text"]))
-    columns = ["case", "allocator", "old, ms", "new, ms", "new / old", "95% interval", "verdict"]
-    rule = (
-        f"SAME: the interval is within {1 / ALIKE:.2f} and {ALIKE:.2f}; FASTER: it is below 1; SLOWER: it is above 1;"
-        " UNCLEAR: otherwise, or fewer than three samples. The interval is Welch's, for the ratio of the geometric"
-        " means of the raw samples."
-    )
-    return {"counts": counts, "table": table("Old and new results", columns, lines, [rule])}
-
-
 def measurement(results, prefix, plots):
     """What the page shows of one results file. `prefix` begins the ids of its elements, `plots`
     collects the data of its plots."""
@@ -202,21 +153,13 @@ def measurement(results, prefix, plots):
             if not section["reason"]
         ]
 
-    def add_plot(block):
-        block["index"] = len(plots)
-        plots.append(
-            {key: block.get(key) for key in ("title", "x", "y", "curves", "style", "legend")}
-        )
-
-    opening = pictures(results)
-    for picture in opening:
-        add_plot(picture["plot"])
     groups = {}
     for section in sections:
         groups.setdefault(section["paper"], []).append(section)
         for block in section["blocks"]:
             if block["kind"] == "plot":
-                add_plot(block)
+                block["index"] = len(plots)
+                plots.append({key: block[key] for key in ("title", "x", "y", "curves", "style")})
     runs = [
         {**run, "cases": sum(case["run"] == i for case in results.cases.values())}
         for i, run in enumerate(results.content["runs"])
@@ -229,15 +172,13 @@ def measurement(results, prefix, plots):
         "undecided": by_reason(verdicts),
         "undecided_count": sum(v.verdict == OPEN for v in verdicts),
         "tally": tally(verdicts),
-        "pictures": opening,
-        "stale": stale_text(results),
         "runs": runs,
         "cases": len(results.cases),
         "seconds": sum(case["seconds"] for case in results.cases.values()),
     }
 
 
-def render(results, against=None, kept=None):
+def render(results, kept=None):
     """The page; `kept`: results of a GPU that are shown first."""
     plots = []
     shown = [(kept, ""), (results, "here-")] if kept else [(results, "")]
@@ -261,13 +202,10 @@ def render(results, against=None, kept=None):
 
     return environment.get_template("page.html").render(
         measurements=measurements,
-        results=results,
         papers=published(),
         symbols=SYMBOLS,
         decided=[verdict for verdict in SYMBOLS if verdict != OPEN],
         labels=labels,
-        comparison=comparison(results, against) if against else None,
-        against=against,
         plots=inlined(plots),
         allocators=inlined(labels),
         style=source("page.css"),

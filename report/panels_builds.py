@@ -3,8 +3,9 @@
 
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
 from .claims_builds import builder_bytes, internal_at_peak, internal_points
-from .plots import TIME, axis, curve_of, plot, sampled, sampled_and_grid
+from .plots import TIME, axis, curve, curve_of, plot, sampled, sampled_and_grid
 from .results import time_of
+from .samples import median
 from .text import bytes_text, count_text, figure
 
 MIB = 1 << 20
@@ -58,8 +59,26 @@ def ratio(time, over):
     return time / over if time and over else None
 
 
+def slowdown_bars(labels, times, rows, over):
+    """Bars of the median slowdowns over the scenes, the lowest first."""
+    slowdowns = {}
+    for row in rows:
+        if value := ratio(time_of(row), times[row["scene"]]):
+            slowdowns.setdefault(labels[row["allocator"]], []).append(value)
+    medians = {name: median(slowdowns[name]) for name in slowdowns if name != labels.get(over)}
+    names = sorted(medians, key=medians.get)
+    return plot(
+        "Slowdown, median over the scenes",
+        axis("allocator", log=False),
+        axis(f"build time over {labels.get(over, over)}'s"),
+        [curve("slowdown", names, [medians[name] for name in names])],
+        "bars",
+    )
+
+
 def builds(item, over):
-    """A table with a column per scene: properties of the requests, slowdowns relative to `over`."""
+    """A table with a column per scene: properties of the requests, slowdowns relative to `over`; and
+    bars of the slowdowns."""
 
     def panels(results):
         rows, notes = results.rows(item), Notes()
@@ -93,7 +112,10 @@ def builds(item, over):
         ]
         lines = [*([heading(text), *cells] for text, cells in properties.items()), *lines]
         names = [*[None] * (len(properties) - 1), over, *names]
-        blocks = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
+        blocks = [
+            table("Builds: times and slowdowns", ["", *scenes], lines, said, names),
+            slowdown_bars(results.labels(), times, complete, over),
+        ]
         sizes = [row["triangles"] for row in complete]
         if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
             title = "Build time over triangles"

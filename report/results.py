@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads, merges and queries results files."""
+"""Reads, keeps and queries results files."""
 
 import gzip
 import json
@@ -55,32 +55,6 @@ def read(path):
     return content
 
 
-def merge(files):
-    """Merges the parts of one measurement; a later file replaces cases of an earlier one."""
-    first = files[0]
-    for other in files[1:]:
-        same = all(
-            other["device"].get(key) == first["device"].get(key)
-            for key in ("kind", "name", "multiprocessors")
-        )
-        if not same or other["scale"] != first["scale"]:
-            raise ResultsError(
-                "files of different devices or scales cannot be merged; compare them with --against"
-            )
-    merged = {**first, "runs": [], "items": [], "cases": []}
-    cases, items = {}, {}
-    for content in files:
-        offset = len(merged["runs"])
-        merged["runs"] += content["runs"]
-        for case in content["cases"]:
-            cases[case["key"]] = {**case, "run": case["run"] + offset}
-        for item in content["items"]:
-            known = items.setdefault(item["id"], {**item, "cases": []})
-            known["cases"] = list(dict.fromkeys(known["cases"] + item["cases"]))
-    merged["cases"], merged["items"] = list(cases.values()), list(items.values())
-    return merged
-
-
 def kept_path(folder, content):
     """Where results are kept: GPU and commit name the file."""
     device = content["device"]
@@ -94,15 +68,14 @@ def kept_path(folder, content):
     return pathlib.Path(folder) / f"{slug}-{sha[:7]}-reproduce.json.gz"
 
 
-def keep(folder, content, sources):
-    """Writes the results, compressed, with the hashes of the sources; returns the path. Folders of
-    this machine are left out."""
+def keep(folder, content):
+    """Writes the results, compressed; returns the path. Folders of this machine are left out."""
     path = kept_path(folder, content)
     runs = [
         {**run, "argv": [a.rsplit("/", 1)[-1] if a.startswith("/") else a for a in run["argv"]]}
         for run in content["runs"]
     ]
-    text = json.dumps({**content, "runs": runs, "sources": sources}, separators=(",", ":"))
+    text = json.dumps({**content, "runs": runs}, separators=(",", ":"))
     # Without a time in the header, so that equal results give equal files.
     path.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
     return path

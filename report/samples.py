@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Statistics of raw samples: medians, and whether two sets differ."""
+"""Statistics of raw samples."""
 
 import math
 import statistics
@@ -13,8 +13,6 @@ T_975 = dict(
         + (2.179, 2.131, 2.086, 2.042, 2.000),
     )
 )
-
-ALIKE = 1.05  # ratios from 1/1.05 to 1.05 count as the same speed
 
 
 def median(samples):
@@ -40,18 +38,3 @@ def ratio_interval(new, old):
     freedom = error**2 / sum(e**2 / (len(side) - 1) for e, side in zip(errors, logs))
     t = T_975[max((known for known in T_975 if known <= freedom), default=1)]
     return tuple(math.exp(difference + sign * t * math.sqrt(error)) for sign in (-1, 1))
-
-
-def compare(new, old):
-    """SAME, FASTER, SLOWER or UNCLEAR: new times against old, and the interval of the ratio."""
-    interval = ratio_interval(new, old)
-    if interval is None:
-        return "UNCLEAR", None
-    low, high = interval
-    if 1 / ALIKE <= low and high <= ALIKE:
-        return "SAME", interval
-    if high < 1:
-        return "FASTER", interval
-    if low > 1:
-        return "SLOWER", interval
-    return "UNCLEAR", interval

@@ -5,9 +5,7 @@
 #                                                  out/reproduce, writes out/report.html; without a
 #                                                  GPU the page begins with the kept GPU run of
 #                                                  docs/results
-#   RESULTS="a.json b.json" scripts/report.sh      the page of these results (parts of one
-#                                                  measurement); nothing is built
-#   AGAINST=old.json scripts/report.sh             the page with a comparison
+#   RESULTS=full.json scripts/report.sh            the page of these results; nothing is built
 #   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/results/verdicts.md
 #   RESULTS=full.json scripts/report.sh keep       keeps the results in docs/results, compressed
 #   scripts/report.sh test                         tests the page in a headless Chromium
@@ -51,15 +49,13 @@ fi
 if [[ ${1:-} == verdicts ]]; then
   : "${RESULTS:?report.sh verdicts: set RESULTS to the results file}"
   install_python_packages report/requirements.txt
-  read -ra results <<< "$RESULTS"
-  "$venv/bin/python" -m report "${results[@]}" --verdicts-into docs/results/verdicts.md
+  "$venv/bin/python" -m report "$RESULTS" --verdicts-into docs/results/verdicts.md
   exit
 fi
 
 if [[ ${1:-} == keep ]]; then
   : "${RESULTS:?report.sh keep: set RESULTS to the results file}"
-  read -ra results <<< "$RESULTS"
-  python3 -m report "${results[@]}" --keep docs/results  # needs no package
+  python3 -m report "$RESULTS" --keep docs/results  # needs no package
   exit
 fi
 
@@ -82,7 +78,4 @@ if [[ -z ${RESULTS:-} ]]; then
   cat out/reproduce.txt
   RESULTS=out/reproduce/results.json
 fi
-read -ra results <<< "$RESULTS"
-read -ra against <<< "${AGAINST:-}"
-"$venv/bin/python" -m report "${results[@]}" -o out/report.html ${kept[@]:+"${kept[@]}"} \
-  ${against[@]:+--against "${against[@]}"}
+"$venv/bin/python" -m report "$RESULTS" -o out/report.html ${kept[@]:+"${kept[@]}"}

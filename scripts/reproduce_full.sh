@@ -56,6 +56,5 @@ fi
 
 files=()
 for (( k = 1; k <= parts; ++k )); do files+=("$out/part$k/results.json"); done
-python3 -m report "${files[@]}" --merged "$out/results.json" > /dev/null
-python3 -m report "$out/results.json" --times | tee "$out/times.txt"
+"$HEAPWOOD" merge "$out/results.json" "${files[@]}"
 if grep -h 'cases left' "$out"/part*.log >&2; then exit 1; fi

@@ -71,7 +71,7 @@
       xaxis: axis(plot.x, all("x")), yaxis: axis(plot.y, all("y")),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: getComputedStyle(root).getPropertyValue("--ink") },
       margin: { t: 34, r: 10, b: 40, l: 50 }, showlegend: plot.curves.length > 1,
-      legend: { font: { size: 11 }, ...(plot.legend === "below" ? { orientation: "h", y: -0.25 } : {}) }, hovermode: "closest", uirevision: "kept",
+      legend: { font: { size: 11 } }, hovermode: "closest", uirevision: "kept",
     };
     element.dataset.drawn = "yes";
     return Plotly.react(element, traces(plot), layout, { responsive: true, displaylogo: false });

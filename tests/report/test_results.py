@@ -6,10 +6,9 @@ import subprocess
 import tempfile
 import unittest
 
-from report.results import Results, ResultsError, merge, read
-from report.samples import compare, ratio_interval
+from report.results import Results, ResultsError, read
+from report.samples import ratio_interval
 from report.text import script_json
-from report.times import times_text
 
 from .made import ROOT, content, report, results, row
 
@@ -40,24 +39,10 @@ class Files(unittest.TestCase):
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
                 json.dump(made, file)
                 file.flush()
-                done = report("--times", file.name)
+                done = report("--verdicts", file.name)
                 self.assertEqual(done.returncode, 1, said)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertIn(f"report: error: {file.name}: {said}", done.stderr)
-
-    def test_parts_are_merged(self):
-        first = content({"a": [("one", {}, [row("atomic", [1])])], "b": []})
-        second = content({"a": [], "b": [("two", {}, [row("atomic", [2])])]})
-        second["items"][0]["cases"] = ["one", "three"]
-        merged = Results(merge([json.loads(json.dumps(part)) for part in (first, second)]))
-        self.assertEqual(merged.rows("a")[0]["runs_ms"], [1])
-        self.assertEqual(merged.rows("b")[0]["runs_ms"], [2])
-        self.assertEqual(merged.items["a"]["cases"], ["one", "three"])
-        self.assertEqual(merged.cases["two"]["run"], 1)
-        with self.assertRaises(ResultsError):
-            merge([first, content({}, name="Another GPU")])
-        with self.assertRaises(ResultsError):
-            merge([first, content({}, scale="quick")])
 
     def test_warnings_of_device_records(self):
         made = content({})
@@ -70,38 +55,16 @@ class Files(unittest.TestCase):
         ]
         self.assertEqual(Results(made).warnings(), ["slow"])
 
-    def test_times_list_the_slowest_cases(self):
-        made = content(
-            {
-                "a": [
-                    ("quick", {}, [row("atomic", [1], seconds=0.01)]),
-                    ("slow", {}, [row("cuda", [2], seconds=2.5)]),
-                ],
-                "b": [("other", {}, [row("atomic", [3])])],
-            }
-        )
-        made["cases"][1]["seconds"] = 61.0
-        made["items"][1]["cases"].append("never measured")
-        lines = times_text(Results(made), max_cases=2).splitlines()
-        self.assertEqual(lines[0], "3 cases, 63 s (1.1 minutes)")
-        cells = [line.split() for line in lines]
-        self.assertIn(["1", "2026-01-01T00:00:00Z", "63.0"], cells)
-        self.assertIn(["a", "2/2", "62.0"], cells)
-        self.assertIn(["b", "1/2", "1.0"], cells)
-        self.assertEqual(cells[-2], ["slow", "61.0", "cuda", "2.5"])
-        self.assertEqual(len(cells[-1]), 2)  # no time per allocator
-
-    def test_merging_and_times_need_no_packages(self):
+    def test_keeping_needs_no_packages(self):
         with tempfile.TemporaryDirectory() as folder:
-            parts = [f"{folder}/{name}.json" for name in ("one", "two")]
-            for path in parts:
-                with open(path, "w", encoding="utf-8") as file:
-                    json.dump(content({"a": [(path, {}, [row("atomic", [1])])]}), file)
-            merged = f"{folder}/all.json"
+            path = f"{folder}/results.json"
+            made = content({"a": [("one", {}, [row("atomic", [1])])]})
+            made["runs"][0]["git"] = {"sha": "abcdef0", "dirty": False}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(made, file)
             bare = {"python": ["-S"]}  # without site-packages
-            self.assertEqual(report(*parts, "--merged", merged, **bare).returncode, 0)
-            self.assertIn("2 cases, 2 s", report(merged, "--times", **bare).stdout)
-            failed = report(merged, "-o", "/dev/null", **bare)
+            self.assertEqual(report(path, "--keep", folder, **bare).returncode, 0)
+            failed = report(path, "-o", "/dev/null", **bare)
             self.assertEqual(failed.returncode, 1)
             self.assertRegex(failed.stderr, "^report: error: needs .*: make report\n$")
 
@@ -127,7 +90,6 @@ class Files(unittest.TestCase):
             for item in ("bulk-5", "regeff-t1"):
                 self.assertIsNone(merged.incomplete(item))
             self.assertEqual(len(merged.content["runs"]), 3)
-            self.assertIn(f"{len(merged.cases)} cases", process.stdout)
             # Without time no case is started; exit status 1 reports missing cases.
             process = self.measure(folder, "bulk-6", *options, **settings, MINUTES="1e-9")
             self.assertEqual(process.returncode, 1)
@@ -165,11 +127,3 @@ class Samples(unittest.TestCase):
         low, high = ratio_interval([math.e, math.e**2, math.e**3], [1, math.e, math.e**2])
         self.assertAlmostEqual(math.log(low), 1 - 2.776 * math.sqrt(2 / 3), places=6)
         self.assertAlmostEqual(math.log(high), 1 + 2.776 * math.sqrt(2 / 3), places=6)
-
-    def test_verdicts(self):
-        steady = [1.0, 1.001, 0.999]
-        self.assertEqual(compare([2.0, 2.002, 1.998], steady)[0], "SLOWER")
-        self.assertEqual(compare([0.5, 0.501, 0.499], steady)[0], "FASTER")
-        self.assertEqual(compare([1.002, 1.001, 1.003], steady)[0], "SAME")
-        self.assertEqual(compare([0.5, 1.5, 1.0], steady)[0], "UNCLEAR")
-        self.assertEqual(compare([2.0, 2.0], steady), ("UNCLEAR", None))
