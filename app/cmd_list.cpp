@@ -127,8 +127,7 @@ bench::Table scene_table() {
 
 bench::Table moving_scene_table() {
   bench::Table table;
-  table.title =
-      "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj, a.ply..b.ply:60)";
+  table.title = "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)";
   table.columns = {{"name", true}, {"triangles"}, {"frames"}, {"what", true, true}};
   for (const scenes::Procedural& scene : scenes::moving_scenes()) {
     table.add({scene.name, bench::compact_text(scene.default_triangles),

@@ -14,6 +14,7 @@ struct Vec3d {
 
 HEAPWOOD_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 HEAPWOOD_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+HEAPWOOD_INLINE Vec3d operator*(Vec3d a, double s) { return {a.x * s, a.y * s, a.z * s}; }
 
 HEAPWOOD_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
 HEAPWOOD_INLINE Vec3 to_float(Vec3d v) {

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <utility>
 
 #include "simt/device.hpp"
 #include "simt/error.hpp"
@@ -176,23 +175,6 @@ std::string CompanionFiles::find_anywhere(std::string_view name) const {
     }
     throw;
   }
-}
-
-void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts) {
-  const auto fail = [&] {
-    throw Error(Exit::failed, shown(path) + ": cannot be written: " + std::strerror(errno));
-  };
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.fd < 0) fail();
-  for (std::span<const std::byte> part : parts) {
-    while (!part.empty()) {
-      const ::ssize_t put = ::write(file.fd, part.data(), part.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail();
-      part = part.subspan(static_cast<std::size_t>(put));
-    }
-  }
-  if (::close(std::exchange(file.fd, -1)) != 0) fail();
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes whole files, parses words and numbers, and escapes text from files for messages
+// Reads whole files, parses words and numbers, and escapes text from files for messages
 // of one line.
 #pragma once
 
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,9 +47,6 @@ class CompanionFiles {
 // Throws simt::Stopped after Ctrl-C. Called for every vertex and face while a file is read, which
 // may take minutes.
 void check_interruption();
-
-// Writes the parts in sequence. Throws Error{Exit::failed}; the partial file then remains.
-void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
 // The text on one line, truncated to `limit` bytes. Control characters, line separators, marks of
 // the writing direction and invalid UTF-8 are escaped: `\n`, `\x1b`.

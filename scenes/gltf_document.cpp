@@ -358,10 +358,8 @@ class Parser {
         primitive.colours = attribute("COLOR_0");
         for (unsigned i = 0; i < 4; ++i)
           primitive.uvs[i] = attribute("TEXCOORD_" + std::to_string(i));
-        for (unsigned i = 0; i < 2; ++i) {
-          primitive.joints[i] = attribute("JOINTS_" + std::to_string(i));
-          primitive.weights[i] = attribute("WEIGHTS_" + std::to_string(i));
-        }
+        primitive.joints = attribute("JOINTS_0");
+        primitive.weights = attribute("WEIGHTS_0");
         primitive.indices = p.index("indices", accessor_count);
         primitive.material = p.index("material", document_.materials.size());
         primitive.mode = static_cast<unsigned>(std::min<std::size_t>(p.integer("mode", 4), 7));

@@ -63,8 +63,8 @@ struct Accessor {
 struct Primitive {
   std::uint32_t positions = none, indices = none, material = none, colours = none;
   std::array<std::uint32_t, 4> uvs{none, none, none, none};
-  std::array<std::uint32_t, 2> joints{none, none}, weights{none, none};
-  std::vector<std::uint32_t> targets;  // positions of morph targets
+  std::uint32_t joints = none, weights = none;  // four per vertex
+  std::vector<std::uint32_t> targets;           // positions of morph targets
   unsigned mode = 4;
 };
 

@@ -42,36 +42,6 @@ void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
   }
 }
 
-// Reads the primitives' joints and weights: four per vertex and set.
-void read_influences(const Primitive& primitive, Accessors& accessors, std::size_t vertices,
-                     std::vector<std::uint32_t>& joints, std::vector<float>& weights,
-                     unsigned& influences) {
-  for (unsigned set = 0; set < 2; ++set) {
-    if (primitive.joints[set] == none || primitive.weights[set] == none) continue;
-    const std::vector<std::uint32_t> j = accessors.integers(primitive.joints[set], 4);
-    const std::vector<float> w = accessors.floats(primitive.weights[set], 4);
-    if (j.size() != 4 * vertices || w.size() != 4 * vertices)
-      accessors.fail("a skinned primitive has joints or weights for another number of vertices");
-    accessors.use_memory(vertices * 32);
-    // Vertices keep their sets together.
-    const unsigned before = influences;
-    influences += 4;
-    std::vector<std::uint32_t> all_joints(vertices * influences);
-    std::vector<float> all_weights(vertices * influences);
-    for (std::size_t v = 0; v < vertices; ++v) {
-      for (unsigned k = 0; k < influences; ++k) {
-        const bool old = k < before;
-        const std::size_t from = old ? v * before + k : 4 * v + k - before;
-        all_joints[v * influences + k] = old ? joints[from] : j[from];
-        const float weight = old ? weights[from] : w[from];
-        all_weights[v * influences + k] = std::isfinite(weight) ? weight : 0;
-      }
-    }
-    joints = std::move(all_joints);
-    weights = std::move(all_weights);
-  }
-}
-
 }  // namespace
 
 Model::Model(std::span<const std::byte> file, const std::string& source, Content content)
@@ -166,7 +136,13 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
   }
   accessors.use_memory(corners.size() * sizeof(Triangle));
   add_triangles_of(primitive.mode, corners, part.triangles);
-  read_influences(primitive, accessors, vertices, part.joints, part.weights, part.influences);
+  if (primitive.joints != none && primitive.weights != none) {
+    part.joints = accessors.integers(primitive.joints, 4);
+    part.weights = accessors.floats(primitive.weights, 4);
+    if (part.joints.size() != 4 * vertices || part.weights.size() != 4 * vertices)
+      accessors.fail("a skinned primitive has joints or weights for another number of vertices");
+    for (float& weight : part.weights) weight = std::isfinite(weight) ? weight : 0;
+  }
   if (content == Content::geometry) return;
   if (primitive.colours != none) {
     part.colours = accessors.colours(primitive.colours);
@@ -221,7 +197,7 @@ void Model::add_triangles() {
   for (const Instance& instance : instances_) {
     const Part& part = parts_[instance.part];
     // A node that mirrors turns the winding around. Vertices of a skin do not follow their node.
-    const bool is_skinned = document_.nodes[instance.node].skin != none && part.influences > 0;
+    const bool is_skinned = document_.nodes[instance.node].skin != none && !part.joints.empty();
     const bool mirrors = !is_skinned && pose.globals[instance.node].determinant() < 0;
     const unsigned second = mirrors ? 2 : 1, third = mirrors ? 1 : 2;
     for (const Triangle& t : part.triangles)
@@ -260,22 +236,19 @@ void Model::append(const Instance& instance, const Pose& pose, const std::vector
   const Node& node = document_.nodes[instance.node];
   const std::vector<float>& own = pose.weights[instance.node];
   const std::vector<float>& shares = own.empty() ? document_.meshes[node.mesh].weights : own;
-  const bool is_skinned = node.skin != none && part.influences > 0;
+  const bool is_skinned = node.skin != none && !part.joints.empty();
   for (std::size_t v = 0; v < part.positions.size(); ++v) {
     Vec3d p = to_double(part.positions[v]);
     for (std::size_t i = 0; i < std::min(part.targets.size(), shares.size()); ++i) {
       if (shares[i] == 0 || part.targets[i].empty()) continue;
-      const Vec3d d = to_double(part.targets[i][v]);
-      const double share = shares[i];
-      p = p + Vec3d{share * d.x, share * d.y, share * d.z};
+      p = p + to_double(part.targets[i][v]) * double{shares[i]};
     }
     Vec3d moved;
     double total = 0;
-    for (unsigned k = 0; is_skinned && k < part.influences; ++k) {
-      const double weight = part.weights[v * part.influences + k];
+    for (std::size_t k = 4 * v; is_skinned && k < 4 * v + 4; ++k) {
+      const double weight = part.weights[k];
       if (weight == 0) continue;
-      const Vec3d q = joints[part.joints[v * part.influences + k]](p);
-      moved = moved + Vec3d{weight * q.x, weight * q.y, weight * q.z};
+      moved = moved + joints[part.joints[k]](p) * weight;
       total += weight;
     }
     // Weights are meant to add up to 1; a vertex without any stays with its node.
@@ -352,41 +325,31 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
   if (document_.has_ignored_maps) note("metallic-roughness, normal and occlusion maps are ignored");
 }
 
-// The first perspective camera of the scene that can be used.
+// The first perspective camera of the scene that can be used: its angle is between 1 and 170
+// degrees, its transform is regular and in range, and it keeps a horizon.
 void Model::add_camera(const Pose& pose) {
+  const Vec3 extent = bounds(rest_).extent();
+  const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
   std::size_t skipped = 0;
-  std::string first_skipped;
   for (const std::uint32_t node : document_.shown) {
     const std::uint32_t camera = document_.nodes[node].camera;
     if (camera == none || !document_.cameras[camera].perspective) continue;
-    const char* const problem = use_camera(document_.cameras[camera], pose.globals[node]);
-    if (problem == nullptr) break;
-    if (skipped++ == 0) first_skipped = concat("of nodes[", node, "]: ", problem);
+    const double fov = document_.cameras[camera].vertical_fov * 180 / 3.14159265358979;
+    const Affine& at = pose.globals[node];
+    // It looks along its -z.
+    const double back = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
+    const Vec3d position = at.origin - rest_.origin, forward = at.z * (-1 / back);
+    const Vec3 eye = to_float(position), target = to_float(position + forward * distance);
+    if (fov > 1 && fov < 170 && std::abs(forward.y) < 0.99 && is_finite(eye) && is_finite(target) &&
+        target != eye) {
+      rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
+      break;
+    }
+    ++skipped;
   }
-  if (skipped > 0) {
-    note(skipped, skipped == 1 ? " camera is ignored, " : " cameras are ignored, first ",
-         first_skipped);
-  }
-}
-
-// Returns why the camera cannot be used, else nullptr.
-const char* Model::use_camera(const CameraInfo& camera, const Affine& at) {
-  const double fov = camera.vertical_fov * 180 / 3.14159265358979;
-  const double length = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
-  const Vec3 eye = to_float(at.origin - rest_.origin);
-  // It looks along its -z; straight up or down it has no horizon to keep.
-  const Vec3d forward{-at.z.x / length, -at.z.y / length, -at.z.z / length};
-  if (!(fov > 1 && fov < 170)) return "its vertical field of view is not between 1 and 170 degrees";
-  if (!(length > 0) || !is_finite(eye)) return "its transform is singular or out of range";
-  if (!(std::abs(forward.y) < 0.99)) return "it looks almost straight up or down";
-  const Vec3 extent = bounds(rest_).extent();
-  const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
-  const Vec3 target =
-      to_float(at.origin - rest_.origin +
-               Vec3d{forward.x * distance, forward.y * distance, forward.z * distance});
-  if (!is_finite(target) || target == eye) return "it is too far away";
-  rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
-  return nullptr;
+  if (skipped > 0)
+    note(skipped, skipped == 1 ? " camera" : " cameras",
+         " ignored: singular, too wide, too far away, or without a horizon");
 }
 
 }  // namespace heapwood::scenes::gltf

@@ -32,10 +32,8 @@ class Model {
     std::vector<Triangle> triangles;
     std::vector<Uv> uvs;
     std::vector<std::uint32_t> colours;
-    // Per vertex four or eight joints.
-    std::vector<std::uint32_t> joints;
+    std::vector<std::uint32_t> joints;  // of a skin: four per vertex
     std::vector<float> weights;
-    unsigned influences = 0;
   };
   struct Instance {
     std::uint32_t node = none;
@@ -49,7 +47,6 @@ class Model {
   void add_triangles();
   void add_materials(const std::string& path, const Accessors& accessors);
   void add_camera(const Pose& pose);
-  const char* use_camera(const CameraInfo& camera, const Affine& at);
   template <class... Parts>
   void note(const Parts&... parts) {
     rest_.notes.push_back(concat(source_, ": ", parts...));

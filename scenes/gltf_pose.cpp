@@ -7,8 +7,6 @@
 namespace heapwood::scenes::gltf {
 namespace {
 
-Vec3d times(Vec3d v, double s) { return {v.x * s, v.y * s, v.z * s}; }
-
 double dot(const Quaternion& a, const Quaternion& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
@@ -51,11 +49,11 @@ Affine local_of(const Node& node) {
   const auto [x, y, z, w] = normalized(node.rotation);
   Affine result;
   result.x =
-      times({1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)}, node.scale.x);
+      Vec3d{1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)} * node.scale.x;
   result.y =
-      times({2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)}, node.scale.y);
+      Vec3d{2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)} * node.scale.y;
   result.z =
-      times({2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)}, node.scale.z);
+      Vec3d{2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)} * node.scale.z;
   result.origin = node.translation;
   return result;
 }

@@ -112,9 +112,6 @@ void place_vertices(Mesh& mesh) {
   mesh.origin = choose_origin(mesh, Floats{mesh.vertices});
   if (mesh.origin == Vec3d{}) return;
   for (Vec3& p : mesh.vertices) p = relative(to_double(p), mesh.origin);
-  if (!mesh.camera) return;
-  mesh.camera->eye = relative(to_double(mesh.camera->eye), mesh.origin);
-  mesh.camera->target = relative(to_double(mesh.camera->target), mesh.origin);
 }
 
 void require_triangles(const Mesh& mesh, const std::string& source) {

@@ -14,8 +14,8 @@
 
 namespace heapwood::scenes {
 
-// A view that comes with a scene: a good one of a procedural scene, or the camera of a glTF or
-// .hwmesh file. Relative to the mesh's origin, as the vertices are.
+// A view that comes with a scene: a good one of a procedural scene, or the camera of a glTF file.
+// Relative to the mesh's origin, as the vertices are.
 struct CameraHint {
   Vec3 eye, target;
   float fov = 45;  // vertical, degrees
@@ -46,7 +46,7 @@ enum class Content { geometry, materials };
 // rounded up to a power of two. At that distance the difference of a coordinate in single precision
 // and the origin is exact, and integers stay integers.
 void place_vertices(Mesh& mesh, std::span<const double> coordinates);
-// The same for the single-precision coordinates in `vertices`; also moves the camera.
+// The same for the single-precision coordinates in `vertices`.
 void place_vertices(Mesh& mesh);
 
 // Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.

@@ -185,11 +185,7 @@ class Body {
         skip(element);
       }
     }
-    if (coordinates_.empty()) {
-      place_vertices(mesh_);
-    } else {
-      place_vertices(mesh_, std::exchange(coordinates_, {}));
-    }
+    place_vertices(mesh_, std::exchange(coordinates_, {}));
     faces_.triangulate(mesh_, place_.source);
     return std::move(mesh_);
   }
@@ -265,19 +261,10 @@ class Body {
   void read_vertices(const Element& element) {
     const Property* axes[] = {&only(element, "x", "x", false), &only(element, "y", "y", false),
                               &only(element, "z", "z", false)};
-    // Text, double and 32-bit integers have more digits than single precision.
-    const bool wide =
-        place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
-          return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
-        });
     const Colours colours(element, content_);
     std::vector<std::uint32_t>& packed = mesh_.appearance.vertex_colours;
     if (colours.found()) packed.reserve(element.count);
-    if (wide) {
-      coordinates_.reserve(3 * element.count);
-    } else {
-      mesh_.vertices.reserve(element.count);
-    }
+    coordinates_.reserve(3 * element.count);
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
       check_interruption();
       const std::size_t begin = reader_.offset();
@@ -299,11 +286,7 @@ class Body {
       if (!(std::isfinite(rounded.x) && std::isfinite(rounded.y) && std::isfinite(rounded.z))) {
         place_.fail(after_space(begin), current_.text() + " is not finite");
       }
-      if (wide) {
-        coordinates_.insert(coordinates_.end(), p, p + 3);
-      } else {
-        mesh_.vertices.push_back(rounded);
-      }
+      coordinates_.insert(coordinates_.end(), p, p + 3);
     }
   }
 
@@ -393,7 +376,7 @@ class Body {
   Current current_;
   std::uint64_t vertex_count_ = 0;
   Mesh mesh_;
-  std::vector<double> coordinates_;  // used instead of mesh_.vertices if those would lose digits
+  std::vector<double> coordinates_;
   Faces faces_{mesh_.triangles};
 };
 
@@ -414,31 +397,6 @@ Mesh parse_ply(std::span<const std::byte> file, const std::string& source, Conte
     mesh.appearance.materials.push_back({.name = "vertex colours"});
   mesh.name = printable(stem_of(source), source.size());
   return mesh;
-}
-
-void write_ply(const Mesh& mesh, const std::string& path) {
-  // Where an origin is added, single precision would lose the digits that the origin saved.
-  const bool far = mesh.origin != Vec3d{};
-  const std::string type = far ? "double" : "float";
-  const std::string header =
-      concat("ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex ",
-             mesh.vertices.size(), "\nproperty ", type, " x\nproperty ", type, " y\nproperty ",
-             type, " z\nelement face ", mesh.triangles.size(),
-             "\nproperty list uchar int vertex_indices\nend_header\n");
-  std::vector<Vec3d> moved;
-  if (far) {
-    moved.reserve(mesh.vertices.size());
-    for (const Vec3& vertex : mesh.vertices) moved.push_back(mesh.origin + to_double(vertex));
-  }
-  constexpr std::size_t face_bytes = 1 + sizeof(Triangle);
-  std::vector<std::byte> faces(mesh.triangles.size() * face_bytes);
-  for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
-    faces[i * face_bytes] = std::byte{3};
-    std::memcpy(&faces[i * face_bytes + 1], &mesh.triangles[i], sizeof(Triangle));
-  }
-  const auto vertices =
-      far ? std::as_bytes(std::span<const Vec3d>(moved)) : std::as_bytes(std::span(mesh.vertices));
-  write_file(path, {std::as_bytes(std::span(header)), vertices, faces});
 }
 
 }  // namespace heapwood::scenes

@@ -21,8 +21,4 @@ namespace heapwood::scenes {
 Mesh parse_ply(std::span<const std::byte> file, const std::string& source,
                Content content = Content::geometry);
 
-// Binary little-endian, `uchar 3` and three int32 per face; double coordinates if the mesh has an
-// origin. Throws Error{Exit::failed}.
-void write_ply(const Mesh& mesh, const std::string& path);
-
 }  // namespace heapwood::scenes

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenes/file.hpp"
+
 namespace heapwood::scenes {
 namespace {
+
+constexpr std::uint64_t tests_per_corner = 16'384;
 
 struct Plane {
   unsigned axis = 2;  // the omitted axis
@@ -69,10 +73,46 @@ int rank(Point2 a, Point2 b, Point2 c, Point2 d) {
 
 float squared_distance(Vec3 a, Vec3 b) { return dot(b - a, b - a); }
 
+// Whether collinear points a and c lie on the same side of b, or one of them equals b.
+bool is_spike(Point2 a, Point2 b, Point2 c) {
+  return (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0;
+}
+
+// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded
+// number of pairs of edges: in outlines of thousands of corners a crossing may be missed.
+bool has_crossing(std::span<const Point2> outline) {
+  struct Edge {
+    double lo, hi;  // in x
+    std::size_t corner;
+  };
+  const std::size_t n = outline.size();
+  const auto end_of = [&](std::size_t corner) { return outline[corner + 1 == n ? 0 : corner + 1]; };
+  std::vector<Edge> edges(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    edges[i] = {std::min(outline[i].x, end_of(i).x), std::max(outline[i].x, end_of(i).x), i};
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.lo < b.lo; });
+  std::size_t pairs = 256 * n;
+  for (std::size_t i = 0; i < n; ++i) {
+    check_interruption();
+    const Point2 a = outline[edges[i].corner], b = end_of(edges[i].corner);
+    const auto [y_lo, y_hi] = std::minmax(a.y, b.y);
+    for (std::size_t j = i + 1; j < n && edges[j].lo <= edges[i].hi; ++j) {
+      if (--pairs == 0) return false;
+      const Point2 c = outline[edges[j].corner], d = end_of(edges[j].corner);
+      if (std::max(c.y, d.y) < y_lo || std::min(c.y, d.y) > y_hi) continue;
+      if (orientation(a, b, c) * orientation(a, b, d) < 0 &&
+          orientation(c, d, a) * orientation(c, d, b) < 0)
+        return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Triangulator::Outcome Triangulator::split_quad(std::span<const Vec3> corners) {
-  const std::vector<Point2>& p = clipper_.points;
+  const std::vector<Point2>& p = points_;
   const int at_0 = rank(p[0], p[1], p[2], p[3]), at_1 = rank(p[1], p[2], p[3], p[0]);
   const bool shorter_at_1 =
       squared_distance(corners[1], corners[3]) < squared_distance(corners[0], corners[2]);
@@ -86,6 +126,149 @@ Triangulator::Outcome Triangulator::split_quad(std::span<const Vec3> corners) {
   return at_0 == 0 && at_1 == 0 && has_crossing(p) ? Outcome::intersects : Outcome::exact;
 }
 
+int Triangulator::turn(std::uint32_t corner) const {
+  return orientation(points_[corners_[corner].previous], points_[corner],
+                     points_[corners_[corner].next]);
+}
+
+void Triangulator::start() {
+  left_ = static_cast<std::uint32_t>(points_.size());
+  any_ = 0;
+  tests_left_ = tests_per_corner * left_;
+  corners_.clear();
+  for (std::uint32_t i = 0; i < left_; ++i)
+    corners_.push_back({i == 0 ? left_ - 1 : i - 1, i + 1 == left_ ? 0 : i + 1});
+  blockers_.clear();
+  for (std::uint32_t i = 0; i < left_; ++i) {
+    corners_[i].is_blocker = turn(i) <= 0;
+    if (corners_[i].is_blocker) blockers_.push_back(i);
+  }
+  queue_all();
+}
+
+void Triangulator::queue_all() {
+  queue_.clear();
+  std::uint32_t corner = any_;
+  for (std::uint32_t i = 0; i < left_; ++i, corner = corners_[corner].next) queue(corner);
+}
+
+void Triangulator::queue(std::uint32_t corner) {
+  corners_[corner].place = queue_.size();
+  queue_.push_back(corner);
+}
+
+// Whether the corner `other` lies in the corner's triangle, which is then not an ear. Touching the
+// triangle's border is allowed unless an edge goes from there into the triangle, because bridges to
+// holes run along borders.
+bool Triangulator::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
+  const std::uint32_t before = corners_[corner].previous, after = corners_[corner].next;
+  if (other == before || other == corner || other == after) return false;
+  const Point2 triangle[4] = {points_[before], points_[corner], points_[after], points_[before]};
+  int sides[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    sides[i] = orientation(triangle[i], triangle[i + 1], points_[other]);
+    if (sides[i] < 0) return false;
+  }
+  if (rule == Rule::strict && sides[0] > 0 && sides[1] > 0) return true;
+  for (const std::uint32_t neighbour : {corners_[other].next, corners_[other].previous}) {
+    bool enters = true;
+    for (unsigned i = 0; i < 3 && enters; ++i) {
+      enters = sides[i] > 0 || orientation(triangle[i], triangle[i + 1], points_[neighbour]) > 0;
+    }
+    if (enters) return true;
+  }
+  return false;
+}
+
+bool Triangulator::is_ear(std::uint32_t corner, Rule rule) {
+  check_interruption();
+  const Point2 a = points_[corners_[corner].previous], b = points_[corner],
+               c = points_[corners_[corner].next];
+  const int side = orientation(a, b, c);
+  tests_left_ -= std::min<std::uint64_t>(tests_left_, side > 0 ? blockers_.size() : 1);
+  if (side < 0) return false;
+  if (side == 0) return rule == Rule::lax || is_spike(a, b, c);
+  const auto [x_lo, x_hi] = std::minmax({a.x, b.x, c.x});
+  const auto [y_lo, y_hi] = std::minmax({a.y, b.y, c.y});
+  for (const std::uint32_t other : blockers_) {
+    const Point2 p = points_[other];
+    if (p.x >= x_lo && p.x <= x_hi && p.y >= y_lo && p.y <= y_hi && corners_[other].is_blocker &&
+        blocks(other, corner, rule)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A neighbour has been clipped.
+void Triangulator::update(std::uint32_t corner) {
+  if (corners_[corner].is_blocker && turn(corner) > 0) corners_[corner].is_blocker = false;
+  queue(corner);
+}
+
+void Triangulator::clip(std::uint32_t corner) {
+  Corner& clipped = corners_[corner];
+  triangles_.push_back({{clipped.previous, corner, clipped.next}});
+  corners_[clipped.previous].next = clipped.next;
+  corners_[clipped.next].previous = clipped.previous;
+  clipped.is_clipped = true;
+  clipped.is_blocker = false;
+  any_ = clipped.next;
+  if (--left_ % 64 == 0)
+    std::erase_if(blockers_, [&](std::uint32_t i) { return !corners_[i].is_blocker; });
+  update(clipped.previous);
+  update(clipped.next);
+}
+
+// Finds a corner to clip when no strict ear is left. In an outline that intersects itself there may
+// be no lax ear either: returns false with the first convex corner.
+bool Triangulator::find_lax_ear(std::uint32_t& corner) {
+  std::uint32_t convex = any_;
+  bool has_convex = false;
+  corner = any_;
+  for (std::uint32_t i = 0; i < left_; ++i, corner = corners_[corner].next) {
+    if (is_ear(corner, Rule::lax)) return true;
+    if (has_convex || turn(corner) <= 0) continue;
+    convex = corner;
+    has_convex = true;
+  }
+  corner = convex;
+  return false;
+}
+
+Triangulator::Outcome Triangulator::clip_ears() {
+  start();
+  bool has_lax_ears = true, has_clipped = false;  // since all corners were queued
+  std::size_t at = 0;
+  while (left_ > 3 && tests_left_ > 0) {
+    if (at < queue_.size()) {
+      // First in, first out: neighbours of a clipped corner are tested last, which avoids fans of
+      // slivers. A corner that is not an ear cannot become one until a neighbour is clipped.
+      const std::uint32_t corner = queue_[at];
+      const bool is_last_entry = corners_[corner].place == at++;
+      if (corners_[corner].is_clipped || !is_last_entry || !is_ear(corner, Rule::strict)) continue;
+      clip(corner);
+      has_clipped = true;
+      continue;
+    }
+    // A corner that made a triangle fail the strict rule may have been clipped meanwhile: retries
+    // all before relaxing the rule.
+    if (!has_clipped) {
+      std::uint32_t corner = 0;
+      has_lax_ears = find_lax_ear(corner) && has_lax_ears;
+      clip(corner);
+    }
+    queue_all();
+    at = 0;
+    has_clipped = false;
+  }
+  const bool gave_up = left_ > 3;
+  for (std::uint32_t i = corners_[any_].next; corners_[i].next != any_; i = corners_[i].next)
+    triangles_.push_back({{any_, i, corners_[i].next}});
+  if (!has_lax_ears || has_crossing(points_)) return Outcome::intersects;
+  return gave_up ? Outcome::gave_up : Outcome::exact;
+}
+
 Triangulator::Outcome Triangulator::triangulate(std::span<const Vec3> corners) {
   triangles_.clear();
   if (corners.size() == 3) {
@@ -93,18 +276,12 @@ Triangulator::Outcome Triangulator::triangulate(std::span<const Vec3> corners) {
     return Outcome::exact;
   }
   const Plane plane = plane_of(corners);
-  std::vector<Point2>& points = clipper_.points;
-  points.clear();
-  for (const Vec3 corner : corners) points.push_back(project(corner, plane));
+  points_.clear();
+  for (const Vec3 corner : corners) points_.push_back(project(corner, plane));
   if (corners.size() == 4) return split_quad(corners);
-  if (is_fan(points)) {
-    const auto n = static_cast<std::uint32_t>(points.size());
-    for (std::uint32_t i = 2; i < n; ++i) triangles_.push_back({{0, i - 1, i}});
-    return Outcome::exact;
-  }
-  clipper_.clip(triangles_);
-  if (clipper_.met_no_ear() || has_crossing(points)) return Outcome::intersects;
-  return clipper_.gave_up() ? Outcome::gave_up : Outcome::exact;
+  if (!is_fan(points_)) return clip_ears();
+  for (std::uint32_t i = 2; i < corners.size(); ++i) triangles_.push_back({{0, i - 1, i}});
+  return Outcome::exact;
 }
 
 }  // namespace heapwood::scenes

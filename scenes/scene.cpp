@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "scenes/cache.hpp"
 #include "scenes/families.hpp"
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
@@ -20,14 +19,13 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr const char* extensions = ".obj, .ply, .gltf, .glb or .hwmesh";
+constexpr const char* extensions = ".obj, .ply, .gltf or .glb";
 
 Mesh load_file(const std::string& path, const std::string& extension, Content content) {
   const FileBytes file = read_file(path);
   if (extension == ".ply") return parse_ply(file.bytes(), path, content);
   if (extension == ".obj") return parse_obj(file.text(), path, content);
-  if (is_gltf(extension)) return parse_gltf(file.bytes(), path, content);
-  return parse_cache(file.bytes(), path);
+  return parse_gltf(file.bytes(), path, content);
 }
 
 class Collector {
@@ -61,8 +59,7 @@ class Collector {
 }  // namespace
 
 bool is_readable(const std::string& extension) {
-  return extension == ".ply" || extension == ".obj" || is_gltf(extension) ||
-         extension == cache_extension;
+  return extension == ".ply" || extension == ".obj" || is_gltf(extension);
 }
 
 Mesh load(const std::string& name_or_path, Content content) {

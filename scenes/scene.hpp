@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY, glTF (.gltf,
-// .glb) or .hwmesh file.
+// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or glTF (.gltf,
+// .glb) file.
 #pragma once
 
 #include <cstdint>

@@ -253,7 +253,7 @@ void draw_help(State& state) {
       ImGui::EndTable();
     }
     ui::text(
-        "Drop an OBJ, PLY, glTF or .hwmesh file, a program trace (.trace) or a camera path (.path) "
+        "Drop an OBJ, PLY or glTF file, a program trace (.trace) or a camera path (.path) "
         "onto the window to open it.",
         colour::dim);
   }

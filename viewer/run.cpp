@@ -34,7 +34,7 @@ constexpr const char* examples = R"(Examples:
   heapwood-view app.trace                       requests of a program in the heap map
   heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
   heapwood-view --screenshot window.png --panel
-F1 shows the keys. Drop an OBJ, PLY, glTF or .hwmesh file, a program trace (.trace)
+F1 shows the keys. Drop an OBJ, PLY or glTF file, a program trace (.trace)
 or a camera path (.path) onto the window to open it.
 Exit codes are those of 'heapwood --help'.)";
 

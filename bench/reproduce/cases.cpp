@@ -96,7 +96,7 @@ std::vector<ChosenScene> chosen_scenes(const Experiment& experiment, const Repro
     const std::vector<std::string> parts = split(text, '/');
     std::string name = parts.at(0);
     std::replace(name.begin(), name.end(), '+', ' ');
-    const std::string file = find_file(setup.scenes, parts.at(1), {".hwmesh", ".ply", ".obj"});
+    const std::string file = find_file(setup.scenes, parts.at(1), {".ply", ".obj"});
     ChosenScene& scene = scenes.emplace_back();
     scene.source = file.empty() ? parts.at(2) : file;
     scene.label = file.empty() ? scene.source : std::filesystem::path(file).filename().string();

@@ -11,6 +11,8 @@
 namespace heapwood::scenes {
 namespace {
 
+constexpr unsigned max_frames = 100'000;
+
 std::string title(const GltfAnimation& file, std::size_t i) {
   const std::string& name = file.name(i);
   return std::to_string(i) + (name.empty() ? "" : " " + printable(name));

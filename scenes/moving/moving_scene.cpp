@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/moving/moving_scene.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <limits>
 
-#include "scenes/cache.hpp"
 #include "scenes/file.hpp"
 #include "scenes/moving/sources.hpp"
 #include "simt/error.hpp"
@@ -47,28 +44,6 @@ class Named : public MovingScene {
 
 std::span<const Procedural> moving_scenes() { return moving_families; }
 
-bool is_mesh_file(const std::string& path) {
-  const std::string extension = extension_of(path);
-  return extension == ".ply" || extension == ".obj" || extension == cache_extension;
-}
-
-void move_origin(Mesh& mesh, const Vec3d& origin) {
-  if (mesh.origin == origin) return;
-  constexpr double limit = std::numeric_limits<float>::max();
-  const auto moved = [&](Vec3& p) {
-    const Vec3d at = to_double(p) + mesh.origin - origin;
-    p = {static_cast<float>(std::clamp(at.x, -limit, limit)),
-         static_cast<float>(std::clamp(at.y, -limit, limit)),
-         static_cast<float>(std::clamp(at.z, -limit, limit))};
-  };
-  for (Vec3& p : mesh.vertices) moved(p);
-  if (mesh.camera) {
-    moved(mesh.camera->eye);
-    moved(mesh.camera->target);
-  }
-  mesh.origin = origin;
-}
-
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads) {
   const std::string shown = printable(text, text.size());
   try {
@@ -77,7 +52,6 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
                                                 {name->triangles, name->seed, threads}));
     }
     if (is_sequence(text)) return open_sequence(text);
-    if (const auto between = parse_between(text)) return open_between(*between);
     if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip);
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
@@ -85,15 +59,14 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
   throw Error(Exit::usage,
               "`" + shown + "` is not a moving scene: use NAME[:COUNT][:SEED] with a name of " +
                   names_of(moving_families) +
-                  ", numbered files as in frame_###.obj, two meshes as in a.ply..b.ply:60, or an "
-                  "animated glTF file as in fox.glb:Run");
+                  ", numbered files as in frame_###.obj, or an animated glTF file as in "
+                  "fox.glb:Run");
 }
 
 std::vector<std::string> moving_files(const std::string& text) {
   try {
     if (parse_name(text, moving_families)) return {};
     if (is_sequence(text)) return sequence_files(text);
-    if (const auto between = parse_between(text)) return {between->from, between->to};
     if (const auto clip = parse_gltf_clip(text)) return {clip->path};
   } catch (const Error&) {
     // open_moving() reports it.
@@ -105,7 +78,6 @@ unsigned moving_frames(const std::string& text) {
   try {
     if (parse_name(text, moving_families)) return procedural_frames;
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
-    if (const auto between = parse_between(text)) return between->frames;
     if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip)->frames();
   } catch (const Error&) {
     // open_moving() reports it.
@@ -123,8 +95,6 @@ std::string moving_digest(const std::string& text) {
 std::string moving_label(const std::string& text) {
   if (parse_name(text, moving_families)) return text;
   std::string label = stem_of(text);
-  if (const auto between = parse_between(text))
-    label = stem_of(between->from) + ".." + stem_of(between->to);
   if (const auto clip = parse_gltf_clip(text))
     label = stem_of(clip->path) + (clip->animation.empty() ? "" : ":" + clip->animation);
   return printable(label, label.size());

@@ -4,8 +4,6 @@
 //   statue~:69k                     a procedural one, NAME[:COUNT][:SEED] as for static scenes
 //   horse_###.obj                   numbered files; the # stand for at least as many digits. The
 //                                   triangles of one frame may differ from those of the next
-//   a.ply..b.ply, a.ply..b.ply:60   linear interpolation between two meshes with the same
-//                                   triangles, in 60 frames (the default)
 //   fox.glb, fox.glb:Run            one animation of a glTF file, by name or by number from 0; by
 //                                   default the first that has a duration. Frames are spread over
 //                                   the duration

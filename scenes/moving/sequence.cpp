@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "scenes/file.hpp"
 #include "scenes/moving/sources.hpp"
@@ -51,27 +50,34 @@ struct Pattern {
   }
 };
 
+void move_origin(Mesh& mesh, const Vec3d& origin) {
+  if (mesh.origin == origin) return;
+  constexpr double limit = std::numeric_limits<float>::max();
+  for (Vec3& p : mesh.vertices) {
+    const Vec3d at = to_double(p) + mesh.origin - origin;
+    p = {static_cast<float>(std::clamp(at.x, -limit, limit)),
+         static_cast<float>(std::clamp(at.y, -limit, limit)),
+         static_cast<float>(std::clamp(at.z, -limit, limit))};
+  }
+  mesh.origin = origin;
+}
+
 class Sequence : public MovingScene {
  public:
-  explicit Sequence(const std::string& pattern) : files_(sequence_files(pattern)) {
-    const Mesh first = load(files_.front());
-    origin_ = first.origin;
-    camera_ = first.camera;
-  }
+  explicit Sequence(const std::string& pattern)
+      : files_(sequence_files(pattern)), origin_(load(files_.front()).origin) {}
   unsigned frames() const override { return static_cast<unsigned>(files_.size()); }
   Mesh mesh(unsigned frame) const override {
     const std::string& file = files_.at(frame);
     Mesh mesh = load(file);
     require_triangles(mesh, printable(file, file.size()));
     move_origin(mesh, origin_);
-    mesh.camera = camera_;
     return mesh;
   }
 
  private:
   std::vector<std::string> files_;
   Vec3d origin_;
-  std::optional<CameraHint> camera_;
 };
 
 }  // namespace
@@ -79,7 +85,8 @@ class Sequence : public MovingScene {
 bool is_sequence(const std::string& text) {
   const std::string name = fs::path(text).filename().string();
   const std::size_t first = name.find('#');
-  if (first == std::string::npos || !is_mesh_file(text)) return false;
+  const std::string type = extension_of(text);
+  if (first == std::string::npos || (type != ".ply" && type != ".obj")) return false;
   const std::size_t last = std::min(name.find_first_not_of('#', first), name.size());
   return name.find('#', last) == std::string::npos && last - first <= max_digits;
 }

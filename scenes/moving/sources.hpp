@@ -24,17 +24,6 @@ bool is_sequence(const std::string& text);
 std::vector<std::string> sequence_files(const std::string& pattern);
 std::unique_ptr<MovingScene> open_sequence(const std::string& pattern);
 
-inline constexpr unsigned max_frames = 100'000;  // of sources other than sequences
-
-// `FROM..TO[:FRAMES]`, both paths of mesh files.
-struct Between {
-  std::string from, to;
-  unsigned frames = 60;
-};
-// nullopt if the text is of another form. Throws Error{Exit::usage} for a wrong number of frames.
-std::optional<Between> parse_between(const std::string& text);
-std::unique_ptr<MovingScene> open_between(const Between& between);
-
 // `FILE.gltf[:ANIMATION]` or .glb: the animation's name, or its number in the file from 0.
 struct GltfClip {
   std::string path, animation;
@@ -42,11 +31,5 @@ struct GltfClip {
 // nullopt if the text is of another form.
 std::optional<GltfClip> parse_gltf_clip(const std::string& text);
 std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip);
-
-// Whether a file of this name can be a frame: .ply, .obj or .hwmesh.
-bool is_mesh_file(const std::string& path);
-
-// Moves the mesh to this origin.
-void move_origin(Mesh& mesh, const Vec3d& origin);
 
 }  // namespace heapwood::scenes

@@ -128,13 +128,10 @@ TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
   Mesh mesh = unit_square();
   for (Vec3& p : mesh.vertices) p = p + Vec3{1000, 0, 0};
   mesh.vertices.push_back({-3e38f, 0, 0});
-  mesh.camera = CameraHint{{1000, 0, 4}, {1000, 0, 0}, 45};
   place_vertices(mesh);
   EXPECT_EQ(mesh.origin.y, 0);
   EXPECT_NEAR(mesh.origin.x, 1000, 1);
   EXPECT_NO_THROW(check(mesh, "far"));
-  EXPECT_EQ(mesh.origin.x + double{mesh.camera->eye.x}, 1000);
-  EXPECT_EQ(mesh.camera->eye.z, 4);
 
   Mesh one;  // without extent no origin is needed
   one.vertices = {{1e9f, 0, 0}};

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Moving scenes: the same meshes everywhere, frames in any order, numbered files, interpolation,
-// and errors.
+// Moving scenes: the same meshes everywhere, frames in any order, numbered files, and errors.
 #include <cmath>
 #include <cstdint>
 #include <thread>
 
-#include "scenes/cache.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "tests/scenes/gltf_files.hpp"
 #include "tests/scenes/support.hpp"
@@ -68,22 +66,14 @@ TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
 TEST(Moving, RecognizesNames) {
   EXPECT_EQ(moving_label("STATUE~:5k"), "STATUE~:5k");
   EXPECT_EQ(moving_label("some/horse_##.obj"), "horse_##");
-  EXPECT_EQ(moving_label("a/b.ply..c/d.ply:9"), "b..d");
   EXPECT_EQ(moving_frames("cloth"), procedural_frames);
-  EXPECT_EQ(moving_frames("a/b.ply..c/d.ply:9"), 9u);
-  EXPECT_EQ(moving_files("../a.ply..../b.ply:9"),
-            (std::vector<std::string>{"../a.ply", "../b.ply"}));
   EXPECT_TRUE(moving_files("cloth").empty());
   EXPECT_EQ(moving_digest("cloth"), "");
   for (const char* wrong :
-       {"atrium", "scene.obj", "a#b#.obj", "frame_###.png", "a.ply..b", "..", "##########.obj"})
+       {"atrium", "scene.obj", "a#b#.obj", "frame_###.png", "a.ply..b.ply", "..", "##########.obj"})
     expect_error(Exit::usage, {wrong, "statue~", "frame_###.obj"}, [&] { open_moving(wrong); });
   expect_error(Exit::usage, {"`many`", "number of triangles"}, [] { open_moving("cloth:many"); });
   expect_error(Exit::usage, {"1000 to"}, [] { open_moving("explode:10"); });
-  for (const char* wrong : {"1", "0", "x", "-2", "2000000"}) {
-    expect_error(Exit::usage, {"number of frames", wrong},
-                 [&] { open_moving(std::string("a.ply..b.ply:") + wrong); });
-  }
 }
 
 std::string triangle_at(double x) {
@@ -131,22 +121,6 @@ TEST(Moving, ReadsNumberedFiles) {
 }
 
 // Single precision about 0 would round the coordinates to multiples of 8.
-TEST(Sequence, ShowsAllFilesWithTheCameraOfTheFirst) {
-  const Folder folder;
-  Mesh mesh;
-  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
-  mesh.triangles = {{{0, 1, 2}}};
-  for (const float fov : {40.0f, 50.0f}) {
-    mesh.camera = CameraHint{{0, 0, 4}, {0, 0, 0}, fov};
-    save_cache(mesh, folder / (fov == 40 ? "shot_0.hwmesh" : "shot_1.hwmesh"));
-  }
-  const auto scene = open_moving(folder / "shot_#.hwmesh");
-  for (const unsigned frame : {0u, 1u}) {
-    ASSERT_TRUE(scene->mesh(frame).camera) << frame;
-    EXPECT_EQ(scene->mesh(frame).camera->fov, 40) << frame;
-  }
-}
-
 TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
   const Folder folder;
   const double far = 100'000'000;
@@ -156,29 +130,6 @@ TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
   const Mesh first = scene->mesh(0), second = scene->mesh(1);
   EXPECT_EQ(first.origin, second.origin);
   EXPECT_EQ(second.vertices[0].x - first.vertices[0].x, 3.25f);
-  const auto between = open_moving((folder / "f0.obj") + ".." + (folder / "f1.obj") + ":14");
-  for (unsigned i = 0; i < 14; ++i)
-    EXPECT_FLOAT_EQ(between->mesh(i).vertices[0].x - first.vertices[0].x, 0.25f * i);
-}
-
-TEST(Moving, Interpolates) {
-  const Folder folder;
-  const std::string a = folder.write("a.obj", triangle_at(1)),
-                    b = folder.write("b.obj", triangle_at(3)),
-                    c = folder.write("c.obj", "v 1 0 0\nv 2 0 0\nv 1 1 0\nf 1 3 2\n"),
-                    d = folder.write("d.obj", triangle_at(0) + "f 1 3 2\n");
-  const auto scene = open_moving(a + ".." + b);
-  EXPECT_EQ(scene->frames(), 60u);
-  EXPECT_EQ(scene->mesh(0).vertices[0].x, 1);
-  EXPECT_EQ(scene->mesh(59).vertices[0].x, 3);
-  const auto three = open_moving(a + ".." + b + ":3");
-  EXPECT_EQ(three->frames(), 3u);
-  EXPECT_EQ(three->mesh(1).vertices[1].x, 3);
-  expect_error(Exit::scene, {"interpolation", "the triangles differ in their indices"},
-               [&] { open_moving(a + ".." + c); });
-  expect_error(Exit::scene, {"interpolation", "1 triangles", "2 triangles"},
-               [&] { open_moving(a + ".." + d); });
-  expect_error(Exit::scene, {"none.obj"}, [&] { open_moving(a + ".." + folder / "none.obj"); });
 }
 
 // A triangle whose second corner moves by a morph target, and which two animations move as a whole:

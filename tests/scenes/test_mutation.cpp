@@ -4,7 +4,6 @@
 #include <functional>
 #include <vector>
 
-#include "scenes/cache.hpp"
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
 #include "scenes/obj.hpp"
@@ -165,25 +164,6 @@ TEST(Mutations, OfMaterialFiles) {
   for (unsigned i = 0; i < 500; ++i) {
     folder.write("a.mtl", mutated(seed, random, {"nan", "-1", "1e999", "..", "-o", "newmtl\n"}));
     check(parse_obj(obj, folder / "a.obj", Content::materials), "the result");
-  }
-}
-
-TEST(Mutations, OfCacheFiles) {
-  const testing::Folder folder;
-  Mesh mesh;
-  mesh.name = "seed";
-  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
-  mesh.triangles = {{{0, 1, 2}}, {{2, 1, 0}}};
-  mesh.camera = CameraHint{};
-  save_cache(mesh, folder / "a.hwmesh");
-  const FileBytes file = read_file(folder / "a.hwmesh");
-  const std::string whole(file.text());
-  Random random(7);
-  for (unsigned i = 0; i < 8000; ++i) {
-    const std::string text =
-        mutated(whole, random, {"\xff\xff\xff\xff", std::string(4, '\0'), "HWMESH\r\n"});
-    if (text == whole) continue;
-    testing::expect_error(Exit::scene, {"file: "}, [&] { parse_cache(bytes_of(text), "file"); });
   }
 }
 
