@@ -86,6 +86,15 @@ class PerAllocator : public ::testing::TestWithParam<Subject> {
     if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
   }
 };
+// Calls f(subject) for those that can run, in one test: what they are compared with is made once.
+template <class F>
+void for_usable(const std::vector<Subject>& list, F f) {
+  for (const Subject& subject : list) {
+    if (!subject.unusable.empty()) continue;
+    SCOPED_TRACE(subject.name);
+    f(subject);
+  }
+}
 inline std::string name_of(const ::testing::TestParamInfo<Subject>& info) {
   return info.param.name;
 }

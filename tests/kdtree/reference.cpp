@@ -2,9 +2,6 @@
 #include "tests/kdtree/reference.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <future>
-#include <thread>
 #include <utility>
 
 #include "kdtree/build/node_task.hpp"
@@ -117,32 +114,7 @@ class Builder {
  public:
   Builder(const MeshView& mesh, const SahCosts& costs) : mesh_(mesh), costs_(costs) {}
 
-  // Builds the subtree as a separate tree. Forks while both sides are large, at most `forks` times
-  // per path.
-  Tree grow(Work root, unsigned forks) const {
-    if (forks == 0 || root.ids.size() < smallest_fork) return grow_alone(std::move(root));
-    Sweep sweep(costs_);
-    const ReferenceSplit split = choose(root, sweep);
-    if (!split.found) return grow_alone(std::move(root));
-    auto [below, above] = divide(std::move(root), split);
-    const bool fork = below.ids.size() >= smallest_fork && above.ids.size() >= smallest_fork;
-    const unsigned left = fork ? forks - 1 : forks;
-    std::future<Tree> first = std::async(
-        fork ? std::launch::async : std::launch::deferred,
-        [this, left, work = std::move(below)]() mutable { return grow(std::move(work), left); });
-    Tree second = grow(std::move(above), left);
-    Tree tree;
-    tree.nodes.resize(4);
-    tree.nodes[0] = Node::make_inner(split.plane, split.axis, 1);
-    append(tree, 2, first.get());
-    append(tree, 3, second);
-    return tree;
-  }
-
- private:
-  static constexpr std::size_t smallest_fork = 4096;
-
-  Tree grow_alone(Work root) const {
+  Tree build(Work root) const {
     Tree tree;
     tree.nodes.resize(2);
     Sweep sweep(costs_);
@@ -169,6 +141,7 @@ class Builder {
     return tree;
   }
 
+ private:
   // Chooses a split; none if a leaf costs no more.
   ReferenceSplit choose(const Work& work, Sweep& sweep) const {
     if (work.ids.empty() || work.depth >= max_depth) return {};
@@ -228,20 +201,6 @@ class Builder {
     return both.empty() ? intersect(old_bounds, node) : both;
   }
 
-  // Stores a subtree's root at nodes[at] and appends its other nodes.
-  static void append(Tree& tree, std::size_t at, const Tree& subtree) {
-    const auto pair = static_cast<std::uint32_t>(tree.nodes.size() / 2 - 1);
-    const auto first = static_cast<std::uint32_t>(tree.refs.size());
-    const auto moved = [&](Node node) {
-      return node.leaf() ? Node::make_leaf(node.first + first, node.count())
-                         : Node::make_inner(node.split, node.axis(), node.child(0) / 2 + pair);
-    };
-    tree.nodes[at] = moved(subtree.nodes[0]);
-    for (std::size_t i = 2; i < subtree.nodes.size(); ++i)
-      tree.nodes.push_back(moved(subtree.nodes[i]));
-    tree.refs.insert(tree.refs.end(), subtree.refs.begin(), subtree.refs.end());
-  }
-
   MeshView mesh_;
   SahCosts costs_;
 };
@@ -260,17 +219,14 @@ ReferenceSplit best_split(std::span<const Box> triangles, const Box& node, const
   return Sweep(costs).best(triangles, node);
 }
 
-Tree build_reference(const MeshView& mesh, const SahCosts& costs, unsigned threads) {
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+Tree build_reference(const MeshView& mesh, const SahCosts& costs) {
   Work root;
   root.box = bounds(mesh);
   root.allowance = root_allowance(static_cast<std::uint32_t>(mesh.triangles.size()));
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id)
     root.add(id, bounds(corners(mesh, id)));
   const Box box = root.box;
-  // More parts than threads, since subtrees differ in size.
-  const unsigned forks = threads == 1 ? 0 : static_cast<unsigned>(std::bit_width(threads - 1)) + 1;
-  Tree tree = Builder(mesh, costs).grow(std::move(root), forks);
+  Tree tree = Builder(mesh, costs).build(std::move(root));
   tree.bounds = box;
   return tree;
 }

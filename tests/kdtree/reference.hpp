@@ -34,9 +34,7 @@ struct ReferenceSplit {
 // with the cost of a leaf.
 ReferenceSplit best_split(std::span<const Box> triangles, const Box& node, const SahCosts& costs);
 
-// Builds the tree with `threads` threads; 0 = one per core. Neither the tree nor its layout in
-// memory (pairs in depth-first order, leaf refs ascending) depends on the number of threads. A root
-// without area (a point, a line) stays a leaf.
-Tree build_reference(const MeshView& mesh, const SahCosts& costs, unsigned threads = 0);
+// Pairs of nodes are in depth-first order. A root without area (a point, a line) stays a leaf.
+Tree build_reference(const MeshView& mesh, const SahCosts& costs);
 
 }  // namespace heapwood::kdtree

@@ -8,34 +8,37 @@ namespace {
 
 using namespace test;
 
-class BuildAllocators : public PerAllocator {
- protected:
-  void run(RefKind kind) {
-    const Subject& subject = GetParam();
-    for (const auto& [name, soup] : soups(kind, is_one_of_few(subject) ? 1 : 4)) {
-      SCOPED_TRACE(name);
-      const Expected want = expected(soup.view(), kind);
-      const DeviceMesh mesh(subject.device, soup.view());
-      Workspace workspace(mesh, kind, ample_pool(subject, want));
-      // All warps twice, then two.
-      for (const unsigned warps : {0u, 0u, 2u}) {
-        const Built built = build(subject, workspace, with_warps(warps));
-        EXPECT_FALSE(built.run.incomplete);
-        EXPECT_TRUE(warps == 0 || built.run.warps == warps) << built.run.warps;
-        EXPECT_EQ(built.stats.hash, want.built.stats.hash) << warps << " warps";
-        EXPECT_EQ(built.stats.inner, want.built.stats.inner);
-        EXPECT_EQ(built.stats.refs, want.built.stats.refs);
-        EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
-      }
-      expect_all_freed(subject, workspace, want);
-    }
+void compare(const Subject& subject, const Soup& soup, RefKind kind, const Expected& want) {
+  const DeviceMesh mesh(subject.device, soup.view());
+  Workspace workspace(mesh, kind, ample_pool(subject, want));
+  // All warps twice, then two.
+  for (const unsigned warps : {0u, 0u, 2u}) {
+    const Built built = build(subject, workspace, with_warps(warps));
+    EXPECT_FALSE(built.run.incomplete);
+    EXPECT_TRUE(warps == 0 || built.run.warps == warps) << built.run.warps;
+    EXPECT_EQ(built.stats.hash, want.built.stats.hash) << warps << " warps";
+    EXPECT_EQ(built.stats.inner, want.built.stats.inner);
+    EXPECT_EQ(built.stats.refs, want.built.stats.refs);
+    EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
   }
-};
+  expect_all_freed(subject, workspace, want);
+}
 
-TEST_P(BuildAllocators, Clipped) { run(RefKind::clipped); }
-TEST_P(BuildAllocators, Ids) { run(RefKind::ids); }
-TEST_P(BuildAllocators, Boxes) { run(RefKind::boxes); }
-INSTANTIATE_TEST_SUITE_P(Build, BuildAllocators, ::testing::ValuesIn(subjects()), name_of);
+void compare(const std::vector<Subject>& subjects, RefKind kind, std::size_t divisor) {
+  for (const auto& [name, soup] : soups(kind, divisor)) {
+    SCOPED_TRACE(name);
+    const Expected want = expected(soup.view(), kind);
+    for_usable(subjects,
+               [&, &made = soup](const Subject& subject) { compare(subject, made, kind, want); });
+  }
+}
+
+TEST(BuildAllocators, FewInLargeMeshes) {
+  for (const RefKind kind : all_ref_kinds) compare(few_subjects(), kind, 1);
+}
+TEST(BuildAllocators, AllInSmallMeshes) {
+  for (const RefKind kind : all_ref_kinds) compare(subjects(), kind, 4);
+}
 
 // Compares with the reference builder, which has no cost of duplicates, with its costs and with
 // others. Stored bounds are clipped plane by plane, which is looser than an exact clip where large
@@ -49,7 +52,7 @@ void expect_quality(RefKind kind) {
       if (sanitized && costs.intersection != 1) continue;
       SCOPED_TRACE(name);
       const Expected built = expected(soup.view(), kind, costs);
-      const TreeStats reference = measure(build_reference(soup.view(), costs, 2), costs);
+      const TreeStats reference = measure(build_reference(soup.view(), costs), costs);
       const double ratio = built.built.stats.sah_cost / reference.sah_cost;
       EXPECT_LE(ratio, kind == RefKind::clipped && std::string(name) == "cluster" ? 1.25 : 1.05);
       // A greedy builder is not optimal, but a ratio much below 1 would mean that a cost is wrong.
@@ -73,21 +76,19 @@ TEST(BuildSoundness, OfEveryKind) {
   }
 }
 
-class BuildCosts : public PerAllocator {};
-INSTANTIATE_TEST_SUITE_P(Build, BuildCosts, ::testing::ValuesIn(few_subjects()), name_of);
-
 // Other costs give other trees, the same on every device.
-TEST_P(BuildCosts, AreHeeded) {
+TEST(BuildCosts, AreHeeded) {
   const Soup soup = random_soup(3000, 15);
-  const Subject& subject = GetParam();
-  const DeviceMesh mesh(subject.device, soup.view());
   std::uint64_t last = 0;
   for (const float traversal : {0.5f, 2.0f, 16.0f}) {
     BuildOptions options;
     options.costs.traversal = traversal;
     const Expected want = expected(soup.view(), RefKind::clipped, options.costs);
-    Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
-    EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
+    for_usable(few_subjects(), [&](const Subject& subject) {
+      const DeviceMesh mesh(subject.device, soup.view());
+      Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
+      EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
+    });
     EXPECT_NE(want.built.stats.hash, last);
     last = want.built.stats.hash;
   }

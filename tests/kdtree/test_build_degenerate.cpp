@@ -11,55 +11,49 @@ namespace {
 
 using namespace test;
 
-class BuildDegenerate : public PerAllocator {
- protected:
-  // Builds with all kinds of refs and checks the trees; returns the statistics of the tree with
-  // clipped refs. Equal hashes mean equal trees, so only the first allocator's trees are validated.
-  TreeStats check(const Soup& soup) {
-    const Subject& subject = GetParam();
-    const DeviceMesh mesh(subject.device, soup.view());
-    TreeStats stats;
-    for (const RefKind kind : all_ref_kinds) {
-      SCOPED_TRACE(kdtree::name(kind));
-      const Expected want = expected(soup.view(), kind);
-      Workspace workspace(mesh, kind, ample_pool(subject, want));
-      if (kind == RefKind::clipped) {
-        expect_all_freed(subject, workspace, want);
-        stats = want.built.stats;
-      } else {
-        const Built built = build(subject, workspace);
-        EXPECT_FALSE(built.run.incomplete);
-        EXPECT_EQ(built.stats.hash, want.built.stats.hash);
-        EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
-      }
-      if (subject.traits == registry::allocators().front().traits) {
-        expect_sound(want.built, soup.view(), tolerant(kind));
-        EXPECT_TRUE(std::isfinite(want.built.stats.sah_cost));
-        for (const Node& node : want.built.tree.nodes)
-          EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
-      }
-    }
-    return stats;
-  }
-};
-
-TEST_P(BuildDegenerate, Nothing) {
-  const Subject& subject = GetParam();
-  const Soup none;
-  const DeviceMesh mesh(subject.device, none.view());
+// Builds with all kinds of refs and checks the trees; returns the statistics of the tree with
+// clipped refs. Equal hashes mean equal trees, so only the expected tree is validated.
+TreeStats check(const Soup& soup) {
+  TreeStats stats;
   for (const RefKind kind : all_ref_kinds) {
-    Workspace workspace(mesh, kind, ample_pool(subject, {}));
-    const Built built = build(subject, workspace);
-    EXPECT_FALSE(built.run.incomplete);
-    EXPECT_EQ(built.stats.leaves, 1u);
-    EXPECT_EQ(built.stats.refs, 0u);
-    EXPECT_TRUE(built.tree.bounds.empty());
-    EXPECT_TRUE(validate(built.tree, none.view()).empty());
-    EXPECT_EQ(subject.compiled->build_instrumented(workspace, {}).requests.allocations, 0u);
+    SCOPED_TRACE(kdtree::name(kind));
+    const Expected want = expected(soup.view(), kind);
+    expect_sound(want.built, soup.view(), tolerant(kind));
+    EXPECT_TRUE(std::isfinite(want.built.stats.sah_cost));
+    for (const Node& node : want.built.tree.nodes)
+      EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
+    for_usable(few_subjects(), [&](const Subject& subject) {
+      const DeviceMesh mesh(subject.device, soup.view());
+      Workspace workspace(mesh, kind, ample_pool(subject, want));
+      if (kind == RefKind::clipped) return expect_all_freed(subject, workspace, want);
+      const Built built = build(subject, workspace);
+      EXPECT_FALSE(built.run.incomplete);
+      EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+      EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
+    });
+    if (kind == RefKind::clipped) stats = want.built.stats;
   }
+  return stats;
 }
 
-TEST_P(BuildDegenerate, OneAndTwo) {
+TEST(BuildDegenerate, Nothing) {
+  const Soup none;
+  for_usable(few_subjects(), [&](const Subject& subject) {
+    const DeviceMesh mesh(subject.device, none.view());
+    for (const RefKind kind : all_ref_kinds) {
+      Workspace workspace(mesh, kind, ample_pool(subject, {}));
+      const Built built = build(subject, workspace);
+      EXPECT_FALSE(built.run.incomplete);
+      EXPECT_EQ(built.stats.leaves, 1u);
+      EXPECT_EQ(built.stats.refs, 0u);
+      EXPECT_TRUE(built.tree.bounds.empty());
+      EXPECT_TRUE(validate(built.tree, none.view()).empty());
+      EXPECT_EQ(subject.compiled->build_instrumented(workspace, {}).requests.allocations, 0u);
+    }
+  });
+}
+
+TEST(BuildDegenerate, OneAndTwo) {
   Soup soup;
   soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0.5f});
   EXPECT_EQ(check(soup).refs, 1u);
@@ -76,7 +70,7 @@ TEST_P(BuildDegenerate, OneAndTwo) {
   EXPECT_EQ(check(flat).refs, 1u);
 }
 
-TEST_P(BuildDegenerate, Identical) {
+TEST(BuildDegenerate, Identical) {
   const TreeStats stats = check(identical(1000));
   // The refs cannot be separated: empty space may be cut off, but every leaf with refs has all of
   // them.
@@ -84,9 +78,9 @@ TEST_P(BuildDegenerate, Identical) {
   EXPECT_EQ(stats.largest_leaf, 1000u);
 }
 
-TEST_P(BuildDegenerate, ZeroArea) { check(degenerate(1500, 21)); }
+TEST(BuildDegenerate, ZeroArea) { check(degenerate(1500, 21)); }
 
-TEST_P(BuildDegenerate, OnePointOnly) {
+TEST(BuildDegenerate, OnePointOnly) {
   Soup soup;
   for (int i = 0; i < 3000; ++i) soup.add({0.25f, -3, 7}, {0.25f, -3, 7}, {0.25f, -3, 7});
   const TreeStats stats = check(soup);
@@ -95,7 +89,7 @@ TEST_P(BuildDegenerate, OnePointOnly) {
 }
 
 // As in the original Conference scene.
-TEST_P(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
+TEST(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);
   for (unsigned i = 0; i < count; ++i)
@@ -106,7 +100,7 @@ TEST_P(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
   EXPECT_LE(stats.refs, 4u * count + 16000);
 }
 
-TEST_P(BuildDegenerate, Flat) {
+TEST(BuildDegenerate, Flat) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     SCOPED_TRACE(axis);
     EXPECT_GE(check(flat_soup(1200, 23, axis, axis == 1 ? -7.3f : 0.0f)).inner, 100u);
@@ -114,7 +108,7 @@ TEST_P(BuildDegenerate, Flat) {
 }
 
 // Coordinates of 1e-20 and 1e20, whose areas would underflow or overflow.
-TEST_P(BuildDegenerate, TinyAndHuge) {
+TEST(BuildDegenerate, TinyAndHuge) {
   const Soup soup = random_soup(1300, 24);
   const TreeStats plain = check(soup);
   for (const float scale : {1e-20f, 1e20f}) {
@@ -128,7 +122,7 @@ TEST_P(BuildDegenerate, TinyAndHuge) {
   }
 }
 
-TEST_P(BuildDegenerate, ScaledByAPowerOfTwoIsTheSame) {
+TEST(BuildDegenerate, ScaledByAPowerOfTwoIsTheSame) {
   const Soup soup = random_soup(1300, 25);
   const TreeStats plain = check(soup);
   for (const float scale : {0x1p-60f, 0x1p60f}) {
@@ -142,13 +136,13 @@ TEST_P(BuildDegenerate, ScaledByAPowerOfTwoIsTheSame) {
 
 // At 1e6 an ulp is 1/16: there are few distinct coordinates, and bins are no wider than rounding
 // errors.
-TEST_P(BuildDegenerate, FarFromTheOrigin) {
+TEST(BuildDegenerate, FarFromTheOrigin) {
   check(transformed(random_soup(1300, 26), 10, {1e6f, 1e6f, 1e6f}));
   check(transformed(random_soup(1300, 27), 10, {-1e6f, 0, 1e6f}));
   check(transformed(grid_soup(1300, 28), 0.5f, {1e6f, -1e6f, 1e6f}));
 }
 
-TEST_P(BuildDegenerate, OneHugeAmongTiny) {
+TEST(BuildDegenerate, OneHugeAmongTiny) {
   Soup soup = random_soup(1300, 29, 1e-3f);
   soup.add({-1e4f, -1e4f, -1e4f}, {1e4f, -1e4f, 2e4f}, {0, 2e4f, 1e4f});
   const TreeStats stats = check(soup);
@@ -156,7 +150,7 @@ TEST_P(BuildDegenerate, OneHugeAmongTiny) {
 }
 
 // Vertices may be shared, and unused vertices may be anywhere.
-TEST_P(BuildDegenerate, SharedAndUnusedVertices) {
+TEST(BuildDegenerate, SharedAndUnusedVertices) {
   Soup soup;
   soup.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1e30f, -1e30f, 1e30f}};
   soup.triangles = {{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 1}}, {{3, 2, 1}}, {{0, 0, 1}}};
@@ -164,7 +158,7 @@ TEST_P(BuildDegenerate, SharedAndUnusedVertices) {
 }
 
 // -0 and +0 are the same coordinate.
-TEST_P(BuildDegenerate, NegativeZero) {
+TEST(BuildDegenerate, NegativeZero) {
   Soup soup = random_soup(1200, 30);
   for (Vec3& v : soup.vertices) {
     if (v.x < 0.3f) v.x = 0.0f;
@@ -175,8 +169,6 @@ TEST_P(BuildDegenerate, NegativeZero) {
   }
   EXPECT_EQ(check(soup).hash, check(negative).hash);
 }
-
-INSTANTIATE_TEST_SUITE_P(Build, BuildDegenerate, ::testing::ValuesIn(few_subjects()), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

@@ -1,109 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The builder template without the registry: on simulated warps of several widths, whose lanes are
-// concurrent threads, the tree is the same as on plain threads. Here ThreadSanitizer checks the
-// accesses of a GPU's lanes.
-#include <gtest/gtest.h>
-
-#include <type_traits>
-
-#include "alloc/allocators/atomic.hpp"
-#include "alloc/allocators/awmalloc_safe.hpp"
+// The builder on simulated warps and on threads gives the same tree, also if requests are refused
+// for a while. Here ThreadSanitizer checks the accesses of a GPU's lanes.
 #include "alloc/allocators/circular_lists.hpp"
-#include "kdtree/build/driver.hpp"
-#include "kdtree/check/quality.hpp"
-#include "kdtree/check/validate.hpp"
-#include "simt/cpu.hpp"
 #include "tests/kdtree/families.hpp"
-#include "tests/kdtree/soup.hpp"
-#include "tests/simt/lockstep.hpp"
+#include "tests/kdtree/warps.hpp"
 
 namespace heapwood::kdtree {
 namespace {
 
-constexpr std::size_t pool_bytes = std::size_t{16} << 20;
+using namespace test;
 
-// Just above shared_limit, so that all warps split the root; random triangles, and some with many
-// equal bounds.
-Soup small_soup(std::uint64_t seed) {
-  Soup soup = random_soup(900, seed, 0.01f);
-  soup.add(grid_soup(300, seed + 1, 8));
-  return soup;
+TEST(BuildWarps, Lockstep) {
+  Case clipped(RefKind::clipped), ids(RefKind::ids);
+  expect_the_tree<alloc::CfMalloc, RefKind::clipped>(simt::Lockstep<4>(3), clipped);
+  expect_the_tree<alloc::CfMalloc, RefKind::ids>(simt::Lockstep<4>(2), ids);
 }
 
-// The time limit turns a hang into a failure.
-template <class Allocator, class Device>
-std::uint64_t hash_of(const Device& device, Workspace& workspace) {
-  BuildOptions options;
-  options.seconds = 100;
-  const BuildRun run = build<Allocator>(device, workspace, options);
-  EXPECT_FALSE(run.incomplete);
-  return measure(workspace.download(), {}).hash;
-}
-
-simt::Cpu threads(int count) {
-  return simt::Cpu({.kind = simt::DeviceKind::cpu, .index = 0, .threads = count});
-}
-
-struct Case {
-  explicit Case(RefKind kind, std::uint64_t seed = 41, const WorkspaceLimits& limits = {})
-      : Case(small_soup(seed), kind, limits) {}
-  Case(Soup made, RefKind kind, const WorkspaceLimits& limits = {})
-      : soup(std::move(made)), mesh({}, soup.view()), workspace(mesh, kind, pool_bytes, limits) {
-    want = hash_of<alloc::Atomic>(threads(1), workspace);
-  }
-  Soup soup;
-  DeviceMesh mesh;
-  Workspace workspace;
-  std::uint64_t want = 0;
-};
-
-template <class Allocator>
-struct BuildWarps : ::testing::Test {};
-#if defined(HEAPWOOD_LONG_TESTS)
-constexpr bool is_long = !sanitized;
-#else
-constexpr bool is_long = false;
-#endif
-using Allocators =
-    std::conditional_t<is_long,
-                       ::testing::Types<alloc::Atomic, alloc::CfMalloc, alloc::AwMallocSafe>,
-                       ::testing::Types<alloc::CfMalloc>>;
-TYPED_TEST_SUITE(BuildWarps, Allocators);
-
-TYPED_TEST(BuildWarps, Threads) {
-  for (const RefKind kind : all_ref_kinds) {
-    Case c(kind);
-    for (const int count : {1, 2, 4, 4, 4, 7}) {
-      EXPECT_EQ(hash_of<TypeParam>(threads(count), c.workspace), c.want)
-          << name(kind) << ", " << count << " threads";
-    }
-  }
-}
-
-TYPED_TEST(BuildWarps, LockstepClipped) {
-  Case c(RefKind::clipped);
-  EXPECT_EQ(hash_of<TypeParam>(simt::Lockstep<4>(3), c.workspace), c.want);
-  EXPECT_EQ(hash_of<TypeParam>(simt::Lockstep<8>(2), c.workspace), c.want);
-}
-
-TYPED_TEST(BuildWarps, LockstepIds) {
-  Case c(RefKind::ids);
-  EXPECT_EQ(hash_of<TypeParam>(simt::Lockstep<4>(2), c.workspace), c.want);
-}
-
-TYPED_TEST(BuildWarps, LockstepInstrumented) {
-  Case c(RefKind::clipped);
-  const InstrumentedRun whole =
-      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, {}, 0).instrumented;
-  EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
-  EXPECT_EQ(whole.requests.allocations, whole.requests.deallocations);
-  BuildOptions options;
-  options.fail_at = 50;
-  const InstrumentedRun failing =
-      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, options, 0).instrumented;
-  EXPECT_TRUE(failing.run.incomplete);
-  EXPECT_EQ(failing.requests.allocations, 49u);
-  EXPECT_EQ(failing.requests.deallocations, 49u);
+// A full queue and no free shared nodes.
+TEST(BuildWarps, WithoutSpaceInTheQueue) {
+  Case c(RefKind::clipped, 43, {.ring = 8, .shared_nodes = 1});
+  expect_the_tree<alloc::CfMalloc, RefKind::clipped>(simt::Lockstep<4>(2), c);
 }
 
 // Refuses some requests of a build, by number.
@@ -161,7 +77,7 @@ TEST(BuildWarpsRefusals, OfAWhileChangeNothing) {
     const BuildRun run = build_refusing(device, c, first, first + count, false, refused);
     EXPECT_EQ(refused, count);
     EXPECT_FALSE(run.incomplete);
-    EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+    EXPECT_EQ(c.hash(), c.want);
   };
   for (const std::uint64_t first : {100, 300, 1000}) {
     for (const std::uint64_t count : {1, 2}) {
@@ -181,7 +97,7 @@ TEST(BuildWarpsRefusals, OfSplitsInTheMiddleChangeNothing) {
       std::uint64_t refused = 0;
       const BuildRun run = build_refusing(threads(2), c, first, first + 1, false, refused);
       EXPECT_FALSE(run.incomplete);
-      EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+      EXPECT_EQ(c.hash(), c.want);
     }
   }
 }
@@ -203,35 +119,6 @@ TEST(BuildWarpsRefusals, EndTheBuildAllTheSame) {
   for (const int count : {1, 4, 7}) EXPECT_GT(check(threads(count), 0, 0, true), 0u);
   EXPECT_GT(check(threads(4), 50, ~std::uint64_t{0}, false), 0u);
   check(simt::Lockstep<4>(3), 0, 0, true);
-}
-
-// A full queue and no free shared nodes, with concurrent lanes.
-TEST(BuildWarpsFallback, Lockstep) {
-  WorkspaceLimits limits;
-  limits.ring = 8;
-  limits.shared_nodes = 1;
-  Case c(RefKind::clipped, 43, limits);
-  EXPECT_EQ(hash_of<alloc::CfMalloc>(simt::Lockstep<4>(2), c.workspace), c.want);
-  EXPECT_EQ(hash_of<alloc::CfMalloc>(threads(2), c.workspace), c.want);
-}
-
-// Once with the width of a GPU's warp, on few triangles.
-TEST(BuildWarpsFallback, FullWidth) {
-  const Soup soup = random_soup(60, 44, 0.05f);
-  const DeviceMesh mesh({}, soup.view());
-  for (const RefKind kind : all_ref_kinds) {
-    Workspace workspace(mesh, kind, pool_bytes);
-    const std::uint64_t want = hash_of<alloc::Atomic>(threads(1), workspace);
-    EXPECT_EQ(hash_of<alloc::Atomic>(simt::Lockstep<32>(1), workspace), want) << name(kind);
-  }
-}
-
-TEST(BuildWarpsFallback, EmptyMesh) {
-  const Soup soup;
-  const DeviceMesh mesh({}, soup.view());
-  Workspace workspace(mesh, RefKind::clipped, pool_bytes);
-  EXPECT_FALSE(build<alloc::Atomic>(simt::Lockstep<4>(2), workspace, {}).incomplete);
-  EXPECT_EQ(workspace.download().nodes.size(), 2u);
 }
 
 }  // namespace
