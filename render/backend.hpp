@@ -7,9 +7,7 @@
 #include <cstdint>
 
 #include "kdtree/traverse/traverse.hpp"
-#include "kdtree/traverse/tree_order.hpp"
 #include "render/develop.hpp"
-#include "render/environment_view.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
@@ -28,8 +26,6 @@ struct SceneData {
   std::uint32_t triangle_count;
   Box bounds;
   MaterialView materials;
-  // Used in mode path. If it has texels, materials are not null.
-  EnvironmentView environment{};
 };
 
 // Traversal steps summed over rays: inner nodes, leaves including empty ones, triangle tests.
@@ -38,8 +34,6 @@ struct StepSums {
 };
 
 struct Backend {
-  // Reorders the tree depth-first (kdtree/traverse/tree_order.hpp); returns milliseconds.
-  double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end

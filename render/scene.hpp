@@ -2,7 +2,6 @@
 // A tree and its mesh in device memory, ready for tracing.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,9 +35,8 @@ class Scene {
   const DeviceMaterials& materials() const { return materials_; }
   std::size_t device_bytes() const;
 
-  // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
-  // reordered.
-  std::optional<double> order_ms() const { return order_ms_; }
+  // Milliseconds of reordering the tree depth-first on the host.
+  double order_ms() const { return order_ms_; }
   // Computes the triangle records again; returns milliseconds by the host's clock, including the
   // launch.
   double fill_records() const;
@@ -60,7 +58,7 @@ class Scene {
   kdtree::DeviceMesh mesh_;
   kdtree::TreeArrays tree_;
   simt::Memory records_;
-  std::optional<double> order_ms_;
+  double order_ms_ = 0;
   DeviceMaterials materials_;
   SceneData data_{};
 };
