@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: builds a tree and renders the scene to a PNG or PFM file, or along a camera path
+// heapwood render: builds a tree and renders the scene to a PNG or EXR file, or along a camera path
 // to numbered PNG files.
 #include <fmt/format.h>
 
@@ -25,6 +25,7 @@
 #include "bench/scene_camera.hpp"
 #include "render/auto_light.hpp"
 #include "render/camera_path.hpp"
+#include "render/exr.hpp"
 #include "render/renderer.hpp"
 #include "scenes/file.hpp"
 
@@ -36,7 +37,8 @@ constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
   heapwood render helmet.gltf -o helmet.png --mode path --spp 64
-  heapwood render helmet.gltf -o helmet.pfm --mode path
+  heapwood render helmet.gltf -o helmet.exr --mode path --environment sky
+  heapwood render helmet.gltf -o helmet.png --mode path --environment sky --tone filmic
   heapwood render atrium -o frame_###.png --path flight.txt
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
@@ -45,7 +47,7 @@ or as the line of model.camera beside model.obj, it makes the same picture again
 
 struct RenderCommand {
   std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
-  std::string material = "scene", tone = "standard", path;
+  std::string material = "scene", environment, tone = "standard", path;
   double frames_per_second = 30;
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
@@ -61,8 +63,8 @@ void check_picture_name(const std::string& path) {
   const std::string extension = scenes::extension_of(path);
   std::error_code ignored;
   const bool is_stream = std::filesystem::exists(path, ignored) && !bench::identity_of(path);
-  if (extension != ".png" && extension != ".pfm" && !is_stream)
-    throw Error(Exit::usage, fmt::format("-o '{}': name a .png or .pfm file", path));
+  if (extension != ".png" && extension != ".exr" && !is_stream)
+    throw Error(Exit::usage, fmt::format("-o '{}': name a .png or .exr file", path));
 }
 
 void check_usage(const RenderCommand& command) {
@@ -83,13 +85,15 @@ void check_usage(const RenderCommand& command) {
   }
   // Reports wrong values before the tree is built.
   bench::check_camera(command.camera);
-  render::parse_mode(command.mode);
+  const render::Mode mode = render::parse_mode(command.mode);
+  if (!command.environment.empty() && mode != render::Mode::path)
+    throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
   if (command.tone != "standard" && command.tone != "filmic") {
     throw Error(Exit::usage,
                 "--tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
   }
-  if (command.has_tone && scenes::extension_of(command.output) == ".pfm")
-    throw Error(Exit::usage, "--tone: a PFM file holds linear light without a tone curve");
+  if (command.has_tone && scenes::extension_of(command.output) == ".exr")
+    throw Error(Exit::usage, "--tone: an EXR file holds linear light without a tone curve");
   if (command.material != "scene" && command.material != "clay") {
     throw Error(Exit::usage,
                 "--material '" + bench::one_line(command.material) + "': expected scene or clay");
@@ -153,7 +157,7 @@ void render_frames(const RenderCommand& command, render::RenderJob job, const re
 std::string picture_file(const RenderCommand& command, const render::RenderJob& job,
                          const render::Scene& scene) {
   const render::Film film = render::render_film(job, scene);
-  if (scenes::extension_of(command.output) == ".pfm") return render::to_pfm(film, job.mode);
+  if (scenes::extension_of(command.output) == ".exr") return render::to_exr(film, job.mode);
   return render::to_png(render::develop(job, film));
 }
 
@@ -167,6 +171,11 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
     for (unsigned frame = 0; frame < frames; ++frame)
       files.writes(bench::picture_path(command.output, frame));
     files.check();
+  }
+  std::optional<RadianceMap> radiance;
+  if (!command.environment.empty() && command.environment != "sky") {
+    radiance = render::parse_environment(read_input(command.environment),
+                                         bench::one_line(command.environment));
   }
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
   // Opened first: a file that cannot be written is reported before the work is done.
@@ -216,9 +225,20 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   }
   job.camera = bench::choose_camera(camera, command.scene, scene.mesh(), traced,
                                     static_cast<double>(job.width) / job.height);
-  if (path)
-    job.lighting =
-        render::choose_lighting(traced, job.camera, job.mode == render::Mode::path && !clay);
+  if (path || !command.environment.empty())
+    job.lighting = render::choose_lighting(
+        traced, job.camera, command.environment.empty() && job.mode == render::Mode::path && !clay);
+  std::optional<render::Environment> environment;
+  if (!command.environment.empty()) {
+    if (!radiance) {
+      // The sun is in the direction of the key light, which was chosen to light visible surfaces. A
+      // lamp in an interior has no direction: the default one is used.
+      radiance = render::make_sky(job.lighting->lamp ? render::Lighting{}.key : job.lighting->key,
+                                  job.camera.up);
+    }
+    environment.emplace(device.id, *radiance, job.camera.up);
+    job.environment = &*environment;
+  }
   job.progress = [&](unsigned done, unsigned spp) {
     progress.update(done, spp, scene.name() + ": samples");
   };
@@ -256,17 +276,20 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
 
 void add_render(bench::Program& program, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
-  bench::CommandOptions command(program, "render", "render a scene to a PNG or PFM file",
+  bench::CommandOptions command(program, "render", "render a scene to a PNG or EXR file",
                                 render_examples);
   command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
   command.text("-o,--output", options->output,
-               "the PNG or PFM (linear) file to write; with --path\nframe_###.png", "FILE");
+               "the PNG or EXR (linear) file to write; with --path\nframe_###.png", "FILE");
   bench::add_size_option(command, options->size, "size of the picture");
   command.number("--spp", options->spp, "samples per pixel", {1, render::max_spp});
   command.text("--mode", options->mode,
                "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo", "MODE");
   command.text("--material", options->material,
                "scene: the scene's own colours, if it has any;\nclay: one colour", "MATERIAL");
+  command.text("--environment", options->environment,
+               "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky",
+               "FILE");
   command.text("--tone", options->tone, "tone curve of PNG files: standard, filmic", "CURVE");
   bench::add_camera_options(command, options->camera);
   command.text("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`", "FILE");
@@ -281,7 +304,8 @@ void add_render(bench::Program& program, Invocation& invocation) {
     options->has_rate = command.is_given("--fps");
     options->has_tone = command.is_given("--tone");
     invocation.files.reads_scene(options->scene);
-    invocation.files.reads(options->path);
+    for (const std::string& path : {options->path, options->environment})
+      invocation.files.reads(path);
     if (options->path.empty()) invocation.files.writes_picture(options->output);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);

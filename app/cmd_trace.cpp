@@ -78,11 +78,12 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
           bench::plural_text(tree.refs, "ref"), bench::figure_text(tree.sah_cost_1_1), tree.depth,
           bench::bytes_text(result.node_bytes), bench::bytes_text(result.record_bytes)),
       fmt::format(
-          "first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms; "
-          "in depth-first order {} ms later",
+          "first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
           bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
           bench::figure_text(bench::median(first_ray.records_ms)),
-          bench::figure_text(first_ray.order_ms)),
+          first_ray.order_ms ? fmt::format("; in depth-first order {} ms later",
+                                           bench::figure_text(*first_ray.order_ms))
+                             : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
       fmt::format("method: {} intersection, median of {} after a warm-up; rays and hits in buffers",
                   result.watertight ? "watertight" : "fast",

@@ -96,7 +96,7 @@ Json to_json(const FirstRay& first_ray) {
   json["build_runs_ms"] = first_ray.build_ms;
   json["records_runs_ms"] = first_ray.records_ms;
   put(json, "build_median_ms", median(first_ray.build_ms));
-  json["order_ms"] = first_ray.order_ms;
+  put(json, "order_ms", first_ray.order_ms);
   put(json, "records_median_ms", median(first_ray.records_ms));
   json["ms"] = first_ray.ms();
   return json;

@@ -39,7 +39,7 @@ struct TraceRow {
 // separately: rays do not need it.
 struct FirstRay {
   std::vector<double> build_ms, records_ms;  // every run
-  double order_ms = 0;
+  std::optional<double> order_ms;
   double ms() const;  // the sum of the medians
 };
 

@@ -9,6 +9,7 @@ namespace heapwood {
 namespace {
 
 constexpr const char* truncated = "it is truncated";
+constexpr const char* bad_runs = "the run lengths of its pixels do not match its width";
 
 // Reads bytes in order. Reading past the end gives 0 and sets has_ended().
 class Bytes {
@@ -39,6 +40,51 @@ std::uint32_t little_endian(std::span<const std::byte> file, std::size_t at, uns
   for (unsigned i = 0; i < bytes && at + i < file.size(); ++i)
     value |= std::to_integer<std::uint32_t>(file[at + i]) << 8 * i;
   return value;
+}
+
+// One channel of a scanline: runs of equal and of different bytes.
+std::string find_channel_damage(Bytes& bytes, std::size_t width) {
+  for (std::size_t x = 0; x < width;) {
+    const unsigned code = bytes.next();
+    const std::size_t count = code > 128 ? code - 128 : code;
+    if (bytes.has_ended()) return truncated;
+    if (count == 0 || count > width - x) return bad_runs;
+    bytes.skip(code > 128 ? 1 : count);
+    x += count;
+  }
+  return bytes.has_ended() ? truncated : "";
+}
+
+// The pixels follow an empty line and the line with the size. They are flat, four bytes per pixel,
+// or each scanline has a prefix and its four channels one after the other.
+std::string find_radiance_damage(std::span<const std::byte> file, std::size_t width,
+                                 std::size_t height) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  std::size_t line = 0, next = 0;
+  do {
+    line = next;
+    const std::size_t end = text.find('\n', line);
+    if (end == text.npos) return truncated;
+    next = end + 1;
+  } while (text[line] != '\n' && text[line] != '\0');
+  const std::size_t size_end = text.find('\n', next);
+  if (size_end == text.npos) return truncated;
+  const std::span<const std::byte> pixels = file.subspan(size_end + 1);
+
+  Bytes bytes(pixels);
+  for (std::size_t y = 0; y < height; ++y) {
+    const unsigned first = bytes.next(), second = bytes.next(), high = bytes.next();
+    const bool is_flat = width < 8 || first != 2 || second != 2 || (high & 0x80) != 0;
+    if (y == 0 && is_flat) return pixels.size() / 4 < width * height ? truncated : "";
+    const unsigned low = bytes.next();
+    if (bytes.has_ended()) return truncated;
+    if (is_flat || (high << 8 | low) != width) return bad_runs;
+    for (unsigned channel = 0; channel < 4; ++channel) {
+      std::string damage = find_channel_damage(bytes, width);
+      if (!damage.empty()) return damage;
+    }
+  }
+  return "";
 }
 
 // Rows are padded to four bytes; the last one may lack its padding.
@@ -76,6 +122,7 @@ std::string find_tga_damage(std::span<const std::byte> file, std::size_t width,
 
 std::string find_damage(std::span<const std::byte> file, std::size_t width, std::size_t height) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (text.starts_with("#?")) return find_radiance_damage(file, width, height);
   if (text.starts_with("BM")) return find_bmp_damage(file, width, height);
   // TGA files have no signature. Their second byte is the type of the palette, 0 or 1; in PNG and
   // JPEG files it is another value.

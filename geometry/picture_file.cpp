@@ -2,6 +2,7 @@
 #include "geometry/picture_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -38,8 +39,6 @@ void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
 #define STBI_NO_PSD
 #define STBI_NO_PIC
 #define STBI_NO_PNM
-#define STBI_NO_HDR
-#define STBI_NO_LINEAR
 #define STB_IMAGE_IMPLEMENTATION
 #include <stb/stb_image.h>
 
@@ -65,7 +64,7 @@ bool plausible(std::span<const std::byte> file, std::string& reason) {
     return false;
   }
   if (!stbi_info_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels)) {
-    reason = "it is not a PNG, JPEG, BMP or TGA picture";
+    reason = "it is not a PNG, JPEG, BMP, TGA or HDR picture";
     return false;
   }
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
@@ -122,6 +121,28 @@ bool decode_picture(std::span<const std::byte> file, Texture& texture, std::stri
   std::memcpy(texture.texels.data(), data.get(), 4 * texture.texels.size());
   const bool is_bmp = file.size() > 1 && file[0] == std::byte{'B'} && file[1] == std::byte{'M'};
   if (has_alpha != nullptr) *has_alpha = channels % 2 == 0 && !is_bmp;
+  return true;
+}
+
+bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason) {
+  if (!plausible(file, reason)) return false;
+  const Budget budget(budget_of(file));
+  int width = 0, height = 0, channels = 0;
+  const Decoded<float> data(
+      stbi_loadf_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
+                             static_cast<int>(file.size()), &width, &height, &channels, 3),
+      &stbi_image_free);
+  if (!data) return fail(reason);
+  map.width = static_cast<unsigned>(width);
+  map.height = static_cast<unsigned>(height);
+  map.texels.resize(pixels_of(width, height));
+  for (std::size_t i = 0; i < map.texels.size(); ++i) {
+    const auto limited = [&](std::size_t channel) {
+      const float x = data.get()[3 * i + channel];
+      return x > 0 ? std::min(x, 1e6f) : 0.0f;
+    };
+    map.texels[i] = {limited(0), limited(1), limited(2)};
+  }
   return true;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Decodes PNG, JPEG, BMP and TGA files with stb_image. Memory is bounded by the size of the file: a
-// picture with more pixels than a file of its size can hold is rejected before it is decoded.
+// Decodes PNG, JPEG, BMP, TGA and Radiance HDR files with stb_image. Memory is bounded by the size
+// of the file: a picture with more pixels than a file of its size can hold is rejected before it is
+// decoded.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "geometry/appearance.hpp"
 
@@ -18,5 +20,12 @@ inline constexpr unsigned max_picture_side = 16384;
 // byte may be unused.
 bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
                     bool* has_alpha = nullptr);
+
+// Linear radiance, rows from the top.
+struct RadianceMap {
+  unsigned width = 0, height = 0;
+  std::vector<Vec3> texels;
+};
+bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason);
 
 }  // namespace heapwood

@@ -30,14 +30,4 @@ struct DeviceMesh {
   const simt::DeviceId& device() const { return triangles.device(); }
 };
 
-// The arrays of a tree in device memory.
-struct TreeArrays {
-  simt::Buffer<Node> nodes;
-  simt::Buffer<std::uint32_t> refs;
-
-  TreeArrays() = default;
-  TreeArrays(const simt::DeviceId& device, const Tree& tree)
-      : nodes(device, tree.nodes), refs(device, tree.refs) {}
-};
-
 }  // namespace heapwood::kdtree

@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "kdtree/traverse/traverse.hpp"
+#include "kdtree/traverse/tree_order.hpp"
 #include "render/develop.hpp"
+#include "render/environment_view.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
@@ -26,6 +28,8 @@ struct SceneData {
   std::uint32_t triangle_count;
   Box bounds;
   MaterialView materials;
+  // Used in mode path. If it has texels, materials are not null.
+  EnvironmentView environment{};
 };
 
 // Traversal steps summed over rays: inner nodes, leaves including empty ones, triangle tests.
@@ -34,6 +38,8 @@ struct StepSums {
 };
 
 struct Backend {
+  // Reorders the tree depth-first (kdtree/traverse/tree_order.hpp); returns milliseconds.
+  double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end

@@ -25,6 +25,10 @@ auto with_intersection(const SceneData& scene, F f) {
 
 template <class Launcher>
 struct BackendOf {
+  static double order(const simt::DeviceId& device, kdtree::TreeArrays& tree) {
+    return kdtree::depth_first(Launcher(device), tree);
+  }
+
   static void fill_records(const simt::DeviceId& device, const SceneData& scene, void* records) {
     const Launcher launcher(device);
     const auto fill = [&](auto* typed) {
@@ -63,6 +67,8 @@ struct BackendOf {
         case Mode::shaded:
           return coloured ? launch(Shaded{}, colours) : launch(Shaded{}, view);
         case Mode::path:
+          if (scene.environment.texels != nullptr)
+            return launch(PathTraced{}, SurroundedView<Intersection>{colours, scene.environment});
           return coloured ? launch(PathTraced{}, colours) : launch(PathTraced{}, view);
         case Mode::ao:
           return launch(Occlusion{}, view);
@@ -120,7 +126,7 @@ struct BackendOf {
     Launcher(device).for_each(count, pixels);
   }
 
-  static constexpr Backend table{&fill_records, &render, &trace, &count_steps, &develop};
+  static constexpr Backend table{&order, &fill_records, &render, &trace, &count_steps, &develop};
 };
 
 }  // namespace heapwood::render

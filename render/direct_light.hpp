@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Light that arrives at a surface directly: from the key light, the surroundings and emitting
-// triangles. Each function sends the rays that tell what is hidden.
+// Light that arrives at a surface directly: from the key light, the surroundings, emitting
+// triangles and an environment. Each function sends the rays that tell what is hidden.
 #pragma once
 
 #include <cmath>
@@ -25,26 +25,21 @@ HEAPWOOD_INLINE Vec3 key_light(const View& scene, const Frame& frame, const Pixe
   return is_blocked(scene, shadow, random, sample, salt) ? Vec3{} : light.colour * cosine;
 }
 
-// The k-th occlusion ray of a pixel. The reach varies from ray to ray, so that occlusion fades with
-// distance instead of ending abruptly.
-HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surface& at,
-                                          std::uint32_t k, float reach) {
-  return {start_above(at), 0,
-          cosine_direction(at.normal, random.even_point(k, dimension::occlusion)),
-          reach * (0.05f + 0.95f * random.even_value(k, dimension::reach))};
-}
-
 // Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
-// of its direction by a fixed small share of it. Without rays nothing occludes.
+// of its direction by a fixed small share of it. The reach varies from ray to ray, so that
+// occlusion fades with distance instead of ending abruptly. Without rays nothing occludes.
 template <class View>
 HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
                                    const Surface& at, std::uint32_t sample, std::uint32_t rays) {
   if (rays == 0) return surroundings(frame.lighting, at.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
-    const kdtree::Ray ray =
-        occlusion_ray(random, at, sample * rays + i, frame.lighting.ambient_reach);
-    const Vec3 light = surroundings(frame.lighting, ray.direction);
+    const std::uint32_t k = sample * rays + i;
+    const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
+    const float reach =
+        frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
+    const kdtree::Ray ray{start_above(at), 0, d, reach};
+    const Vec3 light = surroundings(frame.lighting, d);
     sum =
         sum + (is_blocked(scene, ray, random, sample, i) ? light * frame.lighting.occluded : light);
   }
@@ -72,9 +67,10 @@ HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const P
                                   float reach) {
   const LightSample light =
       sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
+  const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
-  if (open > 0 && is_blocked(scene, {start_above(at), 0, light.direction, light.distance}, random,
-                             sample, rays)) {
+  if (open > 0 &&
+      is_blocked(scene, {start, 0, light.direction, light.distance}, random, sample, rays)) {
     got = 0;
   }
   if (rays == 0) {
@@ -83,10 +79,13 @@ HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const P
     got += ambient;
   }
   for (std::uint32_t i = 0; i < rays; ++i) {
-    const kdtree::Ray ray = occlusion_ray(random, at, sample * rays + i, reach);
-    const float part = surroundings(frame.lighting, ray.direction).y / static_cast<float>(rays);
+    const std::uint32_t k = sample * rays + i;
+    const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
+    const float part = surroundings(frame.lighting, d).y / static_cast<float>(rays);
+    const float end = reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
     open += part;
-    got += is_blocked(scene, ray, random, sample, i) ? part * frame.lighting.occluded : part;
+    got += is_blocked(scene, {start, 0, d, end}, random, sample, i) ? part * frame.lighting.occluded
+                                                                    : part;
   }
   return open > 0 ? got / open : 1;
 }
@@ -168,6 +167,36 @@ HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const 
   // density / (density + of_bounce): the density cancels.
   const float of_bounce = cosine * 0.318309886f;
   return emission * (of_bounce / (density + of_bounce));
+}
+
+// Light of the environment for a ray that hits nothing. `cosine`: at the surface that the ray left.
+template <class View>
+HEAPWOOD_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray,
+                                       std::uint32_t bounce, float cosine) {
+  const EnvironmentLight found = environment_towards(scene.environment, ray.direction);
+  if (bounce == 0) return limited(found.radiance);
+  const float of_bounce = cosine * 0.318309886f;
+  return limited(found.radiance * (of_bounce / (of_bounce + found.density)));
+}
+
+// Light that arrives from a direction sampled by the environment's luminance.
+template <class View>
+HEAPWOOD_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
+                                       std::uint32_t sample, std::uint32_t bounce,
+                                       const Surface& at) {
+  const Point2 u = bounce == 0 ? random.even_point(sample, dimension::light)
+                               : random.point(sample, dimension::bounce + 6 * bounce);
+  const EnvironmentLight light = sample_environment(scene.environment, u);
+  const float cosine = dot(at.normal, light.direction);
+  if (!(cosine > 0)) return {};
+  if (is_blocked(scene, {start_above(at), 0, light.direction, far_away}, random, sample,
+                 64 + bounce)) {
+    return {};
+  }
+  // Combined with bounces as in emitter_light().
+  const float of_bounce = cosine * 0.318309886f;
+  const Vec3 found = light.radiance * (of_bounce / (light.density + of_bounce));
+  return bounce == 0 ? found : limited(found);
 }
 
 }  // namespace heapwood::render

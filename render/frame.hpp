@@ -2,13 +2,14 @@
 // What a kernel that renders receives: the frame of a picture and the scene.
 //
 // A SceneView shows the mesh in clay; a ColouredView in its materials' colours, with holes where
-// they are not opaque.
+// they are not opaque; a SurroundedView in the light of an environment.
 #pragma once
 
 #include <cstdint>
 
 #include "kdtree/traverse/traverse.hpp"
 #include "render/camera.hpp"
+#include "render/environment_view.hpp"
 #include "render/lighting.hpp"
 #include "render/material_view.hpp"
 
@@ -50,6 +51,16 @@ template <class Test>
 struct ColouredView : SceneView<Test> {
   static constexpr bool coloured = true;
   MaterialView materials;
+};
+
+// The environment replaces key light, surroundings, background and floor.
+template <class Test>
+struct SurroundedView : ColouredView<Test> {
+  EnvironmentView environment;
+};
+template <class View>
+concept Surrounded = requires(const View& view) {
+  view.environment;
 };
 
 }  // namespace heapwood::render

@@ -28,6 +28,8 @@ struct Image {
 
 // Encodes a PNG file. Throws Error{Exit::failed} for a picture without pixels.
 std::string to_png(const Image& image);
+// The bytes in zlib's format (RFC 1950).
+std::string compress(const std::string& bytes);
 // Throws Error{Exit::failed} if the file is not a valid PNG.
 Image read_png(const std::string& path);
 

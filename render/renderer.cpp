@@ -54,7 +54,10 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   check(job);
   frame_.camera = make_frame(job.camera, job.width, job.height);
   const bool lit = job.mode == Mode::shaded || job.mode == Mode::path || job.mode == Mode::ao;
-  if (job.lighting) {
+  data_ = scene.data();
+  if (job.environment != nullptr && job.mode == Mode::path) {
+    frame_.lighting = lit_by_environment(job.lighting.value_or(Lighting{}));
+  } else if (job.lighting) {
     frame_.lighting = *job.lighting;
   } else if (lit) {
     const bool emitters = job.mode == Mode::path && !job.clay;
@@ -69,9 +72,23 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.seed = job.seed;
   frame_.mode = job.mode;
   frame_.clay = job.clay;
+  if (job.environment != nullptr && job.mode == Mode::path) surround(job);
   film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
   film_.fill(0);
   ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
+}
+
+// Mode path with an environment is compiled for scenes with materials only, so a scene without
+// colours gets clay as its only material.
+void Progressive::surround(const RenderJob& job) {
+  data_.environment = job.environment->view();
+  if (data_.materials.materials != nullptr && !job.clay) return;
+  frame_.clay = false;
+  const DeviceMaterial clay{frame_.lighting.albedo, 1, {}, 0, no_texture, no_texture,
+                            Coverage::opaque};
+  clay_ = {scene_->device(), {&clay, 1}};
+  data_.materials = {};
+  data_.materials.materials = clay_.data();
 }
 
 double Progressive::add(unsigned samples, double seconds) {
@@ -114,7 +131,7 @@ double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
   frame_.samples = samples;
   frame_.end_tile = std::min(first_row + rows, tile_rows()) * columns;
   return backend(scene_->device())
-      .render(scene_->device(), scene_->data(), frame_, film_.data(), ticket_.data(), limits);
+      .render(scene_->device(), data_, frame_, film_.data(), ticket_.data(), limits);
 }
 
 Film Progressive::film() const { return {job_.width, job_.height, samples(), film_.download()}; }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "render/environment.hpp"
 #include "render/film.hpp"
 #include "render/scene.hpp"
 
@@ -23,9 +24,11 @@ struct RenderJob {
   bool clay = false;  // modes shaded and path show the scene without its colours
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
-  unsigned bounces = 5;              // of path mode
-  double exposure = 0;               // 0: exposure_for()
-  double largest = 0;                // end of the ramp of heatmap and leaves; 0: from the picture
+  // Lights pictures of mode path instead of `lighting`; must outlive the picture.
+  const Environment* environment = nullptr;
+  unsigned bounces = 5;  // of path mode
+  double exposure = 0;   // 0: exposure_for()
+  double largest = 0;    // end of the ramp of heatmap and leaves; 0: from the picture
   bool legend = true;
   Tone tone = Tone::standard;
   double seconds = 3600;                                      // then simt::Stopped is thrown
@@ -64,12 +67,15 @@ class Progressive {
     std::size_t first, count;
   };
   Pixels pixels(unsigned first_row, unsigned rows) const;
+  void surround(const RenderJob& job);
   double launch(unsigned samples, unsigned first_row, unsigned rows,
                 const simt::LaunchLimits& limits);
 
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
+  simt::Buffer<DeviceMaterial> clay_;  // used under an environment if the scene has no colours
+  SceneData data_;
   simt::Buffer<Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
 };

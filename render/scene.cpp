@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "render/scene.hpp"
-
-#include <chrono>
-
-#include "kdtree/traverse/depth_first.hpp"
 #include "render/surface.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
 
 namespace heapwood::render {
 namespace {
@@ -15,6 +15,27 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// The tree's refs with those of each leaf in ascending order. Of hits at the same distance in a
+// leaf a ray takes the first, and builders write a leaf's refs in the order in which warps finish:
+// pictures of equal trees would differ where triangles meet.
+std::vector<std::uint32_t> sorted_refs(const kdtree::Tree& tree) {
+  std::vector<std::uint32_t> refs = tree.refs;
+  std::vector<std::uint32_t> open{0};  // nodes to visit
+  if (tree.nodes.empty()) open.clear();
+  while (!open.empty()) {
+    const kdtree::Node node = tree.nodes[open.back()];
+    open.pop_back();
+    if (node.leaf()) {
+      const auto first = refs.begin() + node.first;
+      std::sort(first, first + node.count());
+    } else {
+      open.push_back(node.child(1));
+      open.push_back(node.child(0));
+    }
+  }
+  return refs;
 }
 
 }  // namespace
@@ -55,10 +76,13 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
              bool watertight, const Appearance* appearance)
     : host_(mesh), mesh_(device, mesh) {
   if (appearance != nullptr) materials_ = DeviceMaterials(device, mesh, *appearance);
-  const auto start = Clock::now();
-  const kdtree::Tree ordered = kdtree::depth_first(tree);
-  order_ms_ = milliseconds_since(start);
-  tree_ = {device, ordered};
+  // Replaces a tree without nodes (an empty scene).
+  const std::vector empty{kdtree::Node::make_leaf(0, 0)};
+  tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, sorted_refs(tree)}};
+  // The warps of a GPU write nodes and refs in the order in which they finish; depth-first order
+  // makes rays up to 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that
+  // order, and reordering them has no measurable effect.
+  if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight || is_coarse(mesh, tree.bounds),
            tree_.nodes.data(),

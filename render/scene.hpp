@@ -2,6 +2,7 @@
 // A tree and its mesh in device memory, ready for tracing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,8 +36,9 @@ class Scene {
   const DeviceMaterials& materials() const { return materials_; }
   std::size_t device_bytes() const;
 
-  // Milliseconds of reordering the tree depth-first on the host.
-  double order_ms() const { return order_ms_; }
+  // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
+  // reordered.
+  std::optional<double> order_ms() const { return order_ms_; }
   // Computes the triangle records again; returns milliseconds by the host's clock, including the
   // launch.
   double fill_records() const;
@@ -58,7 +60,7 @@ class Scene {
   kdtree::DeviceMesh mesh_;
   kdtree::TreeArrays tree_;
   simt::Memory records_;
-  double order_ms_ = 0;
+  std::optional<double> order_ms_;
   DeviceMaterials materials_;
   SceneData data_{};
 };

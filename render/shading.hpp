@@ -8,7 +8,8 @@
 //   Occlusion     ambient occlusion alone
 //   PathTraced    diffuse bounces lit by the same lights and by emitting triangles (Kajiya 1986,
 //                 "The rendering equation", with direct light sampled; emitters also by bounces,
-//                 combined as in Veach 1997, section 9.2)
+//                 combined as in Veach 1997, section 9.2), or by an environment instead of the
+//                 lights
 //
 // Everything is diffuse. Camera rays go through pixel centres; with more than one sample per pixel
 // a tent filter two pixels wide spreads them.
@@ -128,9 +129,11 @@ struct Occlusion {
       const Surface at = surface_at(scene, ray, hit);
       std::uint32_t free = 0;
       for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
-        const kdtree::Ray occlusion = occlusion_ray(random, at, sample * frame.occlusion_rays + i,
-                                                    frame.lighting.ambient_reach);
-        free += kdtree::any_hit(scene.tree, occlusion) ? 0 : 1;
+        const std::uint32_t k = sample * frame.occlusion_rays + i;
+        const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
+        const float reach =
+            frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
+        free += kdtree::any_hit(scene.tree, {start_above(at), 0, d, reach}) ? 0 : 1;
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
     }
@@ -152,7 +155,9 @@ struct PathTraced {
       const kdtree::Hit hit = closest_surface(scene, ray, random, sample, bounce);
       if (!hit.found()) {
         Vec3 seen;
-        if (bounce == 0) {
+        if constexpr (Surrounded<View>) {
+          seen = environment_found(scene, ray, bounce, cosine);
+        } else if (bounce == 0) {
           seen = background(frame.lighting,
                             (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height);
           Surface at;
@@ -175,8 +180,12 @@ struct PathTraced {
       }
       throughput = throughput * albedo_at(scene, frame, hit);
       const std::uint32_t first = dimension::bounce + 6 * bounce;
-      light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
-                                             random.point(sample, first));
+      if constexpr (Surrounded<View>) {
+        light = light + throughput * environment_light(scene, random, sample, bounce, at);
+      } else {
+        light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
+                                               random.point(sample, first));
+      }
       if constexpr (View::coloured) {
         const Vec3 direct = emitter_light(scene, frame, random, sample, bounce, at);
         light = light + throughput * (bounce == 0 ? direct : limited(direct));

@@ -7,7 +7,6 @@
 #include <limits>
 #include <string>
 
-#include "kdtree/traverse/depth_first.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
 #include "python/core/queries.hpp"
 #include "render/auto_camera.hpp"
@@ -189,8 +188,10 @@ void TracedMesh::build() {
   if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
     // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build:
     // not for a mesh that moves.
-    const kdtree::Tree tree = kdtree::depth_first(workspace_->download());
-    ordered_ = {device, tree};
+    const kdtree::Tree tree = workspace_->download();
+    ordered_ = {simt::Buffer<kdtree::Node>(device, tree.nodes),
+                simt::Buffer<std::uint32_t>(device, tree.refs)};
+    render::backend(device).order(device, ordered_);
     tree_ = {ordered_.nodes.data(), ordered_.refs.data(), ordered_.refs.size(), tree.bounds};
   }
   // Moved vertices may make the mesh coarse. On a GPU it would have to be downloaded, which takes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: camera paths, tone curves and PFM files.
+// heapwood render: camera paths, environments, tone curves and EXR files.
 #include "render/image.hpp"
 #include "tests/app/executable.hpp"
 
@@ -72,26 +72,52 @@ TEST_F(RenderLight, WrongPathsAreRefused) {
   expect_error(small({"--path", path_file(flight), "-o", path_file(flight)}), 2, {"path.txt"});
 }
 
-TEST_F(RenderLight, HasToneCurves) {
-  const auto picture = [&](const std::string& tone) {
-    const std::vector<std::string> arguments =
-        small({"--mode", "path", "-o", folder_ / "a.png", "--tone", tone});
-    EXPECT_EQ(run(arguments).exit, 0);
+TEST_F(RenderLight, EnvironmentsLightPaths) {
+  std::string hdr = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 4\n";
+  for (int i = 0; i < 8; ++i) hdr += std::string{'\x40', '\x20', '\x10', '\x81'};
+  write_file(folder_ / "red.hdr", hdr);
+  const auto picture = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = small({"--mode", "path", "-o", folder_ / "a.png"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
     return read_file(folder_ / "a.png");
   };
-  EXPECT_NE(picture("standard"), picture("filmic"));
-  expect_error(small({"-o", folder_ / "a.png", "--tone", "loud"}), 2, {"tone 'loud'", "filmic"});
+  const std::string plain = picture({}), sky = picture({"--environment", "sky"}),
+                    red = picture({"--environment", folder_ / "red.hdr"});
+  EXPECT_NE(sky, plain);
+  EXPECT_NE(picture({"--environment", "sky", "--tone", "filmic"}), sky);
+  const render::Rgb8 corner = render::read_png(folder_ / "a.png").pixels.front();
+  picture({"--environment", folder_ / "red.hdr", "--camera", "-90,30,300,-180,60,600,40"});
+  const render::Rgb8 background = render::read_png(folder_ / "a.png").pixels.front();
+  EXPECT_GT(background.r, background.b + 40);
+  EXPECT_NE(background, corner);
+
+  const auto wrong = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = small({"-o", folder_ / "a.png"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  expect_error(wrong({"--environment", "sky"}), 2, {"--environment", "--mode path"});
+  expect_error(wrong({"--mode", "path", "--environment", folder_ / "none.hdr"}), 3,
+               {"none.hdr: no such file"});
+  expect_error(wrong({"--mode", "path", "--environment", scene_}), 3,
+               {"scene.obj: it is not a Radiance picture (.hdr)"});
+  fs::copy_file(folder_ / "a.png", folder_ / "b.png");
+  expect_error(wrong({"--mode", "path", "--environment", folder_ / "b.png"}), 3,
+               {"b.png: it is not a Radiance picture (.hdr)"});
+  expect_error(wrong({"--tone", "loud"}), 2, {"tone 'loud'", "filmic"});
 }
 
 TEST_F(RenderLight, OptionsWithoutEffectAreRefused) {
   expect_error(small({"-o", folder_ / "a.png", "--fps", "30"}), 2, {"--fps", "add --path"});
   for (const char* tone : {"filmic", "standard"})
-    expect_error(small({"-o", folder_ / "a.pfm", "--tone", tone}), 2, {"--tone", "linear light"});
+    expect_error(small({"-o", folder_ / "a.exr", "--tone", tone}), 2, {"--tone", "linear light"});
 }
 
-TEST_F(RenderLight, WritesFloats) {
-  ASSERT_EQ(run(small({"-o", folder_ / "a.pfm"})).exit, 0);
-  EXPECT_EQ(read_file(folder_ / "a.pfm").substr(0, 3), "PF\n");
+TEST_F(RenderLight, WritesExr) {
+  ASSERT_EQ(run(small({"-o", folder_ / "a.exr"})).exit, 0);
+  EXPECT_EQ(read_file(folder_ / "a.exr").substr(0, 4), "\x76\x2f\x31\x01");
 }
 
 }  // namespace

@@ -108,11 +108,11 @@ TEST_F(Surroundings, NoOutputReplacesWhatTheSceneNames) {
 }
 
 TEST_F(Surroundings, PicturesHaveNamesOfPictures) {
-  expect_error({"render", scene_, "-o", folder_ / "new.obj"}, 2, {"name a .png or .pfm file"});
+  expect_error({"render", scene_, "-o", folder_ / "new.obj"}, 2, {"name a .png or .exr file"});
   for (const char* name : {"r.jpg", "r"}) {
     const std::string path = folder_ / name;
     write_file(path, "kept");
-    expect_error({"render", scene_, "-o", path}, 2, {path, "name a .png or .pfm file"});
+    expect_error({"render", scene_, "-o", path}, 2, {path, "name a .png or .exr file"});
     EXPECT_EQ(read_file(path), "kept");
   }
 }
@@ -250,15 +250,12 @@ TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
   }
   expect_error(scaled("3e38"), 3, {"scaled.obj", "extent is 3e+38", "scale its coordinates"});
   // The first or the last frame of a moving scene.
-  for (const std::string large : {"frame1.obj", "frame2.obj"}) {
-    for (const char* frame : {"frame1.obj", "frame2.obj"}) {
-      const std::string scale = frame == large ? "3e38" : "1";
-      write_file(folder_ / frame, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
-    }
-    expect_error({"animate", folder_ / "frame#.obj", "--frames", "2", "--size", "64x36",
-                  "--allocators", "atomic", "--device", "cpu"},
-                 3, {large + ": ", "extent is 3e+38", "scale its coordinates"});
-  }
+  write_file(folder_ / "small.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  const std::string small = folder_ / "small.obj", large = folder_ / "scaled.obj";
+  for (const std::string& scene : {large + ".." + small, small + ".." + large})
+    expect_error({"animate", scene + ":4", "--frames", "4", "--size", "64x36", "--allocators",
+                  "atomic", "--device", "cpu"},
+                 3, {"scaled.obj: ", "extent is 3e+38", "scale its coordinates"});
 }
 
 }  // namespace

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Reorders a tree for tracing. Builders place nodes and refs in the order in which warps finish;
+// rays visit the child below a plane before the one above, and in depth-first order the next node
+// they need is adjacent in memory. All work is done on the tree's device.
+//
+// All warps of a launch work together, level by level with a barrier between levels. The first pass
+// goes down to list the pairs of each level and find those in use. The second goes up to count the
+// contents below each pair. The third, in a second launch once the host knows the sizes, goes down
+// again: each pair gives its children their positions and copies its leaves' refs. Each pass visits
+// each pair once, at any depth.
+//
+//   OrderCounts   the levels, and the pairs and refs below each pair
+//   OrderPlaces   the ordered nodes and refs
+//
+// Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or form a
+// cycle, is rejected (unsound_tree). Leaves that share refs and nodes that share a pair are not
+// detected.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "kdtree/node.hpp"
+#include "kdtree/tree.hpp"
+#include "simt/arithmetic.hpp"
+#include "simt/barrier.hpp"
+#include "simt/launch.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::kdtree {
+
+// the kernels' only failure code; the first operand is a node or a level
+inline constexpr std::uint32_t unsound_tree = 1;
+
+// The contents below a pair: its pairs, including itself, and the refs of all leaves. In the last
+// pass, once the parent has been processed: the pair's new index, and that of the first ref of its
+// leaves.
+struct alignas(8) OrderExtent {
+  std::uint32_t pairs = 0, refs = 0;
+};
+
+struct OrderState {
+  std::uint32_t arrived[2] = {};  // arrivals at the barriers of the two kernels
+  OrderExtent all;                // of the tree
+  // Number of pairs of each level, starting with the root's, and a zero after the last. On a
+  // separate cache line from the words that waiting warps poll.
+  alignas(128) std::uint32_t level[max_depth + 1] = {1};
+};
+
+struct alignas(16) NodePair {
+  Node node[2];
+};
+
+// The input tree and the data shared by both kernels.
+struct OrderInput {
+  const Node* nodes;
+  const std::uint32_t* refs;
+  std::uint32_t pair_count, ref_count;
+  std::uint32_t* list;   // pairs, level by level; capacity pair_count
+  OrderExtent* extents;  // one per pair
+  OrderState* state;
+
+  HEAPWOOD_INLINE NodePair load(std::uint32_t pair) const {
+    return simt::load_constant(reinterpret_cast<const NodePair*>(nodes) + pair);
+  }
+  HEAPWOOD_INLINE Node root() const { return simt::load_constant(nodes); }
+  // Whether the node's children or refs lie inside the arrays.
+  HEAPWOOD_INLINE bool sound(Node node) const {
+    if (!node.leaf()) return node.link >> 2 < pair_count;
+    return node.count() == 0 || (node.first <= ref_count && node.count() <= ref_count - node.first);
+  }
+};
+
+// Calls f(k, mine) for all k of [begin, end) that belong to this warp. All lanes call f together;
+// `mine` is false in lanes beyond the end.
+template <class Warp, class F>
+HEAPWOOD_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t end, F f) {
+  HEAPWOOD_ROLLED
+  for (std::uint32_t base = begin + warp.worker() * Warp::width; base < end;
+       base += warp.workers() * Warp::width) {
+    const std::uint32_t k = base + warp.lane();
+    f(k, k < end);
+  }
+}
+
+struct OrderCounts {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  struct Scratch {};
+
+  OrderInput tree;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const Node root = tree.root();
+    const bool first = warp.worker() == 0 && warp.lane() == 0;
+    if (first && !tree.sound(root)) warp.fail(unsound_tree, 0);
+    if (root.leaf() || !tree.sound(root)) {
+      if (first) tree.state->all = {0, root.leaf() ? root.count() : 0};
+      return;
+    }
+    if (first) tree.list[0] = root.link >> 2;
+    simt::Barrier barrier(&tree.state->arrived[0]);
+    std::uint32_t begin = 0, end = 1, level = 0;
+    for (;; ++level) {
+      if (!list_children(warp, begin, end, level) || !barrier.arrive_and_wait(warp)) return;
+      // The count is complete: later additions go to the next level's word.
+      const std::uint32_t more = tree.state->level[level + 1];
+      if (more == 0) break;
+      if (level + 1 == max_depth) {
+        if (first) warp.fail(unsound_tree, level);
+        return;
+      }
+      begin = end;
+      end += more;
+    }
+    for (;; --level) {
+      for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
+        if (mine) add_up(warp, tree.list[k], level == 0);
+      });
+      if (level == 0 || !barrier.arrive_and_wait(warp)) return;
+      end = begin;
+      begin -= tree.state->level[level - 1];
+    }
+  }
+
+ private:
+  // Lists the pairs of the next level. False, in all lanes: the tree is unsound.
+  template <class Warp>
+  HEAPWOOD_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end,
+                                     std::uint32_t level) const {
+    bool good = true;
+    for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
+      if (!good) return;
+      NodePair pair{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
+      if (mine) pair = tree.load(tree.list[k]);
+      const bool sound = tree.sound(pair.node[0]) && tree.sound(pair.node[1]);
+      if (!sound) warp.fail(unsound_tree, 2 * std::uint64_t{tree.list[k]});
+      const std::uint32_t below = pair.node[0].leaf() ? 0 : 1, above = pair.node[1].leaf() ? 0 : 1;
+      const std::uint32_t up_to = warp.inclusive_add(below + above);
+      const std::uint32_t total = warp.shfl(up_to, Warp::width - 1);
+      std::uint32_t at = 0;
+      // relaxed: each position is reserved once, and the barrier publishes the entries written
+      // there.
+      if (warp.lane() == 0 && total != 0) {
+        at = simt::atomic_ref<std::uint32_t>(tree.state->level[level + 1])
+                 .fetch_add(total, simt::relaxed);
+      }
+      at = warp.shfl(at, 0);
+      // A cycle would list pairs without end; the list's capacity stops it. The sum cannot wrap,
+      // because a rejected warp adds no more.
+      const bool fits = at <= tree.pair_count - end && total <= tree.pair_count - end - at;
+      if (!fits && warp.lane() == 0) warp.fail(unsound_tree, level);
+      good = good && !warp.any(!sound) && fits;
+      if (!good) return;
+      std::uint32_t place = end + at + up_to - below - above;
+      if (below != 0) tree.list[place++] = pair.node[0].link >> 2;
+      if (above != 0) tree.list[place] = pair.node[1].link >> 2;
+    });
+    return good;
+  }
+
+  template <class Warp>
+  HEAPWOOD_INLINE void add_up(Warp& warp, std::uint32_t pair, bool root) const {
+    const NodePair nodes = tree.load(pair);
+    std::uint32_t pairs = 1;
+    std::uint64_t refs = 0;
+    HEAPWOOD_UNROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      const Node node = nodes.node[side];
+      if (node.leaf()) {
+        refs += node.count();
+      } else {
+        const OrderExtent below = tree.extents[node.link >> 2];
+        pairs += below.pairs;
+        refs += below.refs;
+      }
+    }
+    // more refs than a node can index
+    if (refs >> 32 != 0) warp.fail(unsound_tree, 2 * std::uint64_t{pair});
+    const OrderExtent extent{pairs, static_cast<std::uint32_t>(refs)};
+    if (root) tree.state->all = extent;
+    tree.extents[pair] = extent;
+  }
+};
+
+// After OrderCounts.
+struct OrderPlaces {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr std::uint32_t max_lane_refs = 16;  // max refs of a leaf for one lane
+  struct Scratch {};
+
+  OrderInput tree;
+  Node* nodes;
+  std::uint32_t* refs;
+  bool has_second_node;  // nodes[1] exists; it is copied unchanged
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const Node root = tree.root();
+    if (warp.worker() == 0) {
+      const bool first = warp.lane() == 0;
+      if (first && has_second_node) nodes[1] = tree.load(0).node[1];
+      if (first)
+        nodes[0] = root.leaf() ? Node::make_leaf(0, root.count())
+                               : Node::make_inner(root.split, root.axis(), 1);
+      if (first && !root.leaf()) tree.extents[root.link >> 2] = {1, 0};
+      copy_refs(warp, first && root.leaf() ? root : Node::make_leaf(0, 0), 0);
+    }
+    if (root.leaf()) return;
+    // Level 0 is one pair, which the first warp processes: no barrier is needed before it.
+    simt::Barrier barrier(&tree.state->arrived[1]);
+    std::uint32_t begin = 0, end = 1;
+    for (std::uint32_t level = 1;; ++level) {
+      for_lanes(warp, begin, end,
+                [&](std::uint32_t k, bool mine) { place(warp, mine ? tree.list[k] : 0, mine); });
+      const std::uint32_t more = tree.state->level[level];
+      if (more == 0 || !barrier.arrive_and_wait(warp)) return;
+      begin = end;
+      end += more;
+    }
+  }
+
+ private:
+  // Places the lane's pair, if it has one. The children's extents are read and replaced by their
+  // positions. This is safe: no other lane reads them before the next level, where positions are
+  // expected.
+  template <class Warp>
+  HEAPWOOD_INLINE void place(Warp& warp, std::uint32_t pair, bool mine) const {
+    NodePair out{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
+    NodePair from = out;
+    if (mine) {
+      from = tree.load(pair);
+      const OrderExtent at = tree.extents[pair];
+      OrderExtent next{at.pairs + 1, at.refs};
+      HEAPWOOD_UNROLLED
+      for (unsigned side = 0; side < 2; ++side) {
+        const Node node = from.node[side];
+        if (node.leaf()) {
+          out.node[side] = Node::make_leaf(next.refs, node.count());
+          next.refs += node.count();
+        } else {
+          const std::uint32_t child = node.link >> 2;
+          const OrderExtent below = tree.extents[child];
+          tree.extents[child] = next;
+          out.node[side] = Node::make_inner(node.split, node.axis(), next.pairs);
+          next = {next.pairs + below.pairs, next.refs + below.refs};
+        }
+      }
+      reinterpret_cast<NodePair*>(nodes)[at.pairs] = out;
+    }
+    HEAPWOOD_UNROLLED
+    for (unsigned side = 0; side < 2; ++side)
+      copy_refs(warp, from.node[side], out.node[side].first);
+  }
+
+  // Copies the refs of each lane's leaf, if it has one: a small leaf by its lane alone, large ones
+  // by all lanes, leaf after leaf.
+  template <class Warp>
+  HEAPWOOD_INLINE void copy_refs(Warp& warp, Node leaf, std::uint32_t to) const {
+    const std::uint32_t count = leaf.leaf() ? leaf.count() : 0, from = leaf.first;
+    const bool many = count > max_lane_refs;
+    if (!many) {
+      HEAPWOOD_ROLLED
+      for (std::uint32_t i = 0; i < count; ++i)
+        refs[to + i] = simt::load_constant(tree.refs + from + i);
+    }
+    HEAPWOOD_ROLLED
+    for (std::uint32_t rest = warp.ballot(many); rest != 0; rest &= rest - 1) {
+      const unsigned lane = simt::lowest_bit(rest);
+      const std::uint32_t n = warp.shfl(count, lane), source = warp.shfl(from, lane),
+                          target = warp.shfl(to, lane);
+      HEAPWOOD_ROLLED
+      for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
+        refs[target + i] = simt::load_constant(tree.refs + source + i);
+      }
+    }
+  }
+};
+
+// The arrays of a tree in the memory of a device.
+struct TreeArrays {
+  simt::Buffer<Node> nodes;
+  simt::Buffer<std::uint32_t> refs;
+};
+
+// Replaces the arrays by those of the same tree in depth-first preorder: pairs with the child below
+// first, and refs leaf by leaf in that order, without unused entries. Returns the milliseconds of
+// the launches, which exclude allocating the new arrays and 12 temporary bytes per pair. `warps`: 0
+// = as many as are useful. Throws Error if the memory does not suffice, or if one of the checks
+// finds the structure unsound.
+template <class Device>
+double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
+  if (tree.nodes.size() == 0) return 0;
+  const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
+  const OrderState start{};
+  simt::Buffer<OrderState> state(device.id(), {&start, 1});
+  simt::Buffer<std::uint32_t> list(device.id(), pairs);
+  simt::Buffer<OrderExtent> extents(device.id(), pairs);
+  const OrderInput input{tree.nodes.data(),
+                         tree.refs.data(),
+                         pairs,
+                         static_cast<std::uint32_t>(tree.refs.size()),
+                         list.data(),
+                         extents.data(),
+                         state.data()};
+  if (warps == 0) {
+    // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
+    // lane hide the memory latency; more warps do not hide more.
+    constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
+    warps = static_cast<unsigned>(std::min<std::size_t>(
+        {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
+         device.template resident_warps<OrderCounts>(),
+         device.template resident_warps<OrderPlaces>()}));
+  }
+  const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
+  try {
+    double ms = device.launch(OrderCounts{input}, warps, limits);
+    const OrderExtent all = state.download().front().all;
+    const std::size_t roots = std::min<std::size_t>(2, tree.nodes.size());
+    TreeArrays ordered{{device.id(), roots + 2 * std::size_t{all.pairs}}, {device.id(), all.refs}};
+    ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2},
+                        warps, limits);
+    tree = std::move(ordered);
+    return ms;
+  } catch (const simt::KernelFailure& failure) {
+    throw Error(Exit::failed,
+                "internal error: cannot put the tree into depth-first order: it is deeper than " +
+                    std::to_string(max_depth) + " or a link is invalid (at " +
+                    std::to_string(failure.operand[0]) + "); please report the scene");
+  }
+}
+
+}  // namespace heapwood::kdtree
