@@ -8,7 +8,7 @@
 #pragma once
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::alloc {
@@ -31,14 +31,14 @@ struct PrivateBump {
     check_pool(traits, pool);
     simt::device_fill(device.id(), pool.base, 0, header);
     return {pool.base + header, (pool.bytes - header) / granule * granule,
-            reinterpret_cast<std::uint64_t*>(pool.base)};
+            as<std::uint64_t>(pool.base)};
   }
 
   // Called by one lane. Returns the offset of `bytes` bytes, possibly beyond the pool. relaxed:
   // every byte is handed out once.
   HEAPWOOD_INLINE std::uint64_t take(std::uint64_t bytes) const {
     if (bytes > capacity) return capacity;
-    return simt::atomic_ref<std::uint64_t>(*next).fetch_add(bytes, simt::relaxed);
+    return Word64(*next).fetch_add(bytes, simt::relaxed);
   }
 
   struct WarpState {};

@@ -75,18 +75,6 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
 
 }  // namespace
 
-Fragmentation fragmentation(std::span<const Region> regions,
-                            std::span<const std::uint32_t> requested_by_granule) {
-  return fragmentation_of(regions, [&](const Region& region) {
-    const std::size_t first = std::min(region.offset / granule, requested_by_granule.size());
-    const std::size_t last =
-        std::min((region.offset + region.bytes) / granule, requested_by_granule.size());
-    std::uint64_t bytes = 0;
-    for (std::size_t i = first; i < last; ++i) bytes += requested_by_granule[i];
-    return bytes;
-  });
-}
-
 Fragmentation fragmentation_by_region(std::span<const Region> regions,
                                       std::span<const std::uint64_t> requested) {
   // fragmentation_of asks only for the used regions, once each.

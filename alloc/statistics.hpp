@@ -55,13 +55,8 @@ struct CounterWords {
 
 RequestStats request_stats(const CounterWords& words);
 
-// `requested_by_granule[i]`: bytes requested by the block that starts at granule i of the pool, 0
-// if none does. The requested bytes of a used region are the sum over its granules (a region may
-// hold several blocks). Used regions without any known request do not count towards the internal
-// fragmentation. Held and metadata regions are neither used nor free.
-Fragmentation fragmentation(std::span<const Region> regions,
-                            std::span<const std::uint32_t> requested_by_granule);
-// The same from the bytes requested in each region.
+// From the bytes requested by the blocks in each region. Used regions without a known request do
+// not count towards the internal fragmentation; held ones and metadata are neither used nor free.
 Fragmentation fragmentation_by_region(std::span<const Region> regions,
                                       std::span<const std::uint64_t> requested);
 

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc {
@@ -91,8 +91,8 @@ struct Coalesced : AdaptorTraits<Base> {
       const std::uint32_t parts = simt::popcount(lanes);
       // acq_rel: release hands the parts over; acquire synchronizes with the owners of all other
       // parts, because the last one frees them all.
-      last = simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(block))
-                 .fetch_sub(parts, simt::acq_rel) == parts;
+      last =
+          Word32(*reinterpret_cast<std::uint32_t*>(block)).fetch_sub(parts, simt::acq_rel) == parts;
     }
     if (last) base.deallocate(thread, block);
   }
@@ -104,7 +104,7 @@ struct Coalesced : AdaptorTraits<Base> {
 
  private:
   HEAPWOOD_INLINE static void* finish(std::byte* part, std::uint32_t back) {
-    *reinterpret_cast<std::uint32_t*>(part) = back;
+    *as<std::uint32_t>(part) = back;
     return part + granule;
   }
 };

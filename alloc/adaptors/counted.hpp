@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "alloc/primitives/word.hpp"
 #include "alloc/statistics.hpp"
-#include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
 
@@ -34,7 +34,7 @@ struct SumLog {
     std::uint64_t sum = 0;
     for (std::uint64_t k = piece.first; k < piece.last; ++k) sum += log[k];
     // relaxed: only a number; the host reads it after the launch.
-    if (sum != 0) simt::atomic_ref<std::uint64_t>(sums[piece.region]).fetch_add(sum, simt::relaxed);
+    if (sum != 0) Word64(sums[piece.region]).fetch_add(sum, simt::relaxed);
   }
 };
 
@@ -50,7 +50,7 @@ class CountedMemory {
     log_.fill(0);
   }
   RequestStats result() const { return request_stats(words_.download().front()); }
-  // By granule of the pool: for fragmentation().
+  // By granule of the pool.
   std::vector<std::uint32_t> requested() const { return log_.download(); }
   // Bytes requested by the blocks in each region; 0 for regions that are not in use. Summed on the
   // device, because the log of a large pool takes seconds to download.
@@ -117,12 +117,12 @@ struct Counted : AdaptorTraits<Base> {
     while (k < 47 && (std::uint64_t{1} << k) < bytes) ++k;
     add(words->histogram[k], 1);
     const std::uint64_t live = add(words->live, bytes) + bytes;
-    simt::atomic_ref<std::uint64_t>(words->high_water).fetch_max(live, simt::relaxed);
+    Word64(words->high_water).fetch_max(live, simt::relaxed);
     // Plain stores by the block's owner; the allocator hands them over with the block.
     if (is_in_pool(base)) {
       const auto end =
           static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
-      simt::atomic_ref<std::uint64_t>(words->address_high_water).fetch_max(end, simt::relaxed);
+      Word64(words->address_high_water).fetch_max(end, simt::relaxed);
       log[index(block)] = large ? 0xffffffffu : static_cast<std::uint32_t>(bytes);
       return block;
     } else {
@@ -162,7 +162,7 @@ struct Counted : AdaptorTraits<Base> {
   }
   // relaxed: only numbers; the host reads them after the launch.
   HEAPWOOD_INLINE static std::uint64_t add(std::uint64_t& word, std::uint64_t value) {
-    return simt::atomic_ref<std::uint64_t>(word).fetch_add(value, simt::relaxed);
+    return Word64(word).fetch_add(value, simt::relaxed);
   }
 };
 

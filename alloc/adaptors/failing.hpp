@@ -5,7 +5,7 @@
 #pragma once
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -38,9 +38,7 @@ struct Failing : AdaptorTraits<Base> {
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     // relaxed: only a number.
-    if (fail_at != 0 &&
-        simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at)
-      return nullptr;
+    if (fail_at != 0 && Word64(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at) return nullptr;
     return base.allocate(thread, bytes);
   }
   template <class Thread>

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "alloc/primitives/word.hpp"
 #include "alloc/recording/live_recording.hpp"
-#include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
 
@@ -133,8 +133,7 @@ struct Recorded : AdaptorTraits<Base> {
     if constexpr (requires { thread.nap(); }) {
       if (held_from == nullptr) return;
       // relaxed: only a limit.
-      while (number >= simt::atomic_ref<std::uint64_t>(*held_from).load(simt::relaxed) &&
-             !thread.aborted()) {
+      while (number >= Word64(*held_from).load(simt::relaxed) && !thread.aborted()) {
         thread.nap();
       }
     }

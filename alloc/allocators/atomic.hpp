@@ -4,7 +4,7 @@
 #pragma once
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -32,7 +32,7 @@ class OneOffset {
   void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions&,
                const Device& device) {
     check_pool(traits, pool);
-    next = reinterpret_cast<std::uint64_t*>(pool.base);
+    next = as<std::uint64_t>(pool.base);
     memory = pool.base + header;
     capacity = (pool.bytes - header) / granule * granule;
     slack = (pool.bytes - header) % granule;
@@ -65,7 +65,7 @@ struct Atomic : LaidOut<Atomic, OneOffset> {
   HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;  // could overflow the offset
     const std::uint64_t size = padded(bytes);
-    const std::uint64_t at = simt::atomic_ref<std::uint64_t>(*next).fetch_add(size, simt::relaxed);
+    const std::uint64_t at = Word64(*next).fetch_add(size, simt::relaxed);
     return at + size <= capacity ? memory + at : nullptr;
   }
 };
@@ -97,7 +97,7 @@ struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
   HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;
     const std::uint64_t size = padded(bytes);
-    simt::atomic_ref<std::uint64_t> offset(*next);
+    Word64 offset(*next);
     std::uint64_t at = offset.fetch_add(size, simt::relaxed);
     HEAPWOOD_ROLLED
     while (at + size > capacity) {

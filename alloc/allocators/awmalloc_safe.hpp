@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "alloc/primitives/large_part.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -91,7 +92,7 @@ struct AwMallocSafeOn {
     const auto s =
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> segment_shift_);
     // release: hands the block to the thread that opens the segment again.
-    simt::atomic_ref<std::uint64_t>(segments()[s]).fetch_sub(1, simt::release);
+    Word64(segments()[s]).fetch_sub(1, simt::release);
   }
 
   // A closed segment with live blocks is one used region. Of the open one, the part handed out is
@@ -120,10 +121,8 @@ struct AwMallocSafeOn {
   // At the base: the offset, the head of the buddy, the segments' states, the segments.
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
-  HEAPWOOD_INLINE std::uint64_t* cursor() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  HEAPWOOD_INLINE std::uint64_t* segments() const {
-    return reinterpret_cast<std::uint64_t*>(base_ + segments_at);
-  }
+  HEAPWOOD_INLINE std::uint64_t* cursor() const { return as<std::uint64_t>(base_); }
+  HEAPWOOD_INLINE std::uint64_t* segments() const { return as<std::uint64_t>(base_ + segments_at); }
   HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
   // The offset counts granules. Segment numbers are taken modulo 2^32, so a thread that stalls
@@ -140,15 +139,11 @@ struct AwMallocSafeOn {
   static_assert(granule == 16);
 
   // The state of a segment is {open for number:32, live blocks:32}.
-  static HEAPWOOD_INLINE std::uint32_t opened_for(std::uint64_t state) {
-    return static_cast<std::uint32_t>(state >> 32);
-  }
-  static HEAPWOOD_INLINE std::uint32_t live(std::uint64_t state) {
-    return static_cast<std::uint32_t>(state);
-  }
+  static HEAPWOOD_INLINE std::uint32_t opened_for(std::uint64_t state) { return high(state); }
+  static HEAPWOOD_INLINE std::uint32_t live(std::uint64_t state) { return low(state); }
 
   HEAPWOOD_INLINE void* bump(std::uint32_t granules) const {
-    simt::atomic_ref<std::uint64_t> offset(*cursor());
+    Word64 offset(*cursor());
     // relaxed, here and below: the offset only assigns places; their segment decides whether they
     // are free.
     std::uint64_t c = offset.load(simt::relaxed);
@@ -177,7 +172,7 @@ struct AwMallocSafeOn {
 
   // Counts a block in segment s if it is open for `n` or empty.
   HEAPWOOD_INLINE bool count_block(std::uint32_t s, std::uint32_t n) const {
-    simt::atomic_ref<std::uint64_t> state(segments()[s]);
+    Word64 state(segments()[s]);
     // acquire, here and below: synchronizes with the last owners of the blocks. All changes are
     // read-modify-writes, so they continue the release sequences of all threads that freed.
     std::uint64_t seen = state.load(simt::relaxed);
@@ -200,7 +195,7 @@ struct AwMallocSafeOn {
     HEAPWOOD_UNROLLED_4
     for (; distance < segments_; ++distance) {
       // relaxed: only a candidate.
-      if (live(simt::atomic_ref<std::uint64_t>(segments()[s]).load(simt::relaxed)) == 0) break;
+      if (live(Word64(segments()[s]).load(simt::relaxed)) == 0) break;
       s = s + 1 == segments_ ? 0 : s + 1;
     }
     return distance;

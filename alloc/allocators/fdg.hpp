@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "alloc/primitives/superblocks.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -71,12 +71,12 @@ struct Fdg {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(host.read(next()), superblocks_));
     auto filled = host.read(filled_words(), used);
     std::vector<bool> open(used, false);
-    const auto slots = host.read(reinterpret_cast<const std::uint64_t*>(base_ + slots_at),
-                                 slots_ * slot_bytes / 8);
+    const auto slots =
+        host.read(as<const std::uint64_t>(base_ + slots_at), slots_ * slot_bytes / 8);
     for (std::size_t i = 0; i < slots.size(); i += slot_bytes / 8) {
       const std::uint32_t s = static_cast<std::uint32_t>(slots[i]) - 1;
       if (s >= used) continue;
-      filled[s] = static_cast<std::uint32_t>(slots[i] >> 32);
+      filled[s] = high(slots[i]);
       open[s] = true;
     }
     const std::size_t size = granules_ * granule;
@@ -103,9 +103,9 @@ struct Fdg {
   static constexpr std::size_t slots_at = 256, slot_bytes = 32;
   static constexpr std::uint32_t none = ~0u, closed = ~0u;
 
-  HEAPWOOD_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
+  HEAPWOOD_INLINE std::uint64_t* next() const { return as<std::uint64_t>(base_); }
   HEAPWOOD_INLINE std::uint32_t* filled_words() const {
-    return reinterpret_cast<std::uint32_t*>(base_ + filled_offset_);
+    return as<std::uint32_t>(base_ + filled_offset_);
   }
   HEAPWOOD_INLINE std::byte* memory(std::uint64_t superblock) const {
     return base_ + memory_offset_ + superblock * granules_ * granule;
@@ -114,7 +114,7 @@ struct Fdg {
   // Takes `count` superblocks and returns the first one, or `none`. Each is handed out once, so
   // relaxed order suffices, here and below.
   HEAPWOOD_INLINE std::uint64_t take(std::uint64_t count) const {
-    simt::atomic_ref<std::uint64_t> word(*next());
+    Word64 word(*next());
     // Looks first: a request that cannot be served must not use up what is left for smaller ones.
     if (word.load(simt::relaxed) + count > superblocks_) return none;
     const std::uint64_t s = word.fetch_add(count, simt::relaxed);
@@ -134,9 +134,8 @@ struct Fdg {
   // requests wait for that.
   template <class Thread>
   HEAPWOOD_INLINE std::byte* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
-    auto* slot =
-        reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
-    simt::atomic_ref<std::uint64_t> word(*slot);
+    auto* slot = as<std::uint64_t>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
+    Word64 word(*slot);
     HEAPWOOD_ROLLED
     for (;;) {
       const std::uint64_t old = word.fetch_add(std::uint64_t{granules} << 32, simt::relaxed);

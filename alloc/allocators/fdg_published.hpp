@@ -26,6 +26,7 @@
 
 #include "alloc/primitives/builtin_heap.hpp"
 #include "alloc/primitives/superblocks.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -110,17 +111,15 @@ struct FdgPublished {
   // The smallest pool has few slots (SuperblockShape).
   static_assert(slots_at + traits.smallest_pool / (4 * 512) * sizeof(Slot) <= traits.smallest_pool);
 
-  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> blocks_of(Slot& slot) {
-    return simt::atomic_ref<std::uint32_t>(slot.blocks);
-  }
+  static HEAPWOOD_INLINE Word32 blocks_of(Slot& slot) { return Word32(slot.blocks); }
   static HEAPWOOD_INLINE bool try_lock(Slot& slot) {
-    simt::atomic_ref<std::uint32_t> locked(slot.locked);
+    Word32 locked(slot.locked);
     // acquire: the previous holder's changes to the header and the list.
     return locked.load(simt::relaxed) == 0 && locked.exchange(1, simt::acquire) == 0;
   }
   static HEAPWOOD_INLINE void unlock(Slot& slot) {
     // release: publishes the changes to the header and the list.
-    simt::atomic_ref<std::uint32_t>(slot.locked).store(0, simt::release);
+    Word32(slot.locked).store(0, simt::release);
   }
 
   // Calls f under the slot's lock, inside the loop that waits for the lock: on a GPU, lanes that

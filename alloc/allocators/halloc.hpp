@@ -10,15 +10,12 @@
 //   - a slab's class and count are one word and its bitmap has one bit per block
 //     (primitives/block_pages.hpp): slabs need no locks, and are neither lost nor in two sets. An
 //     empty slab can change its class; in the paper a nearly empty one can as well;
-//   - up to 16 heads per class, because the counts of a head and of its class are words that every
-//     thread of a GPU changes; they have slabs from the start, but any class can take an empty
-//     slab, whether it is a head or not;
+//   - up to 16 heads per class, because every thread of a GPU changes the counts of a head; they
+//     have slabs from the start, but any class can take an empty slab, whether it is a head or not;
 //   - a thread that finds a head to be replaced tries its lock once and otherwise continues with
 //     the head, which has a sixth of its blocks left; it waits only if there is no head, for a
-//     bounded time. When only full slabs are left, they are used up to the last block; the paper's
-//     stop at 83.5%;
-//   - 16-byte alignment, so no blocks of 24 bytes; slabs of 4 MiB only in large pools, smaller ones
-//     in smaller pools;
+//     bounded time. When only full slabs are left, they are used up to the last block;
+//   - 16-byte alignment, so no blocks of 24 bytes; slabs of 4 MiB only in large pools;
 //   - a buddy allocator for large requests, not the device's malloc.
 //
 // Limits: the largest request is the largest block of the buddy, which has a quarter of the pool.
@@ -29,6 +26,7 @@
 
 #include "alloc/primitives/block_pages.hpp"
 #include "alloc/primitives/large_part.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -66,7 +64,7 @@ struct HallocOn {
             : static_cast<std::uint32_t>(std::min<std::uint64_t>(16, simt::bit_floor(slabs / 32)));
     a.head_mask_ = heads - 1;
     a.head_stride_ = heads == 1 ? 1 : 32;
-    a.heads_ = reinterpret_cast<std::uint32_t*>(pool.base + Large::head_bytes);
+    a.heads_ = as<std::uint32_t>(pool.base + Large::head_bytes);
     const std::size_t heads_bytes =
         round_up(std::size_t{top + 1} * heads * a.head_stride_ * sizeof(std::uint32_t), 256);
     const std::size_t slabs_at = Large::head_bytes + heads_bytes;
@@ -109,7 +107,7 @@ struct HallocOn {
       if (group.rank() == 0) {
         // relaxed, wherever heads are read and written: they only select the slab to try; its state
         // orders the rest.
-        seats.page = slab_of(simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed));
+        seats.page = slab_of(Word32(*head).load(simt::relaxed));
         if (seats.page != BlockPages::none)
           seats.before = slabs_.enter(seats.page, k, group.size());
       }
@@ -152,7 +150,7 @@ struct HallocOn {
     return slabs.blocks(k) - slabs.blocks(k) / 6;
   }
   static HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t n, std::uint32_t range) {
-    return static_cast<std::uint32_t>((std::uint64_t{n * 2654435769u} * range) >> 32);
+    return scaled(n * 2654435769u, range);
   }
   const std::byte* origin() const {
     return reinterpret_cast<const std::byte*>(heads_) - Large::head_bytes;
@@ -204,7 +202,7 @@ struct HallocOn {
     const std::uint32_t k = seats.k;
     std::uint32_t last = seats.page;  // the head as seen by this thread
     bool has_waited = false;          // for the thread that replaces it
-    simt::atomic_ref<std::uint32_t> head(*head_word);
+    Word32 head(*head_word);
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       std::uint32_t now = head.load(simt::relaxed);

@@ -132,7 +132,7 @@ struct ScatterOn {
     const auto group =
         static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
     const std::uint32_t seed = (worker + 38183 * k + 17497 * group) * 2654435769u;
-    return static_cast<std::uint32_t>((std::uint64_t{seed} * pages_.pages()) >> 32);
+    return scaled(seed, pages_.pages());
   }
 
   // Allocates a block for each lane that found none in the page that it was hashed to.

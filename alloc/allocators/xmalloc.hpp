@@ -29,6 +29,7 @@
 
 #include "alloc/primitives/buddy.hpp"
 #include "alloc/primitives/large_part.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/math.hpp"
 #include "simt/warp.hpp"
 
@@ -110,8 +111,7 @@ struct XMallocOn {
     const std::uint32_t bit = 1u << (h.place % blocks);
     // release: hands the block over. All changes of `state` are read-modify-writes, so a thread
     // that takes the superblock's free blocks synchronizes with all their owners.
-    const std::uint32_t old =
-        simt::atomic_ref<std::uint32_t>(*state(page)).fetch_or(bit, simt::release);
+    const std::uint32_t old = Word32(*state(page)).fetch_or(bit, simt::release);
     // relaxed: only a number that says whether a search is worthwhile.
     if (((old | bit) & all_blocks) == all_blocks) empty_superblocks().fetch_add(1, simt::relaxed);
     if ((old & all_blocks) == 0) push(bin(own_bin(thread), h.place / blocks), h.superblock);
@@ -176,7 +176,7 @@ struct XMallocOn {
     std::uint64_t unused[2];
   };
   HEAPWOOD_INLINE static std::uint32_t superblock_of(std::uint64_t open) {
-    return static_cast<std::uint32_t>(open) & 0xfffffffu;
+    return low(open) & 0xfffffffu;
   }
   HEAPWOOD_INLINE static std::uint32_t mask_of(std::uint64_t open) {
     return static_cast<std::uint32_t>(open >> 28) & all_blocks;
@@ -194,10 +194,10 @@ struct XMallocOn {
     return reinterpret_cast<Bin*>(base_ + bins_at) + index * classes + c;
   }
   HEAPWOOD_INLINE std::uint32_t* state(std::uint32_t page) const {
-    return reinterpret_cast<std::uint32_t*>(base_ + state_offset_) + page;
+    return as<std::uint32_t>(base_ + state_offset_) + page;
   }
   HEAPWOOD_INLINE std::uint32_t* link(std::uint32_t page) const {
-    return reinterpret_cast<std::uint32_t*>(base_ + link_offset_) + page;
+    return as<std::uint32_t>(base_ + link_offset_) + page;
   }
   // All pages have the same offset from a multiple of their size, so no two have the same number.
   HEAPWOOD_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
@@ -207,9 +207,7 @@ struct XMallocOn {
     return base_ + memory_offset_ + superblock * unit;
   }
   // The number of superblocks whose blocks are all free; may briefly be off by one.
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> empty_superblocks() const {
-    return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
-  }
+  HEAPWOOD_INLINE Word32 empty_superblocks() const { return Word32(*as<std::uint32_t>(base_)); }
 
   // Prepares the number-th block in `mask` for its user.
   HEAPWOOD_INLINE void* block(std::uint64_t open, std::uint32_t number, std::uint32_t c) const {
@@ -229,11 +227,11 @@ struct XMallocOn {
     HEAPWOOD_ROLLED
     for (std::uint32_t turn = 0; turn < bins_;) {
       Bin* b = bin(index, c);
-      simt::atomic_ref<std::uint64_t> open(b->open);
+      Word64 open(b->open);
       // Looks before it takes from other bins, because the count must not grow without bound.
       // relaxed: only whether to try.
       if (turn == 0 || !is_used_up(open.load(simt::relaxed)) ||
-          top_of(simt::atomic_ref<std::uint64_t>(b->stack).load(simt::relaxed)) != 0) {
+          top_of(Word64(b->stack).load(simt::relaxed)) != 0) {
         // acquire: synchronizes with the last owners of the blocks, as the thread that opened the
         // superblock did.
         std::uint64_t seen = open.fetch_add(one_allocation, simt::acquire);
@@ -277,9 +275,8 @@ struct XMallocOn {
     if (top != 0) {
       const std::uint32_t superblock = top - 1;
       // acquire: synchronizes with the last owners of the blocks.
-      const std::uint32_t free = simt::atomic_ref<std::uint32_t>(*state(page_of(superblock)))
-                                     .fetch_and(~all_blocks, simt::acquire) &
-                                 all_blocks;
+      const std::uint32_t free =
+          Word32(*state(page_of(superblock))).fetch_and(~all_blocks, simt::acquire) & all_blocks;
       if (free == all_blocks) empty_superblocks().fetch_sub(1, simt::relaxed);
       return std::uint64_t{free} << 28 | superblock;
     }
@@ -288,8 +285,7 @@ struct XMallocOn {
     const auto superblock = static_cast<std::uint32_t>((memory - base_ - memory_offset_) / unit);
     // relaxed: no other thread knows this superblock, and the buddy has synchronized with its last
     // owners.
-    simt::atomic_ref<std::uint32_t>(*state(page_of(superblock)))
-        .store((c + 1) << class_shift, simt::relaxed);
+    Word32(*state(page_of(superblock))).store((c + 1) << class_shift, simt::relaxed);
     return std::uint64_t{all_blocks} << 28 | superblock;
   }
 
@@ -315,8 +311,8 @@ struct XMallocOn {
       HEAPWOOD_ROLLED
       while (top != 0) {
         const std::uint32_t superblock = top - 1, page = page_of(superblock);
-        top = simt::atomic_ref<std::uint32_t>(*link(page)).load(simt::relaxed);
-        simt::atomic_ref<std::uint32_t> word(*state(page));
+        top = Word32(*link(page)).load(simt::relaxed);
+        Word32 word(*state(page));
         std::uint32_t old = word.load(simt::relaxed);
         // acquire: synchronizes with the last owners of all its blocks. From here on the superblock
         // belongs to this thread alone.
@@ -336,15 +332,13 @@ struct XMallocOn {
   // A superblock is on a stack, or held by a thread that just took it from one or is about to push
   // it, if and only if its state shows free blocks: the thread that frees its first block pushes
   // it.
-  HEAPWOOD_INLINE static std::uint32_t top_of(std::uint64_t stack) {
-    return static_cast<std::uint32_t>(stack);
-  }
+  HEAPWOOD_INLINE static std::uint32_t top_of(std::uint64_t stack) { return low(stack); }
   HEAPWOOD_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;
   }
   HEAPWOOD_INLINE void push(Bin* b, std::uint32_t superblock) const {
-    simt::atomic_ref<std::uint64_t> stack(b->stack);
-    simt::atomic_ref<std::uint32_t> below(*link(page_of(superblock)));
+    Word64 stack(b->stack);
+    Word32 below(*link(page_of(superblock)));
     std::uint64_t seen = stack.load(simt::relaxed);
     do {
       below.store(top_of(seen), simt::relaxed);
@@ -354,13 +348,12 @@ struct XMallocOn {
   }
   // Returns the superblock on top + 1, or 0.
   HEAPWOOD_INLINE std::uint32_t pop(Bin* b) const {
-    simt::atomic_ref<std::uint64_t> stack(b->stack);
+    Word64 stack(b->stack);
     // acquire, here and below: the link of the top superblock.
     std::uint64_t seen = stack.load(simt::acquire);
     HEAPWOOD_ROLLED
     while (top_of(seen) != 0) {
-      const std::uint32_t below =
-          simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
+      const std::uint32_t below = Word32(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
       // The count of exchanges makes this fail if another thread has popped the top and pushed it
       // again (ABA).
       if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire))
@@ -369,7 +362,7 @@ struct XMallocOn {
     return 0;
   }
   HEAPWOOD_INLINE std::uint32_t detach(Bin* b) const {
-    simt::atomic_ref<std::uint64_t> stack(b->stack);
+    Word64 stack(b->stack);
     std::uint64_t seen = stack.load(simt::acquire);  // acquire: the links
     HEAPWOOD_ROLLED
     while (top_of(seen) != 0 &&

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::alloc {
@@ -30,7 +30,7 @@ class CountingSemaphore {
   // only for a thread that fetches a batch, which is running.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t wait(Thread& thread, std::uint32_t n) const {
-    const simt::atomic_ref<std::uint32_t> word(*word_);
+    const Word32 word(*word_);
     std::uint32_t seen = word.load(simt::relaxed);
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
@@ -49,13 +49,11 @@ class CountingSemaphore {
   }
 
   // Returns units. release: hands over what they represent.
-  HEAPWOOD_INLINE void signal(std::uint32_t n) const {
-    simt::atomic_ref<std::uint32_t>(*word_).fetch_add(n, simt::release);
-  }
+  HEAPWOOD_INLINE void signal(std::uint32_t n) const { Word32(*word_).fetch_add(n, simt::release); }
   // Ends the caller's growth, with n units of the batch for other threads; 0 also if there is no
   // batch. release: as in signal().
   HEAPWOOD_INLINE void grown(std::uint32_t n) const {
-    simt::atomic_ref<std::uint32_t>(*word_).fetch_add(n - growing, simt::release);
+    Word32(*word_).fetch_add(n - growing, simt::release);
   }
 
  private:
@@ -140,9 +138,7 @@ class PublishedBulkSemaphore {
   HEAPWOOD_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
     return ++turn % 64 == 0 && thread.aborted();
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
-    return simt::atomic_ref<std::uint64_t>(*word_);
-  }
+  HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
   // By compare-and-swap, as published. Afterwards `seen` is the new value.
   HEAPWOOD_INLINE void add(std::uint64_t& seen, std::uint64_t change,
                            cuda::memory_order order) const {

@@ -1,49 +1,39 @@
 // SPDX-License-Identifier: MIT
 // Bulk semaphore: counts units of a resource that is produced in batches (Gelado and Garland 2019,
-// section 3.3; Ouroboros section 3.4). A request for n units takes units that are available, waits
-// for a batch that another thread has announced, or makes the caller produce a batch. Of thousands
-// of threads that find no units, one in `batch` produces a batch, and the others wait for exactly
-// these batches.
+// section 3.3; Ouroboros section 3.4). Of thousands of threads that find no units, one in `batch`
+// produces a batch, and the others wait for exactly these batches.
 //
 //   wait(thread, n, batch)   got: n units are the caller's. grow: the caller produces a batch,
 //                            keeps n units of it and calls signal(batch - n, batch - n), or
-//                            signal(0, batch - n) if it could not get a batch. fail: the launch is
-//                            aborted, or no batch can be had (below). All calls pass the same
-//                            `batch`; if n is larger, the caller produces as many batches as hold
-//                            n units.
-//   signal(n, expected)      adds n units, `expected` of which were promised.
+//                            signal(0, batch - n) without one. fail: the launch is aborted, or no
+//                            batch can be had (`dry`). All calls pass the same `batch`; if n is
+//                            larger, the caller produces as many batches as hold n units.
 //   wait_and_move(...)       wait() for a caller that divides what it gets: a move (moves.hpp)
 //                            begins before units are taken; if the result is `got`, the caller ends
 //                            it. Units are taken only after a read has seen enough of them.
-//   promise(n)               announces n units, which signal(.., n) will add: other threads then
-//                            wait for them.
+//   signal(n, expected)      adds n units, `expected` of which were promised.
+//   promise(n)               announces n units, which signal(.., n) will add.
 //   take_some(n, each, keep) takes up to n times `each` units without waiting, leaving `keep` and
 //                            what waiting threads have reserved; returns how many times.
 //   try_wait(n, keep)        takes n units under the same conditions, or none.
 //
-// The papers keep three counts in a word: available units C, expected units E, and units reserved
-// by waiting threads R. This class keeps two: C, and the balance V = C + E - R, the units that
-// would be left if all promises were kept and all waiting threads served. Both may be negative.
-//
-// Differs from the papers:
-// - a request is one fetch_sub of both counts, and waiting, promising and taking are fetch_adds. A
-//   published request is a compare-and-swap, which succeeds about once per round trip to the L2
-//   cache, however many threads try;
+// The papers keep three counts in a word, which they change by compare-and-swap: available units C,
+// expected units E, and units reserved by waiting threads R. This class keeps C and the balance
+// V = C + E - R, the units left if all promises were kept and all waiting threads served. Both may
+// be negative. Differs from the papers:
+// - every change is one fetch_add or fetch_sub: a compare-and-swap succeeds about once per round
+//   trip to the L2 cache, however many threads try;
 // - V alone decides which threads grow: requests that find V <= 0 form groups of `batch`, and the
-//   first thread of each group grows. There are always as many growers, including those that have
-//   not announced their batch yet, as the uncovered requests need, because only a request that is
-//   told to grow increases that need by a batch;
-// - a thread that takes units and loses the race returns them. This changes only C, whereas V
-//   decides about growing, so no other thread sees a shortage that does not exist and grows
-//   needlessly;
-// - of many waiting threads about as many try to take units as there are units; a thread that loses
-//   the race tries less often;
+//   first thread of each group grows. So there are as many growers as the uncovered requests need,
+//   including those that have not announced their batch yet;
+// - a thread that takes units and loses the race returns them. This changes only C, so no other
+//   thread sees a shortage that does not exist and grows needlessly;
+// - of many waiting threads about as many try to take units as there are units;
 // - a waiting thread checks whether units are available, not whether others have reserved them
 //   (with the papers' condition, threads leave and reserve again repeatedly while R = C + E). After
 //   a grower has failed, V stays negative; a thread that has seen that for `patience` turns grows
-//   in its place. Hence all waiting ends, with units or with a failure of the thread's own batch. A
-//   caller that can tell that no batch can be had passes wait() a word, `dry`, which is then not 0:
-//   waiting ends at once.
+//   in its place. Hence all waiting ends, with units or with a failure of the thread's own batch,
+//   or immediately if the caller's word `dry` is not 0: no batch can be had.
 //
 // Waits only for threads that grow, which are running. Limits: C, V and the sum of all units
 // requested at a time are below 2^31.
@@ -52,7 +42,7 @@
 #include <cstdint>
 
 #include "alloc/bulk/moves.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::alloc {
@@ -155,9 +145,7 @@ class BasicBulkSemaphore {
   static HEAPWOOD_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
     return (static_cast<std::uint64_t>(balance) << 32) + static_cast<std::uint64_t>(available);
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
-    return simt::atomic_ref<std::uint64_t>(*word_);
-  }
+  HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
   // Number of batches that hold `uncovered` units.
   static HEAPWOOD_INLINE std::uint32_t batches(std::int64_t uncovered, std::uint32_t batch) {
     return uncovered <= 0 ? 0 : (static_cast<std::uint32_t>(uncovered) + batch - 1) / batch;
@@ -170,7 +158,7 @@ class BasicBulkSemaphore {
   static HEAPWOOD_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
                                            std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
                                            std::uint32_t* dry, Move move) {
-    const simt::atomic_ref<std::uint64_t> word(*address);
+    const Word64 word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: only numbers are exchanged.
     if (batches(n - before, batch) > batches(-before, batch)) {
@@ -204,8 +192,7 @@ class BasicBulkSemaphore {
       } else {
         ++idle_turns;
         if (balance(seen) < 0) {
-          gives_up =
-              dry != nullptr && simt::atomic_ref<std::uint32_t>(*dry).load(simt::relaxed) != 0;
+          gives_up = dry != nullptr && Word32(*dry).load(simt::relaxed) != 0;
           if (++uncovered_turns > patience && !gives_up &&
               word.compare_exchange_strong(seen, seen + counts(brought, 0), simt::relaxed,
                                            simt::relaxed)) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "alloc/primitives/word.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc {
@@ -49,7 +50,7 @@ class CollectiveMutex {
   }
 
  private:
-  simt::atomic_ref<std::uint32_t> word_;
+  Word32 word_;
 };
 
 }  // namespace heapwood::alloc

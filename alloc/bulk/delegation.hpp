@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::alloc {
@@ -29,7 +29,7 @@ class Delegation {
   HEAPWOOD_INLINE bool post(std::uint32_t item, Link link) const {
     std::uint32_t seen = word_.load(simt::relaxed);
     do {
-      simt::atomic_ref<std::uint32_t>(*link(item)).store(seen & ~working, simt::relaxed);
+      Word32(*link(item)).store(seen & ~working, simt::relaxed);
       // release: the item and its link. acquire: the last worker's effects, if the caller is the
       // next one.
     } while (
@@ -51,7 +51,7 @@ class Delegation {
   // The next older item + 1; must be read before the item is processed.
   template <class Link>
   static HEAPWOOD_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {
-    return simt::atomic_ref<std::uint32_t>(*link(item)).load(simt::relaxed);
+    return Word32(*link(item)).load(simt::relaxed);
   }
 
   // Worker: stops being the worker and returns true if no item has been posted since.
@@ -64,7 +64,7 @@ class Delegation {
  private:
   static constexpr std::uint32_t working = 1u << 31;
 
-  simt::atomic_ref<std::uint32_t> word_;
+  Word32 word_;
 };
 
 }  // namespace heapwood::alloc

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::alloc {
@@ -38,16 +38,12 @@ class Moves {
   HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
   // The second reading. relaxed: the reads of the places before it are acquires.
   HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
-  static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) {
-    return static_cast<std::uint32_t>(reading);
-  }
+  static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) { return low(reading); }
 
  private:
   static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32;
 
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word() const {
-    return simt::atomic_ref<std::uint64_t>(*word_);
-  }
+  HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
 
   std::uint64_t* word_;
 };

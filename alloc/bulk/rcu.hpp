@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "alloc/bulk/delegation.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc {
@@ -39,24 +40,24 @@ class Rcu {
   // wait nor call begin_period().
   HEAPWOOD_INLINE std::uint32_t enter() const {
     // acquire: elements unlinked before the period began are not seen.
-    return parity(simt::atomic_ref<std::uint64_t>(state_->current).fetch_add(1, simt::acquire));
+    return parity(Word64(state_->current).fetch_add(1, simt::acquire));
   }
   HEAPWOOD_INLINE void leave(std::uint32_t section) const {
     // release: orders this reader's accesses before is_over().
-    simt::atomic_ref<std::uint64_t>(state_->left[section]).fetch_add(1, simt::release);
+    Word64(state_->left[section]).fetch_add(1, simt::release);
   }
 
   // Starts a new period for later readers. The caller has unlinked the elements it wants to
   // reclaim.
   HEAPWOOD_INLINE std::uint64_t begin_period() const {
-    const simt::atomic_ref<std::uint64_t> current(state_->current);
+    const Word64 current(state_->current);
     const std::uint64_t next = (current.load(simt::relaxed) / one_period + 1) * one_period;
     // release: readers of the next period see the unlinked state.
     return current.exchange(next, simt::acq_rel);
   }
   // Whether all readers that were present at begin_period() have left.
   HEAPWOOD_INLINE bool is_over(std::uint64_t period) const {
-    const simt::atomic_ref<std::uint64_t> left(state_->left[parity(period)]);
+    const Word64 left(state_->left[parity(period)]);
     // acquire: orders those readers' accesses before the caller's next ones.
     if (left.load(simt::acquire) != period % one_period) return false;
     // relaxed: this counter is not used again before the period after next, whose readers see the

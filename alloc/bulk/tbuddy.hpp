@@ -7,38 +7,29 @@
 //
 // Differs from the paper:
 // - the static tree is one bitmap per order with summaries (sum_map.hpp): a set bit is an available
-//   node, the summaries correspond to the partly available nodes. Nothing is locked or propagated;
-//   one fetch_and takes both halves of a block;
+//   node. Nothing is locked or propagated; one fetch_and takes both halves of a block;
 // - an order grows from the order five above it: one fetch_or splits a block into 32, so the blocks
-//   that thousands of threads wait for are available after a few splits. (Published: splits into
-//   two, which take one memory round trip per level.) Blocks of the orders between are split if
-//   there are any;
-// - a merge takes the two halves first and then takes two units of their order, so it fails only if
-//   a thread that holds a unit needs one of the halves. (Taking the units first, as published, also
-//   fails while another merge holds them for a moment.) The merged block is promised to the next
-//   order before its halves disappear from this one;
-// - blocks serve n pages of 2^k >= n; the remaining 2^k - n pages are freed at once, and are
-//   promised from the beginning.
-//
-// Orders in which a split or a failed merge leaves pairs of free buddies are recorded; a request
-// that finds no block large enough merges these pairs first (sweep()).
+//   that thousands of threads wait for are available after a few splits, not after one memory round
+//   trip per level. Blocks of the orders between are split if there are any;
+// - a merge takes the two halves first and then two units of their order, so it fails only if a
+//   thread that holds a unit needs one of the halves (in the published order also while another
+//   merge holds units for a moment). The merged block is promised to the next order before its
+//   halves disappear from this one;
+// - blocks serve n pages of 2^k >= n; the remaining 2^k - n pages are promised from the beginning
+//   and freed at once;
+// - orders in which a split or a failed merge leaves pairs of free buddies are recorded; a request
+//   that finds no block large enough merges these pairs first (sweep()).
 //
 // No false starvation: a thread takes units out of one order to put their memory into another only
 // within a move (moves.hpp), which is counted at the higher of the two orders. A request is refused
 // only after supply() has seen no unit in its order and above, and no overlapping move there. So
 // all memory of these orders was in use or taken by other requests at that moment, however long any
-// thread was suspended. (Limiting the number of attempts and checking for promises does not
-// suffice: a suspended thread may hold the only block, a promise may be broken, and a block may
-// pass below or above the order that is checked.) tests/model/tbuddy_model.cpp checks all
-// interleavings.
+// thread was suspended. tests/model/tbuddy_model.cpp checks all interleavings.
 //
-// Order of operations: a block's unit is added before its bit is set. So a thread with a unit finds
-// a bit eventually, waiting only for threads between these two operations; and a thread that takes
-// a bit knows that its unit has been added.
-//
-// Waits end: a thread within a move waits only for bits whose units have been added. A request that
-// repeatedly sees blocks or moves, but always loses the blocks to other threads, is refused after
-// max_turns.
+// Waits end: a block's unit is added before its bit is set, so a thread with a unit waits only for
+// threads between these two operations, and a thread that takes a bit knows that its unit has been
+// added. A request that repeatedly sees blocks or moves, but always loses the blocks to other
+// threads, is refused after max_turns.
 //
 // Limits: at most 2^24 pages, whose size is a power of two; the rest of a larger pool is not used.
 // Overhead: 4.25 bytes per page.
@@ -51,6 +42,7 @@
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/bulk/moves.hpp"
 #include "alloc/primitives/sum_map.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -110,9 +102,7 @@ class TBuddy {
   HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
   // Not 0 if a request for a few pages has been refused and nothing has been freed since. A hint,
   // which may be outdated: it ends waiting for promises that were broken.
-  HEAPWOOD_INLINE std::uint32_t* full() const {
-    return reinterpret_cast<std::uint32_t*>(base_) + 1;
-  }
+  HEAPWOOD_INLINE std::uint32_t* full() const { return as<std::uint32_t>(base_) + 1; }
   HEAPWOOD_INLINE unsigned page_shift() const { return page_shift_; }
   HEAPWOOD_INLINE const std::byte* base() const { return base_; }
   HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
@@ -173,7 +163,7 @@ class TBuddy {
     const std::uint32_t n = lengths()[first] & ~mark;
     lengths()[first] = 0;  // plain: the pages are the caller's until they are freed
     give_back(first, n, 0);
-    simt::atomic_ref<std::uint32_t>(*full()).store(0, simt::relaxed);  // relaxed: a hint
+    Word32(*full()).store(0, simt::relaxed);  // relaxed: a hint
   }
 
   // Calls visit(Region, first page, marked). Offsets are relative to `origin`. Each free block is a
@@ -217,11 +207,9 @@ class TBuddy {
   // beginnings of the maps; the words of all maps; the lengths; the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> missed() const {
-    return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
-  }
+  HEAPWOOD_INLINE Word32 missed() const { return Word32(*as<std::uint32_t>(base_)); }
   HEAPWOOD_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + semaphores_at + order * semaphore_bytes);
+    return as<std::uint64_t>(base_ + semaphores_at + order * semaphore_bytes);
   }
   // The semaphores only count: blocks are handed over with their bits.
   using Semaphore = BasicBulkSemaphore<false>;
@@ -233,15 +221,10 @@ class TBuddy {
     return Moves(semaphore_word(order) + 1);
   }
   HEAPWOOD_INLINE const std::uint32_t* table(std::uint32_t order) const {
-    return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) +
-           order * SumMap::table_entries;
+    return as<const std::uint32_t>(base_ + tables_at_) + order * SumMap::table_entries;
   }
-  HEAPWOOD_INLINE std::uint64_t* words() const {
-    return reinterpret_cast<std::uint64_t*>(base_ + words_at_);
-  }
-  HEAPWOOD_INLINE std::uint32_t* lengths() const {
-    return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_);
-  }
+  HEAPWOOD_INLINE std::uint64_t* words() const { return as<std::uint64_t>(base_ + words_at_); }
+  HEAPWOOD_INLINE std::uint32_t* lengths() const { return as<std::uint32_t>(base_ + lengths_at_); }
   HEAPWOOD_INLINE SumMap map(std::uint32_t order) const {
     return {words(), table(order), pages_ >> order};
   }
@@ -270,8 +253,7 @@ class TBuddy {
       before += moves(k).read();
       // acquire: a thread that sees that units are missing also sees, below, the move that took
       // them.
-      const std::uint64_t seen =
-          simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
+      const std::uint64_t seen = Word64(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
     // Between the two readings: a split records its pairs before its move ends; a thread that
@@ -295,7 +277,7 @@ class TBuddy {
   // the address of a thread that lives in registers must not escape.
   template <class Thread>
   HEAPWOOD_OUTLINE Taken take_block_slow(Thread thread, std::uint32_t order, bool divides) const {
-    const simt::atomic_ref<std::uint32_t> is_full(*full());
+    const Word32 is_full(*full());
     unsigned sweeps = 0;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
@@ -381,9 +363,7 @@ class TBuddy {
   // for the reason in wait_and_move().
   HEAPWOOD_INLINE bool take_unit(std::uint32_t order) const {
     // relaxed: decides only whether to try.
-    if (Semaphore::available(
-            simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
-      return false;
+    if (Semaphore::available(Word64(*semaphore_word(order)).load(simt::relaxed)) < 1) return false;
     moves(order).begin();
     if (pay(order, 1)) return true;
     moves(order).cancel();
@@ -394,7 +374,7 @@ class TBuddy {
   // a compare-and-swap on a word that thousands of threads change succeeds about once per round
   // trip to the cache. Other threads may see too few units for a moment; supply() allows for that.
   HEAPWOOD_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
-    const simt::atomic_ref<std::uint64_t> word(*semaphore_word(order));
+    const Word64 word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
       const auto least = static_cast<std::int32_t>(n);
       return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
@@ -411,8 +391,8 @@ class TBuddy {
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
-    std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint32_t b = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
+    std::uint32_t spread = seed_of(thread);
+    std::uint32_t b = scaled(spread, m.bits());
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t next = m.find(b);
@@ -509,8 +489,7 @@ class TBuddy {
       HEAPWOOD_ROLLED
       for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
         // relaxed: decides only where to try.
-        std::uint64_t pairs =
-            simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
+        std::uint64_t pairs = Word64(words()[table(k)[0] + at / 64]).load(simt::relaxed);
         pairs &= pairs >> 1 & 0x5555555555555555u;
         HEAPWOOD_ROLLED
         for (; pairs != 0; pairs &= pairs - 1) {

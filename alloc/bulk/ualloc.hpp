@@ -17,18 +17,17 @@
 // Membership. A bin with free blocks is in the list or about to be. The thread that changes this
 // (the first block freed, the last one taken, the last one freed) sets `queued` together with the
 // count and posts the bin (delegation.hpp); one thread at a time adds posted bins to the list or
-// removes them. A bin whose blocks are all free is closed if the list already has one like it: its
-// units are not granted any more, it is unlinked, and its page is released once the readers that
-// may be at its header have left (rcu.hpp). A queued bin is not released before its post has
-// been processed.
+// removes them. A bin whose blocks are all free is closed if the list already has one like it: it
+// is unlinked, and its page is released once the readers that may be at its header have left
+// (rcu.hpp) and its post has been processed.
 //
 // Differs from the paper:
 // - chunks have as many pages as a page has tails, one of them for the header and the tails: 32
-//   pages of 4 KiB, so that there is a tail for each bin (published: 512 KiB, with 64 bins in one
-//   place and 126 in another, and two pages of 62 tails);
-// - no thread waits for a mutex or for readers: the collective mutex is replaced by delegation, and
-//   the barrier is checked again by the next thread that works on the list. A lane therefore never
-//   waits for another lane of its warp that owns something;
+//   pages of 4 KiB, so that there is a tail for each bin (published: 512 KiB, with two pages of 62
+//   tails);
+// - no thread waits for a mutex or for readers: delegation replaces the collective mutex, and the
+//   next thread that works on the list checks the barrier again. So a lane never waits for another
+//   lane of its warp that owns something;
 // - partly free bins are queued at the end of the list, not at its head, so that they collect free
 //   blocks and are seldom removed and added again;
 // - lanes of a warp that request the same class together are served by one of them;
@@ -44,6 +43,7 @@
 #include "alloc/bulk/rcu.hpp"
 #include "alloc/bulk/tbuddy.hpp"
 #include "alloc/bulk/ualloc_layout.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -120,7 +120,7 @@ class UAlloc : public UAllocLayout {
     const Place place = place_of(block);
     Bin* const bin = bin_at(place.page);
     // relaxed: constant while a block is in use; a first guess.
-    const std::uint32_t number = simt::atomic_ref<std::uint32_t>(bin->list).load(simt::relaxed);
+    const std::uint32_t number = Word32(bin->list).load(simt::relaxed);
     const std::uint32_t seen = state(bin).load(simt::relaxed);
     const std::uint32_t k = number % lists_per_arena;
     const std::uint32_t i = place.at >> (min_shift + k);
@@ -165,25 +165,17 @@ class UAlloc : public UAllocLayout {
                                                 std::uint32_t count) {
     return std::uint64_t{page} << 32 | start << 16 | count;
   }
-  static HEAPWOOD_INLINE std::uint32_t page_of(std::uint64_t grant) {
-    return static_cast<std::uint32_t>(grant >> 32);
-  }
-  static HEAPWOOD_INLINE std::uint32_t start_of(std::uint64_t grant) {
-    return static_cast<std::uint32_t>(grant) >> 16;
-  }
+  static HEAPWOOD_INLINE std::uint32_t page_of(std::uint64_t grant) { return high(grant); }
+  static HEAPWOOD_INLINE std::uint32_t start_of(std::uint64_t grant) { return low(grant) >> 16; }
   static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t grant) {
-    return static_cast<std::uint32_t>(grant) & 0xffffu;
+    return low(grant) & 0xffffu;
   }
 
-  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state(Bin* bin) {
-    return simt::atomic_ref<std::uint32_t>(bin->state);
+  static HEAPWOOD_INLINE Word32 state(Bin* bin) { return Word32(bin->state); }
+  static HEAPWOOD_INLINE Word64 bits(Bin* bin, std::uint32_t word) {
+    return Word64(bin->used[word]);
   }
-  static HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> bits(Bin* bin, std::uint32_t word) {
-    return simt::atomic_ref<std::uint64_t>(bin->used[word]);
-  }
-  static HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> spare(List* list) {
-    return simt::atomic_ref<std::uint32_t>(list->spare);
-  }
+  static HEAPWOOD_INLINE Word32 spare(List* list) { return Word32(list->spare); }
   // The semaphores only count; the blocks are handed over through their bin's state and bits.
   using Units = BasicBulkSemaphore<false>;
   static HEAPWOOD_INLINE Units units(List* list) { return Units(&list->units); }
@@ -222,7 +214,7 @@ class UAlloc : public UAllocLayout {
     for (unsigned turn = 0;;) {
       const std::uint32_t section = readers.enter();
       // acquire, here and below: the bin's header.
-      std::uint32_t next = simt::atomic_ref<std::uint32_t>(list->first).load(simt::acquire);
+      std::uint32_t next = Word32(list->first).load(simt::acquire);
       HEAPWOOD_ROLLED
       while (next != 0) {
         Bin* const bin = bin_at(next - 1);
@@ -241,7 +233,7 @@ class UAlloc : public UAllocLayout {
           if (last && (seen & queued) == 0) post<level>(self(), list, next - 1);
           return grant_of(next - 1, blocks(k) - free, taken);
         }
-        next = simt::atomic_ref<std::uint32_t>(bin->next).load(simt::acquire);
+        next = Word32(bin->next).load(simt::acquire);
       }
       readers.leave(section);
       thread.pause(turn++);
@@ -299,7 +291,7 @@ class UAlloc : public UAllocLayout {
     HEAPWOOD_ROLLED
     for (std::uint32_t w = 0; w < bitmap_words; ++w)
       bits(bin, w).store(self->absent_blocks(k, w), simt::relaxed);
-    simt::atomic_ref<std::uint32_t>(bin->list).store(self->number_of(list), simt::relaxed);
+    Word32(bin->list).store(self->number_of(list), simt::relaxed);
     state(bin).store(left == 0 ? 0 : queued | left, simt::relaxed);
     bin->listed = 0;
     if (left != 0) post<level>(self, list, page);
@@ -461,13 +453,13 @@ class UAlloc : public UAllocLayout {
     if (belongs && bin->listed == 0) {
       bin->listed = 1;
       bin->previous = list->last;
-      simt::atomic_ref<std::uint32_t>(bin->next).store(0, simt::relaxed);
+      Word32(bin->next).store(0, simt::relaxed);
       set_next(self, list, list->last, page + 1);
       list->last = page + 1;
     } else if (!belongs && bin->listed != 0) {
       // The bin's own `next` stays, for readers that are at the bin.
       bin->listed = 0;
-      const std::uint32_t next = simt::atomic_ref<std::uint32_t>(bin->next).load(simt::relaxed);
+      const std::uint32_t next = Word32(bin->next).load(simt::relaxed);
       set_next(self, list, bin->previous, next);
       (next == 0 ? list->last : self->bin_at(next - 1)->previous) = bin->previous;
     }
@@ -479,7 +471,7 @@ class UAlloc : public UAllocLayout {
   static HEAPWOOD_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous,
                                        std::uint32_t next) {
     // release: the header of the bin that becomes visible.
-    simt::atomic_ref<std::uint32_t>(previous == 0 ? list->first : self->bin_at(previous - 1)->next)
+    Word32(previous == 0 ? list->first : self->bin_at(previous - 1)->next)
         .store(next, simt::release);
   }
 
@@ -510,8 +502,7 @@ class UAlloc : public UAllocLayout {
       Bin* const header = self->bin_at(chunk);
       // release: hands the page over to the thread that sets the bit.
       bits(header, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-      const std::uint32_t number =
-          simt::atomic_ref<std::uint32_t>(header->list).load(simt::relaxed);
+      const std::uint32_t number = Word32(header->list).load(simt::relaxed);
       self->template free_units<chunks>(self->list_at(number), chunk_class, chunk, 1,
                                         state(header).load(simt::relaxed));
     }

@@ -6,18 +6,15 @@
 //
 // Differs from the paper:
 //   - headers are in a table beside the memory (header_words.hpp). In the pool, as published, a
-//     thread that stalls between reading a link and following it writes into user data; the paper
-//     assumes that this takes too long to happen;
-//   - the list is divided into pieces (presplit.hpp) beyond which free chunks do not grow. A walk
-//     that does not succeed within a few chunks of the offset, or that meets a chunk held by
-//     another thread, continues in a piece drawn by hash: first among the large enough ones of the
-//     caller's heap, then among the larger ones, then among those of the rest; only then does it go
-//     round all pieces. The published walkers stay near the offset, where thousands of others have
-//     just taken everything;
-//   - a piece counts its free chunks, and a piece without any costs a walk one load;
+//     thread that stalls between reading a link and following it writes into user data;
+//   - the list is divided into pieces (presplit.hpp), which count their free chunks and beyond
+//     which these do not grow. A walk that does not succeed within a few chunks of the offset, or
+//     that meets a chunk held by another thread, continues in a piece drawn by hash: first among
+//     the large enough ones of the caller's heap, then among the larger ones, then among those of
+//     the rest; only then does it go round all pieces. The published walkers stay near the offset,
+//     where thousands of others have just taken everything;
 //   - lanes of a warp that make the same request together share one walk and get adjacent blocks;
-//   - a walker merges a free chunk that is too small with the free ones after it; the published
-//     version merges in frees only;
+//   - a walker merges a free chunk that is too small with the free ones after it, not only a free;
 //   - a request larger than a piece of the rest and than what the heaps can serve takes whole
 //     pieces of the rest;
 //   - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
@@ -38,6 +35,7 @@
 
 #include "alloc/circular_list/presplit.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -144,7 +142,7 @@ class CircularList {
         table_offset + round_up((std::size_t{shape_.units} + 1) * Headers::entry_bytes, 256);
     memory_offset_ = pieces_offset + round_up(PieceTable::bytes(shape_.table_size()), 256);
     memory_ = pool.base + memory_offset_;
-    offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + 256);
+    offsets_ = as<std::uint32_t>(pool.base + 256);
     headers_ = Headers::at(pool.base + table_offset, std::uint64_t{shape_.units} + 1);
     pieces_ = PieceTable::at(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
@@ -205,8 +203,8 @@ class CircularList {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
   }
   // A hint where to begin; the last thread to store it wins. relaxed: visit() detects wrong values.
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
-    return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
+  HEAPWOOD_INLINE Word32 offset(std::uint32_t i) const {
+    return Word32(offsets_[i * FirstOffset::stride]);
   }
 
   // Moves the caller's offset to the end of a new block. A block in the rest does not move it, so
@@ -240,8 +238,7 @@ class CircularList {
     for (;;) {
       const std::uint64_t found =
           group.once([&] { return search(thread, units, shape_.units_for(units, group.size())); });
-      const auto at = static_cast<std::uint32_t>(found >> 32),
-                 end = static_cast<std::uint32_t>(found);
+      const auto at = high(found), end = low(found);
       const std::uint32_t blocks = group.has_one_lane() ? end != 0 : (end - at) / units,
                           i = group.rank();
       const std::uint32_t mine = at + i * units;
@@ -395,9 +392,7 @@ class CircularList {
       std::uint32_t h = (thread.worker() * 32 + thread.lane() + w.turn * 0x5bd1e995u) * 0x9e3779b1u;
       h = (h ^ h >> 15) * 0x85ebca77u;
       h ^= h >> 13;
-      const auto of = [&](std::uint32_t n) {
-        return static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
-      };
+      const auto of = [&](std::uint32_t n) { return scaled(h, n); };
       const std::uint32_t fit =
           w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_per_level : 0;
       const bool own =

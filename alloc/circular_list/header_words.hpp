@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -39,7 +39,7 @@ struct FusedHeaders {
   std::uint32_t* word = nullptr;
 
   static FusedHeaders at(std::byte* table, std::uint64_t /*entries*/) {
-    return {reinterpret_cast<std::uint32_t*>(table)};
+    return {as<std::uint32_t>(table)};
   }
   // Called before any thread runs.
   HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool used) const {
@@ -49,7 +49,7 @@ struct FusedHeaders {
   // Claims the chunk if it is free and has at least `units` units, or may have them once merged
   // with the next chunk.
   HEAPWOOD_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
-    const simt::atomic_ref<std::uint32_t> entry(word[at]);
+    const Word32 entry(word[at]);
     // relaxed: a walker that runs ahead of a new header reads 0 and restarts; the claim below
     // synchronizes. On the GPU an acquire at every hop would invalidate the multiprocessor's L1
     // each time.
@@ -75,7 +75,7 @@ struct FusedHeaders {
   }
   // Claims the chunk at `at`, of any size, which follows the caller's chunk.
   HEAPWOOD_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
-    const simt::atomic_ref<std::uint32_t> entry(word[at]);
+    const Word32 entry(word[at]);
     std::uint32_t h = entry.load(simt::relaxed);
     if ((h & header::used) != 0) return false;
     link = h;
@@ -103,9 +103,7 @@ struct FusedHeaders {
   }
 
  private:
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> entry(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(word[at]);
-  }
+  HEAPWOOD_INLINE Word32 entry(std::uint32_t at) const { return Word32(word[at]); }
 };
 
 // CMalloc's representation: a state word and a link word. They change one after the other, so a
@@ -118,7 +116,7 @@ struct SplitHeaders {
   std::uint32_t* links = nullptr;
 
   static SplitHeaders at(std::byte* table, std::uint64_t entries) {
-    std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
+    std::uint32_t* words = as<std::uint32_t>(table);
     return {words, words + entries};
   }
   HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
@@ -170,12 +168,8 @@ struct SplitHeaders {
   HEAPWOOD_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
 
  private:
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state_at(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(state[at]);
-  }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(links[at]);
-  }
+  HEAPWOOD_INLINE Word32 state_at(std::uint32_t at) const { return Word32(state[at]); }
+  HEAPWOOD_INLINE Word32 link_at(std::uint32_t at) const { return Word32(links[at]); }
   // release: orders the link before the state, and the block's memory too if it is freed. The
   // header at the link needs no order: a walker that runs ahead of it restarts.
   HEAPWOOD_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "alloc/circular_list/header_words.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::alloc {
@@ -159,32 +160,28 @@ struct PieceTable {
     return (2 * entries + (entries >> 8) + 1) * 4;
   }
   static PieceTable at(std::byte* table, std::size_t entries) {
-    std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
+    std::uint32_t* words = as<std::uint32_t>(table);
     return {words, words + 2 * entries};
   }
 
   // The number of free chunks that begin in the piece, including chunks being claimed, so 0 means
   // that it is full. Raised before the release that frees and lowered after the acquire that
   // claims: relaxed, and never below the true number.
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> free_chunks(std::uint32_t index) const {
-    return simt::atomic_ref<std::uint32_t>(words[2 * index]);
-  }
+  HEAPWOOD_INLINE Word32 free_chunks(std::uint32_t index) const { return Word32(words[2 * index]); }
   // Where to begin, as stored by the last thread to allocate or free there: a position in the
   // piece, or any other value.
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> start(std::uint32_t index) const {
-    return simt::atomic_ref<std::uint32_t>(words[2 * index + 1]);
-  }
+  HEAPWOOD_INLINE Word32 start(std::uint32_t index) const { return Word32(words[2 * index + 1]); }
   // Whether no piece in the group of 256 entries has free chunks; next_group is the entry after
   // them.
   HEAPWOOD_INLINE bool is_group_full(std::uint32_t index) const {
-    return simt::atomic_ref<std::uint32_t>(sums[index >> 8]).load(simt::relaxed) == 0;
+    return Word32(sums[index >> 8]).load(simt::relaxed) == 0;
   }
   static HEAPWOOD_INLINE std::uint32_t next_group(std::uint32_t index) { return (index | 255) + 1; }
 
   // Adds `more` free chunks, modulo 2^32. The sum is modular too, so concurrent updates need no
   // order.
   HEAPWOOD_INLINE void add_free_chunks(std::uint32_t index, std::uint32_t more) const {
-    simt::atomic_ref<std::uint32_t>(sums[index >> 8]).fetch_add(more, simt::relaxed);
+    Word32(sums[index >> 8]).fetch_add(more, simt::relaxed);
     free_chunks(index).fetch_add(more, simt::relaxed);
   }
 };

@@ -21,7 +21,7 @@
 
 #include "alloc/bulk/rcu.hpp"
 #include "alloc/circular_list_published/headers.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::published {
 
@@ -74,7 +74,7 @@ class Grace {
   // threads outside a section. move_offsets() moves offsets away from dead headers.
   template <class F>
   HEAPWOOD_INLINE void poll(F move_offsets) const {
-    const simt::atomic_ref<std::uint32_t> driver(words_->driver);
+    const Word32 driver(words_->driver);
     // acquire: `entered` as left by the last driver.
     if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
     if ((periods().load(simt::relaxed) & 1) == 0) {
@@ -107,9 +107,7 @@ class Grace {
     const std::uint32_t stamp = ((periods + 1) / 2 + 1) & flag::stamp_mask;
     return stamp == 0 ? 1 : stamp;  // one period later than necessary
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> periods() const {
-    return simt::atomic_ref<std::uint32_t>(words_->periods);
-  }
+  HEAPWOOD_INLINE Word32 periods() const { return Word32(words_->periods); }
 
   GraceWords* words_ = nullptr;
   GraceGroup* groups_ = nullptr;

@@ -19,7 +19,7 @@
 #include <cstring>
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::published {
 
@@ -104,11 +104,10 @@ struct FusedHeaders : HeaderPlace<storage> {
     return std::uint64_t{flag::of(state, stamp)} << 32 | link;
   }
   static HEAPWOOD_INLINE Header unpacked(std::uint64_t word) {
-    const auto high = static_cast<std::uint32_t>(word >> 32);
-    return {flag::state(high), high & flag::stamp_mask, static_cast<std::uint32_t>(word)};
+    return {flag::state(high(word)), high(word) & flag::stamp_mask, low(word)};
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(this->address(at)));
+  HEAPWOOD_INLINE Word64 word(std::uint32_t at) const {
+    return Word64(*as<std::uint64_t>(this->address(at)));
   }
   HEAPWOOD_INLINE void store(std::uint32_t at, State state, std::uint32_t stamp, std::uint32_t link,
                              cuda::memory_order order) const {
@@ -165,14 +164,10 @@ struct TwoWordHeaders : HeaderPlace<storage> {
 
  private:
   HEAPWOOD_INLINE std::uint32_t* words(std::uint32_t at) const {
-    return reinterpret_cast<std::uint32_t*>(this->address(at));
+    return as<std::uint32_t>(this->address(at));
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(words(at)[0]);
-  }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> flag_at(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(words(at)[1]);
-  }
+  HEAPWOOD_INLINE Word32 link_at(std::uint32_t at) const { return Word32(words(at)[0]); }
+  HEAPWOOD_INLINE Word32 flag_at(std::uint32_t at) const { return Word32(words(at)[1]); }
   HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t at) const {
     return link_at(at).load(simt::acquire);  // acquire: the header at the link is initialized
   }

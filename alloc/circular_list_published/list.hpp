@@ -33,6 +33,7 @@
 #include "alloc/circular_list/presplit.hpp"
 #include "alloc/circular_list_published/grace.hpp"
 #include "alloc/circular_list_published/presplit.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::published {
 
@@ -53,9 +54,8 @@ struct PreviousWords {
   }
 
  private:
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(
-        *reinterpret_cast<std::uint32_t*>(first + std::size_t{at} * granule));
+  HEAPWOOD_INLINE Word32 word(std::uint32_t at) const {
+    return Word32(*as<std::uint32_t>(first + std::size_t{at} * granule));
   }
 };
 
@@ -188,7 +188,7 @@ class List {
     memory_ = pool.base + memory_offset_;
     headers_.first = in_pool ? memory_ + granule - 8 : pool.base + tables;
     if constexpr (doubly) previous_.first = memory_ + granule - 12;
-    offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + offsets_offset);
+    offsets_ = as<std::uint32_t>(pool.base + offsets_offset);
     grace_ = Grace(reinterpret_cast<GraceWords*>(pool.base),
                    reinterpret_cast<GraceGroup*>(pool.base + groups_offset), groups);
     const bool uniform = options.presplit == AllocatorOptions::Presplit::uniform;
@@ -216,8 +216,8 @@ class List {
   HEAPWOOD_INLINE std::uint32_t mine(Thread& thread) const {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.offsets : 0;
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
-    return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
+  HEAPWOOD_INLINE Word32 offset(std::uint32_t i) const {
+    return Word32(offsets_[i * FirstOffset::stride]);
   }
 
   // Merges the locked chunk at `second`, which ends at `end`, with the caller's chunk before it.
@@ -340,10 +340,8 @@ class List {
     h ^= h >> 13;
     const bool own = draws++ < own_draws;
     const std::uint32_t among = own ? shape_.heaps_per_offset() : shape_.heaps;
-    const std::uint32_t heap =
-        (own ? mine(thread) * among : 0) +
-        static_cast<std::uint32_t>(std::uint64_t{h * 0x9e3779b1u} * among >> 32);
-    to = shape_.position(heap, 1 + static_cast<std::uint32_t>(std::uint64_t{h} * fit >> 32));
+    const std::uint32_t heap = (own ? mine(thread) * among : 0) + scaled(h * 0x9e3779b1u, among);
+    to = shape_.position(heap, 1 + scaled(h, fit));
     return true;
   }
 

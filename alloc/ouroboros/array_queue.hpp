@@ -6,6 +6,7 @@
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -37,12 +38,12 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                          std::uint32_t number, const ArrayQueue*,
                                          const Chunks*) const {
-    const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
+    const Word64 at(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
     const auto is_attached = [&] {
       seen = at.load(simt::acquire);
-      return static_cast<std::uint32_t>(seen >> 32) == number && piece_in(seen) != Chunks::none;
+      return high(seen) == number && piece_in(seen) != Chunks::none;
     };
     // The piece of the previous lap is still being emptied, or this one is about to be attached.
     return simt::wait_until(thread, is_attached) ? piece_in(seen) : Chunks::none;
@@ -52,9 +53,8 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   HEAPWOOD_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
                               std::uint32_t piece) const {
     // relaxed: the number is handed out once.
-    const auto number =
-        static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
-    const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
+    const std::uint32_t number = low(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
+    const Word64 at(*pointer_at(chunks, q, number));
     // Another thread may still be emptying the piece of the previous lap. release: the slots are
     // empty.
     HEAPWOOD_ROLLED
@@ -68,7 +68,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   template <class Thread>
   HEAPWOOD_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                std::uint32_t number, std::uint32_t piece) const {
-    simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
+    Word64(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
     if (take_surplus(chunks, q)) {
       release_piece(chunks, q, piece);
     } else {
@@ -91,13 +91,11 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   static HEAPWOOD_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (piece + 1);
   }
-  static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t pointer) {
-    return static_cast<std::uint32_t>(pointer) - 1;
-  }
+  static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t pointer) { return low(pointer) - 1; }
   HEAPWOOD_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q,
                                             std::uint32_t number) const {
-    return reinterpret_cast<std::uint64_t*>(chunks.base() + pointers_at_) +
-           std::size_t{q} * pointers_ + (number & (pointers_ - 1));
+    return as<std::uint64_t>(chunks.base() + pointers_at_) + std::size_t{q} * pointers_ +
+           (number & (pointers_ - 1));
   }
 
   std::size_t pointers_at_ = 0;

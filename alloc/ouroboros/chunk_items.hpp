@@ -18,14 +18,13 @@
 //     signal their units as one, and subtract those of one chunk as one.
 //
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap; it
-// is freed by clearing the bit and then subtracting it from the count, as in
-// primitives/block_pages.hpp: a thread that was counted finds a clear bit. `listed` means that the
-// chunk has an entry in the queue of class q, is a head of it, or is held by a thread that took it
-// from there. A thread that removes an entry permanently clears `listed`, and adds the chunk again
-// if the word shows free pages. A thread that frees the first page of a full chunk sets `listed`,
-// and adds the chunk if it was clear. The word orders the two, so a chunk with free pages is always
-// found and has exactly one entry. An entry may be outdated; then the thread that takes it removes
-// it.
+// is freed by clearing the bit and then subtracting it from the count: a thread that was counted
+// finds a clear bit. `listed` means that the chunk has an entry in the queue of class q, is a head
+// of it, or is held by a thread that took it from there. A thread that removes an entry permanently
+// clears `listed`, and adds the chunk again if the word shows free pages. A thread that frees the
+// first page of a full chunk sets `listed`, and adds the chunk if it was clear. The word orders the
+// two, so a chunk with free pages is always found and has exactly one entry. A thread that takes an
+// outdated entry removes it.
 //
 // Limits: an allocation may fail while another thread takes a chunk from its class. Overhead: 8
 // bytes per chunk and one bit per 16 bytes.
@@ -34,6 +33,7 @@
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -90,7 +90,7 @@ class ChunkItems {
     const std::uint64_t seen = chunks_.word(q, Chunks::heads + own).load(simt::relaxed);
     std::uint32_t before = none;
     if (seen != 0) {
-      const std::uint32_t c = static_cast<std::uint32_t>(seen) - 1;
+      const std::uint32_t c = low(seen) - 1;
       before = reserve(c, q);
       if (before != none && before + 1 < pages) return page_of(self, thread, c, q, before);
     }
@@ -158,9 +158,7 @@ class ChunkItems {
 
   // Parts of a chunk's state: the number of used pages, and two bits per class: `listed`, and
   // whether the class's queue has a slot for the chunk.
-  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t state) {
-    return static_cast<std::uint32_t>(state);
-  }
+  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t state) { return low(state); }
   static HEAPWOOD_INLINE std::uint64_t listed(std::uint32_t q) {
     return std::uint64_t{1} << (32 + q);
   }
@@ -176,11 +174,10 @@ class ChunkItems {
   }
   HEAPWOOD_INLINE SumMap empties() const { return chunks_.map(0); }
   HEAPWOOD_INLINE std::uint64_t* masks_of(std::uint32_t c) const {
-    return reinterpret_cast<std::uint64_t*>(chunks_.base() + masks_at_) +
-           std::size_t{c} * mask_words_;
+    return as<std::uint64_t>(chunks_.base() + masks_at_) + std::size_t{c} * mask_words_;
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t c, std::uint32_t w) const {
-    return simt::atomic_ref<std::uint64_t>(masks_of(c)[w]);
+  HEAPWOOD_INLINE Word64 mask(std::uint32_t c, std::uint32_t w) const {
+    return Word64(masks_of(c)[w]);
   }
 
   // Counts a page of class q in the chunk. Returns the previous count, or `none` if all pages were
@@ -263,7 +260,7 @@ class ChunkItems {
   // Called on the copy in device memory.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t pop(Thread& thread, std::uint32_t q) const {
-    const simt::atomic_ref<std::uint64_t> ready = chunks_.word(q, Chunks::ready);
+    const Word64 ready = chunks_.word(q, Chunks::ready);
     const auto any = [](std::uint64_t n) { return static_cast<std::int64_t>(n) > 0; };
     if (!any(ready.load(simt::relaxed))) return none;
     if (any(ready.fetch_sub(1, simt::relaxed))) {
@@ -298,7 +295,7 @@ class ChunkItems {
       thread.pause(turn);
       h = (h + 1) & self->head_mask_;
       seen = self->chunks_.word(q, Chunks::heads + h).load(simt::relaxed);
-      if (seen != 0) before = self->reserve(static_cast<std::uint32_t>(seen) - 1, q);
+      if (seen != 0) before = self->reserve(low(seen) - 1, q);
     }
   }
   // Finds a chunk in which `before` pages are counted before the caller's: that of head `seen`,
@@ -307,10 +304,10 @@ class ChunkItems {
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
                                            std::uint64_t seen, std::uint32_t& before) const {
-    const simt::atomic_ref<std::uint64_t> head = chunks_.word(q, Chunks::heads + h);
+    const Word64 head = chunks_.word(q, Chunks::heads + h);
     HEAPWOOD_ROLLED
     for (bool queued = seen == 0;; queued = true) {
-      const std::uint32_t c = queued ? pop(thread, q) : static_cast<std::uint32_t>(seen) - 1;
+      const std::uint32_t c = queued ? pop(thread, q) : low(seen) - 1;
       if (c == none) return none;
       if (queued) before = reserve(c, q);
       if (before == none) release_pages(this, thread, c, 1);
@@ -397,9 +394,7 @@ class ChunkItems {
   // Takes an empty chunk from its class; `none` if no class can do without one.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
-    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint32_t c =
-        static_cast<std::uint32_t>((std::uint64_t{seed} * self->chunks_.shape().chunks) >> 32);
+    std::uint32_t c = scaled(seed_of(thread), self->chunks_.shape().chunks);
     HEAPWOOD_ROLLED
     for (unsigned misses = 0; misses < 8 && (c = self->empties().find(c)) != SumMap::none;) {
       if (self->empties().take(c) == 0) continue;

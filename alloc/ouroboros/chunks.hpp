@@ -22,6 +22,7 @@
 
 #include "alloc/primitives/buddy.hpp"
 #include "alloc/primitives/sum_map.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -177,14 +178,14 @@ class Chunks {
   }
 
   HEAPWOOD_INLINE std::uint64_t* word_at(std::uint32_t q, std::uint32_t which) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + words_at_ +
-                                            (std::size_t{q * words + which} << shape_.word_shift));
+    return as<std::uint64_t>(base_ + words_at_ +
+                             (std::size_t{q * words + which} << shape_.word_shift));
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t q, std::uint32_t which) const {
-    return simt::atomic_ref<std::uint64_t>(*word_at(q, which));
+  HEAPWOOD_INLINE Word64 word(std::uint32_t q, std::uint32_t which) const {
+    return Word64(*word_at(q, which));
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> state(std::uint32_t c) const {
-    return simt::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(base_ + states_at_)[c]);
+  HEAPWOOD_INLINE Word64 state(std::uint32_t c) const {
+    return Word64(as<std::uint64_t>(base_ + states_at_)[c]);
   }
   // The caller's bitmaps, numbered from 0.
   HEAPWOOD_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
@@ -247,7 +248,7 @@ class Chunks {
   }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
-    return host.read(reinterpret_cast<const std::uint64_t*>(base_ + states_at_), shape_.chunks);
+    return host.read(as<const std::uint64_t>(base_ + states_at_), shape_.chunks);
   }
 
   // Reports the chunks and the buddy. is_used(c, q, i): whether page i of chunk c, of class q, is
@@ -285,15 +286,13 @@ class Chunks {
   enum Hint : std::uint32_t { exhausted, buddy_exhausted, no_full_word, refilling, hints };
 
   HEAPWOOD_INLINE SumMap map_at(std::uint32_t i) const {
-    return {reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{i} * map_words_,
-            reinterpret_cast<const std::uint32_t*>(base_ + levels_at_), shape_.chunks};
+    return {as<std::uint64_t>(base_ + maps_at_) + std::size_t{i} * map_words_,
+            as<const std::uint32_t>(base_ + levels_at_), shape_.chunks};
   }
   HEAPWOOD_INLINE std::uint32_t* hint_at(Hint which) const {
-    return reinterpret_cast<std::uint32_t*>(base_ + hints_at_ + which * 64);
+    return as<std::uint32_t>(base_ + hints_at_ + which * 64);
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
-    return simt::atomic_ref<std::uint32_t>(*hint_at(which));
-  }
+  HEAPWOOD_INLINE Word32 hint(Hint which) const { return Word32(*hint_at(which)); }
   HEAPWOOD_INLINE const Buddy& buddy_of(const void* block) const {
     return buddy_[buddy_[1].owns(block) ? 1 : 0];
   }
@@ -328,10 +327,8 @@ class Chunks {
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t find_and_take(const Thread& thread) const {
     const SumMap free = map_at(0);
-    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    const auto hashed = [seed](std::uint32_t range) {
-      return static_cast<std::uint32_t>((std::uint64_t{seed} * range) >> 32);
-    };
+    const std::uint32_t seed = seed_of(thread);
+    const auto hashed = [seed](std::uint32_t range) { return scaled(seed, range); };
     // Within the chunks of the initial bitmap: threads that start after them would all meet at the
     // first one.
     const std::uint32_t max_range = shape_.small();
@@ -347,7 +344,7 @@ class Chunks {
   }
   template <class Thread>
   static HEAPWOOD_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
-    const simt::atomic_ref<std::uint32_t> refilling_now = self->hint(refilling);
+    const Word32 refilling_now = self->hint(refilling);
     // acquire: the chunks that the last thread moved.
     if (refilling_now.exchange(1, simt::acquire) != 0) {
       return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
@@ -385,9 +382,7 @@ class Chunks {
     if (says_empty(no_full_word)) return false;
     begin_search(no_full_word);
     const SumMap free = map_at(0);
-    const std::uint32_t rows = shape_.chunks / 64,
-                        seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * rows) >> 32);
+    const std::uint32_t rows = shape_.chunks / 64, start = scaled(seed_of(thread), rows);
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < rows; ++i) {
       const std::uint32_t c = (i + start < rows ? i + start : i + start - rows) * 64;

@@ -12,6 +12,7 @@
 
 #include "alloc/ouroboros/chunks.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/order_by_coherence.hpp"
 #include "simt/warp.hpp"
 
@@ -128,7 +129,7 @@ class IndexQueue {
     const Place place =
         slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
     if (place.slot != nullptr) {
-      const simt::atomic_ref<std::uint32_t> slot(*place.slot);
+      const Word32 slot(*place.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
       HEAPWOOD_ROLLED
       do {
@@ -177,8 +178,7 @@ class IndexQueue {
   static HEAPWOOD_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
     constexpr auto order = hands_over ? simt::release : simt::order_by_coherence();
     std::uint32_t seen = empty;
-    return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(seen, entry, order,
-                                                                          simt::relaxed);
+    return Word32(*slot).compare_exchange_strong(seen, entry, order, simt::relaxed);
   }
 
   Slots slots_;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -133,27 +134,24 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
                                             std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (q << class_shift | (piece + 1));
   }
-  static HEAPWOOD_INLINE std::uint32_t number_in(std::uint64_t link) {
-    return static_cast<std::uint32_t>(link >> 32);
-  }
+  static HEAPWOOD_INLINE std::uint32_t number_in(std::uint64_t link) { return high(link); }
   static HEAPWOOD_INLINE std::uint32_t class_in(std::uint64_t link) {
-    return static_cast<std::uint32_t>(link) >> class_shift;
+    return low(link) >> class_shift;
   }
   static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t link) {
-    return (static_cast<std::uint32_t>(link) & ((1u << class_shift) - 1)) - 1;
+    return (low(link) & ((1u << class_shift) - 1)) - 1;
   }
   HEAPWOOD_INLINE std::uint64_t* link_at(const Chunks& chunks, std::uint32_t piece) const {
-    return reinterpret_cast<std::uint64_t*>(chunks.base() + links_at_) + piece;
+    return as<std::uint64_t>(chunks.base() + links_at_) + piece;
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> link_of(const Chunks& chunks,
-                                                          std::uint32_t piece) const {
-    return simt::atomic_ref<std::uint64_t>(*link_at(chunks, piece));
+  HEAPWOOD_INLINE Word64 link_of(const Chunks& chunks, std::uint32_t piece) const {
+    return Word64(*link_at(chunks, piece));
   }
 
   // Starts a change of the list, `first` and `end`. Returns false if another thread is changing
   // them. acquire: that thread's changes.
   HEAPWOOD_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
-    const simt::atomic_ref<std::uint64_t> busy = chunks.word(q, Chunks::linking);
+    const Word64 busy = chunks.word(q, Chunks::linking);
     return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
   }
   HEAPWOOD_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
@@ -186,7 +184,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
                                        std::uint32_t q) const {
     if (!take_surplus(chunks, q)) return;
     if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
-    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
+    const Word64 first = chunks.word(q, Chunks::first);
     HEAPWOOD_ROLLED
     for (bool has_surplus = true; has_surplus; has_surplus = take_surplus(chunks, q)) {
       const std::uint64_t begin = first.load(simt::relaxed);
@@ -208,8 +206,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   static HEAPWOOD_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks,
                                                std::uint32_t q) {
     if (!self->begin_linking(*chunks, q)) return false;
-    const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first),
-                                          last = chunks->word(q, Chunks::end);
+    const Word64 first = chunks->word(q, Chunks::first), last = chunks->word(q, Chunks::end);
     std::uint64_t begin = first.load(simt::relaxed), end = last.load(simt::relaxed);
     std::uint32_t n = 0;
     HEAPWOOD_ROLLED
@@ -229,7 +226,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Advances `front` past emptied pieces. relaxed: it is a hint.
   HEAPWOOD_INLINE void advance_front(const Chunks& chunks, std::uint32_t q) const {
-    const simt::atomic_ref<std::uint64_t> front = chunks.word(q, Chunks::front);
+    const Word64 front = chunks.word(q, Chunks::front);
     const std::uint64_t from = front.load(simt::relaxed);
     std::uint64_t to = from;
     HEAPWOOD_ROLLED

@@ -9,10 +9,8 @@
 //   - a slot of the queue is reserved before a page is put into it, and pages without a slot are
 //     kept in lists (page_spill.hpp). They are not units of the semaphore. A thread that finds the
 //     queue empty takes a whole list, keeps the pages it needs and puts the others into the queue,
-//     where they are units for the threads that wait. If it only took what it needs and withdrew
-//     its promise, each waiting thread would have to find that out and become a grower itself,
-//     which one compare-and-swap on the semaphore's word at a time permits: the whole class would
-//     advance by one group per round trip to the L2 cache;
+//     for the threads that wait. If it withdrew its promise instead, each of them would become a
+//     grower itself, which the semaphore's word permits one at a time;
 //   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
 //     have their own slots, and do not contend for one word, while the pages are put;
 //   - lanes that call together act as one: one wait for all their units, one fetch_add for all

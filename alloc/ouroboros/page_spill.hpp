@@ -20,6 +20,7 @@
 
 #include "alloc/ouroboros/chunks.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -47,24 +48,18 @@ class PageSpill {
   HEAPWOOD_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
                                           std::uint32_t q) const {
     const SumMap map = chunks.map(q);
-    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     HEAPWOOD_ROLLED
-    for (auto c = static_cast<std::uint32_t>((std::uint64_t{seed} * chunks.shape().chunks) >> 32);
+    for (std::uint32_t c = scaled(seed_of(thread), chunks.shape().chunks);
          (c = map.find(c)) != SumMap::none;) {
       if (map.take(c) == 0) continue;
       // acquire: the links, and the pages' last users.
-      const std::uint32_t list =
-          simt::atomic_ref<std::uint32_t>(*list_at(chunks, c)).exchange(0, simt::acquire);
+      const std::uint32_t list = Word32(*list_at(chunks, c)).exchange(0, simt::acquire);
       if (list != 0) return std::uint64_t{c} << 32 | list;
     }
     return 0;
   }
-  static HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint64_t found) {
-    return static_cast<std::uint32_t>(found >> 32);
-  }
-  static HEAPWOOD_INLINE std::uint32_t list_of(std::uint64_t found) {
-    return static_cast<std::uint32_t>(found);
-  }
+  static HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint64_t found) { return high(found); }
+  static HEAPWOOD_INLINE std::uint32_t list_of(std::uint64_t found) { return low(found); }
   static HEAPWOOD_INLINE std::uint32_t first_of(std::uint32_t list) {
     return (list & (max_pages - 1)) - 1;
   }
@@ -119,17 +114,17 @@ class PageSpill {
     return list >> page_bits & (max_pages - 1);
   }
   HEAPWOOD_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
-    return reinterpret_cast<std::uint32_t*>(chunks.base() + lists_at_) + c;
+    return as<std::uint32_t>(chunks.base() + lists_at_) + c;
   }
   static HEAPWOOD_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
                                              std::uint32_t i) {
-    return reinterpret_cast<std::uint32_t*>(chunks.page(c, q, i));
+    return as<std::uint32_t>(chunks.page(c, q, i));
   }
 
   // Prepends the list to the present one.
   HEAPWOOD_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
                                 std::uint32_t list) const {
-    const simt::atomic_ref<std::uint32_t> word(*list_at(chunks, c));
+    const Word32 word(*list_at(chunks, c));
     std::uint32_t seen = word.load(simt::relaxed), next = 0;
     HEAPWOOD_ROLLED
     do {

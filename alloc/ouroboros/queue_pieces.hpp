@@ -28,6 +28,7 @@
 
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/ouroboros/index_queue.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -122,13 +123,11 @@ class QueuePieces {
     return static_cast<std::uint32_t>(position >> slot_shift_);
   }
   HEAPWOOD_INLINE std::uint32_t* slots_of(const Chunks& chunks, std::uint32_t piece) const {
-    return reinterpret_cast<std::uint32_t*>(chunks.chunk(piece));
+    return as<std::uint32_t>(chunks.chunk(piece));
   }
   // The number of the piece's entries that have been taken.
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks,
-                                                           std::uint32_t piece) const {
-    return simt::atomic_ref<std::uint32_t>(
-        reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
+  HEAPWOOD_INLINE Word32 taken_of(const Chunks& chunks, std::uint32_t piece) const {
+    return Word32(as<std::uint32_t>(chunks.base() + taken_at_)[piece]);
   }
   // Makes the slots of an emptied piece available.
   HEAPWOOD_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
@@ -175,7 +174,7 @@ class QueuePieces {
                                          std::uint32_t q, std::uint32_t n) {
     const FreeSlots free_slots(chunks->word_at(q, Chunks::free_slots));
     const std::uint32_t others = self->slots() - n;
-    const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
+    const Word64 pieces = chunks->word(q, Chunks::pieces);
     // relaxed: only a number.
     const bool is_allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().max_pieces;
     const std::uint32_t piece = is_allowed ? chunks->take(thread) : Chunks::none;
@@ -188,7 +187,7 @@ class QueuePieces {
     chunks->state(piece).fetch_add(Chunks::of_kind(Chunks::queue_piece), simt::acquire);
     HEAPWOOD_UNROLLED_4
     for (std::uint32_t i = 0; i < self->slots(); ++i) {
-      simt::atomic_ref<std::uint32_t>(self->slots_of(*chunks, piece)[i]).store(~0u, simt::relaxed);
+      Word32(self->slots_of(*chunks, piece)[i]).store(~0u, simt::relaxed);
     }
     self->attach(*chunks, thread, q, piece);
     free_slots.signal(others, others);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "alloc/ouroboros/chunks.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -70,7 +71,7 @@ class StaticQueue {
     // relaxed: only a number. Uses subtraction because a compare-and-swap succeeds only about once
     // per L2 round trip. A thread that briefly reads too small a value, because another thread is
     // undoing its subtraction, gets no slot.
-    const simt::atomic_ref<std::uint64_t> free_slots = chunks.word(q, Chunks::free_slots);
+    const Word64 free_slots = chunks.word(q, Chunks::free_slots);
     if (static_cast<std::int64_t>(free_slots.fetch_sub(n, simt::relaxed)) >= std::int64_t{n})
       return true;
     free_slots.fetch_add(n, simt::relaxed);
@@ -106,7 +107,7 @@ class StaticQueue {
     return std::size_t{many} * length_ + std::size_t{q - many} * short_length_;
   }
   HEAPWOOD_INLINE std::uint32_t* slots(const Chunks& chunks) const {
-    return reinterpret_cast<std::uint32_t*>(chunks.base() + slots_at_);
+    return as<std::uint32_t>(chunks.base() + slots_at_);
   }
 
   std::uint32_t length_ = 0, short_length_ = 0;  // powers of two

@@ -8,22 +8,20 @@
 // count, which also returns the class, and then clearing its bit. Hence a page has no more bits set
 // than its count, except for bits of threads inside deallocate(): a thread that was counted finds a
 // clear bit, or waits for such a thread at most. A page with count 0 has no block in use, so one
-// compare-and-swap of the state gives it to another class: nothing is cleared or locked.
-//
-// Counting is a fetch_add even though a page may turn out to be full or of another class; the
-// thread then subtracts what it added. Until then a page that has space may look full to other
-// threads, and an empty one may look used. Lanes that call together with one page form a LaneGroup:
-// one add counts all their blocks, one fetch_or takes them.
+// compare-and-swap of the state gives it to another class. A thread that counts a block in a page
+// that is full or of another class subtracts it again; until then the page may look full or used.
+// Lanes that call together with one page form a LaneGroup: one add counts all their blocks, one
+// fetch_or takes them.
 //
 // Hints (sum_map.hpp) tell which pages can serve requests: for each class the pages with free
 // blocks (`room`), and for all classes the `empty` pages; optionally for each class the `roomy`
-// pages, less than five eighths full. A hint may persist long after the page has filled up or
-// changed its class: a thread that follows such a hint clears it. For each kind of hint the state
-// has a flag, "hinted", so that a thread whose change enables a page to serve more requests sets a
-// hint (`list`) only if there is none. A page that is hinted as empty needs no other hint, because
-// a thread that clears that hint sets those that the page needs instead. So pages fill and empty
-// without accesses to the hints, and yet a few loads suffice to find that no page is left: every
-// page that can serve requests has a hint, except while a thread is inside an operation.
+// pages, less than five eighths full. A hint persists after the page has filled up or changed its
+// class, until a thread follows it and clears it. For each kind of hint the state has a flag,
+// "hinted", so that a thread whose change enables a page to serve more requests sets a hint
+// (`list`) only if there is none. A page that is hinted as empty needs no other hint: the thread
+// that clears that one sets those that the page needs. So pages fill and empty without accesses to
+// the hints, and yet every page that can serve requests has a hint, except while a thread is inside
+// an operation.
 //
 // Flag and hint are two words. A thread that clears a hint clears the hint, then the flag, and then
 // reads the state again; a thread that sets one sets the flag, and if it was clear, the hint. So a
@@ -40,6 +38,7 @@
 #include "alloc/primitives/lane_group.hpp"
 #include "alloc/primitives/size_class.hpp"
 #include "alloc/primitives/sum_map.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -141,9 +140,7 @@ class BlockPages {
   HEAPWOOD_INLINE std::uint32_t empty() const { return shape_.top + 1; }
   HEAPWOOD_INLINE std::uint32_t roomy(std::uint32_t k) const { return shape_.top + 2 + k; }
 
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> state(std::uint32_t page) const {
-    return simt::atomic_ref<std::uint32_t>(states()[page]);
-  }
+  HEAPWOOD_INLINE Word32 state(std::uint32_t page) const { return Word32(states()[page]); }
 
   // Counts up to n blocks of class k in the page. Returns the count before, or none if the page is
   // full or of another class.
@@ -247,7 +244,7 @@ class BlockPages {
   }
 
   HEAPWOOD_INLINE SumMap hints(std::uint32_t map) const {
-    return {map_words(map), reinterpret_cast<const std::uint32_t*>(base_ + table_at), pages_};
+    return {map_words(map), as<const std::uint32_t>(base_ + table_at), pages_};
   }
   // Whether a page in this state meets the condition of the hints of `map`.
   HEAPWOOD_INLINE bool serves(std::uint32_t map, std::uint32_t state) const {
@@ -309,8 +306,7 @@ class BlockPages {
     std::size_t at = static_cast<std::size_t>(base_ - origin);
     visit(Region{at, memory_at_, State::metadata});
     at += memory_at_;
-    const auto states =
-        host.read(reinterpret_cast<const std::uint32_t*>(base_ + states_at), pages_);
+    const auto states = host.read(as<const std::uint32_t>(base_ + states_at), pages_);
     const auto masks = host.read(masks_of(0), std::size_t{pages_} * mask_words_);
     for (std::uint32_t page = 0; page < pages_; ++page, at += page_bytes()) {
       const std::uint64_t* bits = masks.data() + std::size_t{page} * mask_words_;
@@ -432,16 +428,14 @@ class BlockPages {
     return (shape_.roomy ? 2 : 1) * (shape_.top + 1) + 1;
   }
   HEAPWOOD_INLINE std::uint64_t* map_words(std::uint32_t map) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{map} * map_words_;
+    return as<std::uint64_t>(base_ + maps_at_) + std::size_t{map} * map_words_;
   }
-  HEAPWOOD_INLINE std::uint32_t* states() const {
-    return reinterpret_cast<std::uint32_t*>(base_ + states_at);
-  }
+  HEAPWOOD_INLINE std::uint32_t* states() const { return as<std::uint32_t>(base_ + states_at); }
   HEAPWOOD_INLINE std::uint64_t* masks_of(std::uint32_t page) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + masks_at_) + std::size_t{page} * mask_words_;
+    return as<std::uint64_t>(base_ + masks_at_) + std::size_t{page} * mask_words_;
   }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t page, std::uint32_t w) const {
-    return simt::atomic_ref<std::uint64_t>(masks_of(page)[w]);
+  HEAPWOOD_INLINE Word64 mask(std::uint32_t page, std::uint32_t w) const {
+    return Word64(masks_of(page)[w]);
   }
   HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "alloc/primitives/run_map.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc {
@@ -97,7 +98,7 @@ class Buddy {
     if (n == 0) n = 1;
     const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
-    std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint32_t seed = seed_of(thread);
     std::uint64_t seen = 1;  // as if a thread were inside: no check after the first search
     HEAPWOOD_ROLLED
     for (unsigned turn = 0, moves = 0; moves < max_moves; ++turn) {
@@ -229,13 +230,11 @@ class Buddy {
   static_assert(words_at % sizeof(std::uint64_t) == 0);
 
   HEAPWOOD_INLINE std::uint64_t* motion(unsigned level) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + level * motion_stride);
+    return as<std::uint64_t>(base_ + level * motion_stride);
   }
-  HEAPWOOD_INLINE std::uint64_t* words() const {
-    return reinterpret_cast<std::uint64_t*>(base_ + words_at);
-  }
+  HEAPWOOD_INLINE std::uint64_t* words() const { return as<std::uint64_t>(base_ + words_at); }
   HEAPWOOD_INLINE std::uint32_t* lengths() const {
-    return reinterpret_cast<std::uint32_t*>(base_ + lengths_offset_);
+    return as<std::uint32_t>(base_ + lengths_offset_);
   }
   HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_offset_; }
   HEAPWOOD_INLINE RunMap map(unsigned level) const {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -94,7 +94,7 @@ class BuiltinHeap {
   HEAPWOOD_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
     const std::uint64_t size = bytes + sizeof(Block);
     // relaxed, here and below: only a count; malloc orders the memory itself.
-    simt::atomic_ref<std::uint64_t> live(*live_);
+    Word64 live(*live_);
     std::uint64_t now = live.load(simt::relaxed);
     do {
       if (now + size > capacity_) return nullptr;
@@ -120,7 +120,7 @@ class BuiltinHeap {
     (block->previous != nullptr ? block->previous->next : list.first) = block->next;
     if (block->next != nullptr) block->next->previous = block->previous;
     unlock(list);
-    simt::atomic_ref<std::uint64_t>(*live_).fetch_sub(block->size, simt::relaxed);
+    Word64(*live_).fetch_sub(block->size, simt::relaxed);
   }
 
   HEAPWOOD_INLINE List& list_of(const Block* block) const {
@@ -131,14 +131,11 @@ class BuiltinHeap {
   template <class Thread>
   static HEAPWOOD_INLINE void lock(Thread& thread, List& list) {
     // acquire: the last holder's changes to the list.
-    for (unsigned turn = 0;
-         simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
+    for (unsigned turn = 0; Word32(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
       thread.pause(turn);
     }
   }
-  static HEAPWOOD_INLINE void unlock(List& list) {
-    simt::atomic_ref<std::uint32_t>(list.locked).store(0, simt::release);
-  }
+  static HEAPWOOD_INLINE void unlock(List& list) { Word32(list.locked).store(0, simt::release); }
 
   std::uint64_t* live_ = nullptr;
   List* lists_ = nullptr;

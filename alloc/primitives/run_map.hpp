@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "alloc/primitives/sum_map.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -35,7 +36,7 @@ class Motion {
     inside_ = true;
     // acquire: nothing is hidden before this; together with the release in load_after_search() it
     // comes after the search of every thread that reads the count without this thread.
-    simt::atomic_ref<std::uint64_t>(*word_).fetch_add(1, simt::acquire);
+    Word64(*word_).fetch_add(1, simt::acquire);
   }
   // `moved` is false if nothing was changed. The count then returns to its previous value, so that
   // threads that find nothing do not keep each other searching.
@@ -43,18 +44,18 @@ class Motion {
     if (!inside_) return;
     inside_ = false;
     // release: a thread that sees this thread gone also sees its effects.
-    simt::atomic_ref<std::uint64_t>(*word_).fetch_add((moved ? one_move : 0) - 1, simt::release);
+    Word64(*word_).fetch_add((moved ? one_move : 0) - 1, simt::release);
   }
 
   static HEAPWOOD_INLINE std::uint64_t load(std::uint64_t* word) {
     // acquire: the effects of the threads that have left.
-    return simt::atomic_ref<std::uint64_t>(*word).load(simt::acquire);
+    return Word64(*word).load(simt::acquire);
   }
   static HEAPWOOD_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
   // Called after a search. release: orders the search before everything that begins after this
   // load.
   static HEAPWOOD_INLINE std::uint64_t load_after_search(std::uint64_t* word) {
-    return simt::atomic_ref<std::uint64_t>(*word).fetch_add(0, simt::release);
+    return Word64(*word).fetch_add(0, simt::release);
   }
 
  private:
@@ -102,7 +103,7 @@ class RunMap {
   HEAPWOOD_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t seed,
                                      SearchMode mode, Motion& motion_of_search) const {
     const std::uint32_t words = shape_->words();
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * words) >> 32);
+    const std::uint32_t start = scaled(seed, words);
     // All loads in flight together, so that an empty map costs one memory latency.
     std::uint32_t nonempty_ranks = 0;
     HEAPWOOD_UNROLLED
@@ -138,7 +139,7 @@ class RunMap {
   // than 64 units never becomes full.
   HEAPWOOD_INLINE bool free(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
     const std::uint32_t i = unit / 64;
-    simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
+    Word64 word(words_[shape_->words_at + i]);
     const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64,
                         full = ~std::uint64_t{0};
     // Announced before it is done, unless the rank stays the same: a thread that then frees more
@@ -214,7 +215,7 @@ class RunMap {
   HEAPWOOD_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n,
                                         std::uint32_t seed, SearchMode& mode,
                                         Motion& motion_of_search) const {
-    simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
+    Word64 word(words_[shape_->words_at + i]);
     std::uint64_t seen = word.load(simt::relaxed);
     std::uint64_t runs = starts(seen, k);
     if (runs == 0) --mode.attempts;
@@ -265,8 +266,7 @@ class RunMap {
       set |= 1u << rank;
       // relaxed: a thread that updated these hints earlier changed the word before that, and take()
       // and set() synchronize with it.
-      rank = rank_of(
-          simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed));
+      rank = rank_of(Word64(words_[shape_->words_at + i]).load(simt::relaxed));
     }
   }
 

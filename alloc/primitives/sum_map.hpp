@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::alloc {
@@ -110,9 +110,8 @@ class SumMap {
 
  private:
   HEAPWOOD_INLINE std::uint32_t top() const { return table_[table_entries - 1]; }
-  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t level,
-                                                       std::uint32_t index) const {
-    return simt::atomic_ref<std::uint64_t>(words_[table_[level] + index]);
+  HEAPWOOD_INLINE Word64 word(std::uint32_t level, std::uint32_t index) const {
+    return Word64(words_[table_[level] + index]);
   }
 
   HEAPWOOD_INLINE void set_hint(std::uint32_t level, std::uint32_t child) const {

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "alloc/primitives/word.hpp"
 #include "alloc/recording/recording.hpp"
-#include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
 
@@ -40,7 +40,7 @@ class LiveRecording {
   // The observer's side, from any thread.
   void hold_from(std::uint64_t line) {
     // relaxed: only a limit.
-    simt::atomic_ref<std::uint64_t>(held_from_).store(line, simt::relaxed);
+    Word64(held_from_).store(line, simt::relaxed);
   }
   // Appends up to `max_events` events after the observer's position, without gaps. Returns false,
   // without any events, if a new round has begun: everything read before is invalid.
@@ -56,7 +56,7 @@ class LiveRecording {
          ++place.line) {
       RecordedEvent& line = lines_[place.line];
       // acquire: its bytes were written before its word.
-      const std::uint64_t word = simt::atomic_ref<std::uint64_t>(line.word).load(simt::acquire);
+      const std::uint64_t word = Word64(line.word).load(simt::acquire);
       if (word == 0) break;
       into.push_back(line);
     }

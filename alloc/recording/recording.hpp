@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "simt/atomic_ref.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {
 
@@ -66,7 +66,7 @@ struct EventWriter {
   // relaxed: the modification order of the counter is the order of the events. The host reads them
   // after the launch, or watches their words.
   HEAPWOOD_INLINE std::uint64_t next_number() const {
-    return simt::atomic_ref<std::uint64_t>(counts->events).fetch_add(1, simt::relaxed);
+    return Word64(counts->events).fetch_add(1, simt::relaxed);
   }
   template <class Thread>
   HEAPWOOD_INLINE void write(Thread& thread, std::uint64_t number, RecordedEvent::Kind kind,
@@ -77,11 +77,11 @@ struct EventWriter {
     line.bytes = event.bytes;
     line.high_warp = event.high_warp;
     // release: a thread that sees the word sees the bytes (LiveRecording::read).
-    simt::atomic_ref<std::uint64_t>(line.word).store(event.word, simt::release);
+    Word64(line.word).store(event.word, simt::release);
   }
   HEAPWOOD_INLINE void count_refusal() const {
     // relaxed: only a number.
-    simt::atomic_ref<std::uint64_t>(counts->refused).fetch_add(1, simt::relaxed);
+    Word64(counts->refused).fetch_add(1, simt::relaxed);
   }
   HEAPWOOD_INLINE std::uint64_t place(const void* block) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) / granule;

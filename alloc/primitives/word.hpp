@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Words of a pool that many threads change, their halves, and numbers that spread threads evenly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "simt/config.hpp"
+
+namespace heapwood::alloc {
+
+using Word32 = simt::atomic_ref<std::uint32_t>;
+using Word64 = simt::atomic_ref<std::uint64_t>;
+
+// The T at an address of the pool.
+template <class T>
+HEAPWOOD_INLINE T* as(std::byte* address) {
+  return reinterpret_cast<T*>(address);
+}
+template <class T>
+HEAPWOOD_INLINE const T* as(const std::byte* address) {
+  return reinterpret_cast<const T*>(address);
+}
+
+HEAPWOOD_INLINE std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+HEAPWOOD_INLINE std::uint32_t high(std::uint64_t word) { return low(word >> 32); }
+
+// A number that differs from lane to lane of the GPU: multiples of the golden ratio.
+template <class Thread>
+HEAPWOOD_INLINE std::uint32_t seed_of(const Thread& thread) {
+  return (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+}
+// The seed as a number below n: consecutive threads get places far apart.
+HEAPWOOD_INLINE std::uint32_t scaled(std::uint32_t seed, std::uint32_t n) {
+  return high(std::uint64_t{seed} * n);
+}
+
+}  // namespace heapwood::alloc
