@@ -25,10 +25,10 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "alloc/allocators/heapwood.hpp"
-#include "alloc/concepts.hpp"
 #include "heapwood/heap_handle.hpp"
 #include "simt/stream_device.hpp"
 
@@ -86,16 +86,12 @@ inline namespace HEAPWOOD_TARGET {
 using stream_handle = simt::StreamHandle;
 
 struct heap_options {
-  // Prints one line to standard error if a request was refused, when the host next calls stats(),
-  // reset() or the destructor.
-  bool report_exhaustion = false;
   alloc::AllocatorOptions allocator{};
 };
 
 template <class A>
 class basic_heap {
-  static_assert(alloc::AllocatorHandle<A>);
-  static_assert(alloc::DeviceFor<simt::StreamDevice, A>);
+  static_assert(std::is_trivially_copyable_v<A>, "a handle is passed to kernels by value");
 
  public:
   using allocator_type = A;
@@ -137,7 +133,6 @@ class basic_heap {
     if (pool_.base == nullptr) return;
     try {
       device_.synchronize_device();
-      report_exhaustion_once(read_state());
       if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
     } catch (const Error&) {  // the device has failed: there is nothing to report
     }
@@ -156,10 +151,6 @@ class basic_heap {
   // kernel may use the heap at the same time.
   void reset(stream_handle stream = {}) {
     if (pool_.base == nullptr) return;
-    if (options_.report_exhaustion && !has_reported_) {
-      device_.synchronize_device();
-      report_exhaustion_once(read_state());
-    }
     const simt::StreamDevice device(device_.index, stream);
     if constexpr (requires { A::release(pool_, device); }) A::release(pool_, device);
     lay_out(device);
@@ -171,13 +162,13 @@ class basic_heap {
     stats.has_regions = A::traits.in_pool;
     if (pool_.base == nullptr) return stats;
     device_.synchronize_device();
-    const detail::HeapState state = read_state();
-    report_exhaustion_once(state);
+    detail::HeapState counts;
+    device_.download(&counts, state(), sizeof(counts));
     stats.bytes = pool_.bytes;
     stats.max_request = max_request_;
-    stats.full = state.full;
-    stats.too_large = state.too_large;
-    stats.first_refused_bytes = state.first_refused;
+    stats.full = counts.full;
+    stats.too_large = counts.too_large;
+    stats.first_refused_bytes = counts.first_refused;
     allocator_.walk(alloc::HostView(device_), [&](const alloc::Region& r) { stats.add(r); });
     return stats;
   }
@@ -209,11 +200,6 @@ class basic_heap {
   detail::HeapState* state() const {
     return reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
   }
-  detail::HeapState read_state() const {
-    detail::HeapState copy;
-    device_.download(&copy, state(), sizeof(copy));
-    return copy;
-  }
 
   void initialize(stream_handle stream) {
     const simt::StreamDevice device(device_.index, stream);
@@ -234,17 +220,6 @@ class basic_heap {
     simt::device_fill(device, state(), 0, state_bytes);
     allocator_ = A::create(pool_, options_.allocator, device);
   }
-  void report_exhaustion_once(const detail::HeapState& state) const {
-    if (!options_.report_exhaustion || has_reported_ || state.full + state.too_large == 0) return;
-    has_reported_ = true;
-    std::fprintf(stderr,
-                 "heapwood: %llu requests were refused because the heap of %zu bytes was full, "
-                 "%llu because they are larger than it can serve (%zu bytes); the first was of "
-                 "%llu bytes\n",
-                 static_cast<unsigned long long>(state.full), pool_.bytes,
-                 static_cast<unsigned long long>(state.too_large), max_request_,
-                 static_cast<unsigned long long>(state.first_refused));
-  }
   void swap(basic_heap& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(options_, other.options_);
@@ -253,7 +228,6 @@ class basic_heap {
     std::swap(pool_, other.pool_);
     std::swap(allocator_, other.allocator_);
     std::swap(max_request_, other.max_request_);
-    std::swap(has_reported_, other.has_reported_);
   }
 
   simt::StreamDevice device_{0};
@@ -263,7 +237,6 @@ class basic_heap {
   alloc::Pool pool_{};
   A allocator_{};
   std::size_t max_request_ = 0;
-  mutable bool has_reported_ = false;
 };
 
 using heap = basic_heap<alloc::Heapwood>;

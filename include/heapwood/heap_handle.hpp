@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloc/concepts.hpp"
+#include "alloc/allocator.hpp"
 #include "heapwood/handle_operations.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/this_thread.hpp"
@@ -27,8 +27,6 @@ inline namespace HEAPWOOD_TARGET {
 
 template <class A>
 class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
-  static_assert(alloc::ThreadFor<simt::ThisThread, A>);
-
  public:
   using allocator_type = A;
 

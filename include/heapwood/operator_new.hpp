@@ -202,6 +202,34 @@ requires std::derived_from<Heap, operator_new::heap_type>
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood
 
+// new (tag) T: nullptr if there is no memory. The forms of delete are called if the constructor
+// throws, which it cannot on a GPU.
+#define HEAPWOOD_FORMS_OR_NULL(attributes, tag)                                              \
+  attributes void* operator new(std::size_t n, tag) noexcept {                               \
+    return heapwood::operator_new::new_block_or_null(n, 1, false);                           \
+  }                                                                                          \
+  attributes void* operator new[](std::size_t n, tag) noexcept {                             \
+    return heapwood::operator_new::new_block_or_null(n, 1, true);                            \
+  }                                                                                          \
+  attributes void* operator new(std::size_t n, std::align_val_t a, tag) noexcept {           \
+    return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false); \
+  }                                                                                          \
+  attributes void* operator new[](std::size_t n, std::align_val_t a, tag) noexcept {         \
+    return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);  \
+  }                                                                                          \
+  attributes void operator delete(void* block, tag) noexcept {                               \
+    heapwood::operator_new::delete_block_or_null(block, 1, false);                           \
+  }                                                                                          \
+  attributes void operator delete[](void* block, tag) noexcept {                             \
+    heapwood::operator_new::delete_block_or_null(block, 1, true);                            \
+  }                                                                                          \
+  attributes void operator delete(void* block, std::align_val_t a, tag) noexcept {           \
+    heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false); \
+  }                                                                                          \
+  attributes void operator delete[](void* block, std::align_val_t a, tag) noexcept {         \
+    heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);  \
+  }
+
 #if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
 
 // Weak: a program has one of each, and its own take precedence. Device code has no weak functions.
@@ -246,67 +274,9 @@ HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_va
 #undef HEAPWOOD_REPLACED
 
 // Host only: device code cannot name std::nothrow.
-#define HEAPWOOD_REPLACED __attribute__((weak))
-
-HEAPWOOD_REPLACED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, 1, false);
-}
-HEAPWOOD_REPLACED void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, 1, true);
-}
-HEAPWOOD_REPLACED void* operator new(std::size_t n, std::align_val_t a,
-                                     const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false);
-}
-HEAPWOOD_REPLACED void* operator new[](std::size_t n, std::align_val_t a,
-                                       const std::nothrow_t&) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);
-}
-HEAPWOOD_REPLACED void operator delete(void* block, const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, 1, false);
-}
-HEAPWOOD_REPLACED void operator delete[](void* block, const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, 1, true);
-}
-HEAPWOOD_REPLACED void operator delete(void* block, std::align_val_t a,
-                                       const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false);
-}
-HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a,
-                                         const std::nothrow_t&) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);
-}
-#undef HEAPWOOD_REPLACED
+HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&)
 
 #endif
 
-// new (heapwood::or_null) T: nullptr if there is no memory.
-HEAPWOOD_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, 1, false);
-}
-HEAPWOOD_FN inline void* operator new[](std::size_t n, heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, 1, true);
-}
-HEAPWOOD_FN inline void* operator new(std::size_t n, std::align_val_t a,
-                                      heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false);
-}
-HEAPWOOD_FN inline void* operator new[](std::size_t n, std::align_val_t a,
-                                        heapwood::or_null_t) noexcept {
-  return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);
-}
-// Called if the constructor throws, which it cannot on a GPU.
-HEAPWOOD_FN inline void operator delete(void* block, heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, 1, false);
-}
-HEAPWOOD_FN inline void operator delete[](void* block, heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, 1, true);
-}
-HEAPWOOD_FN inline void operator delete(void* block, std::align_val_t a,
-                                        heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false);
-}
-HEAPWOOD_FN inline void operator delete[](void* block, std::align_val_t a,
-                                          heapwood::or_null_t) noexcept {
-  heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);
-}
+HEAPWOOD_FORMS_OR_NULL(HEAPWOOD_FN inline, heapwood::or_null_t)
+#undef HEAPWOOD_FORMS_OR_NULL
