@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/library/printed.hpp"
+
 namespace heapwood {
 namespace {
 
@@ -33,13 +35,7 @@ std::size_t count(const std::vector<check_report>& errors, check_kind kind, cons
 }
 
 std::string text_of_leaks(const checked_heap& heap, std::size_t max_lines = 20) {
-  std::FILE* const file = std::tmpfile();
-  heap.report_leaks(file, max_lines);
-  std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
-  std::rewind(file);
-  EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
-  std::fclose(file);
-  return text;
+  return printed([&](std::FILE* file) { heap.report_leaks(file, max_lines); });
 }
 
 // Eight blocks of 24 bytes in a row.

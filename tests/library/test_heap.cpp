@@ -9,9 +9,7 @@
 #include <heapwood/alloc/allocators/ouroboros.hpp>
 #include <heapwood/heap.hpp>
 #include <heapwood/parallel.hpp>
-#include <memory>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,9 +17,6 @@ namespace heapwood {
 namespace {
 
 constexpr std::size_t mib = 1 << 20;
-
-static_assert(std::is_trivially_copyable_v<heap_handle>);
-static_assert(!std::is_copy_constructible_v<heap> && std::is_move_constructible_v<heap>);
 
 std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -58,42 +53,11 @@ TEST(Heap, SeveralHeapsHaveBlocksOfTheirOwn) {
   EXPECT_EQ(second.report_leaks(nullptr), 0u);
 }
 
-TEST(Heap, ManagesMemoryOfTheUser) {
-  const auto memory = std::make_unique<std::byte[]>(mib + 7);
-  heap heap(std::span<std::byte>(memory.get() + 7, mib));
-  EXPECT_GT(heap.bytes(), mib - 1024);
-  EXPECT_GE(heap.memory().data(), memory.get() + 7);
-  EXPECT_LE(heap.memory().data() + heap.bytes(), memory.get() + 7 + mib);
-  auto* const block = static_cast<std::byte*>(heap.handle().malloc(1000));
-  ASSERT_NE(block, nullptr);
-  EXPECT_GE(block, memory.get());
-  EXPECT_LE(block + 1000, memory.get() + mib + 7);
-  EXPECT_THROW((heapwood::heap(std::span<std::byte>(memory.get(), 100))), Error);
-  EXPECT_THROW((heapwood::heap(std::span<std::byte>())), Error);
-  EXPECT_THROW(heapwood::heap(std::size_t{100}), Error);
-}
-
 TEST(Heap, SizesThatWrapThrow) {
   for (const std::size_t less : {0, 1, 255, 256, 257, 511, 512, 513}) {
     EXPECT_THROW(heapwood::heap(~std::size_t{0} - less), Error) << less;
     EXPECT_THROW(basic_heap<alloc::Atomic>(~std::size_t{0} - less), Error) << less;
   }
-}
-
-TEST(Heap, MovedFromHeapIsEmpty) {
-  heap heap(mib, {}, {.report_exhaustion = true});
-  const heapwood::heap owner(std::move(heap));
-  EXPECT_EQ(heap.bytes(), 0u);
-  EXPECT_EQ(heap.max_request(), 0u);
-  EXPECT_TRUE(heap.memory().empty());
-  EXPECT_EQ(heap.stats().bytes, 0u);
-  EXPECT_EQ(heap.stats().used, 0u);
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-  heap.reset();
-  EXPECT_THROW(heap.handle(), Error);
-  heap = heapwood::heap(2 * mib);
-  EXPECT_NE(heap.handle().malloc(mib), nullptr);
-  EXPECT_EQ(owner.bytes(), mib);
 }
 
 TEST(Heap, ResetFreesEverythingAndForgetsRefusals) {
@@ -132,22 +96,6 @@ TEST(Heap, TellsFullFromTooLarge) {
   EXPECT_LT(stats.largest_hole, mib);
   EXPECT_EQ(stats.used + stats.free + stats.held + stats.metadata, heap.bytes());
   h.free(all);
-}
-
-TEST(Heap, ReportsExhaustionOnceIfAsked) {
-  testing::internal::CaptureStderr();
-  {
-    heap quiet(mib);
-    EXPECT_EQ(quiet.handle().malloc(2 * mib), nullptr);
-    heap heap(mib, {}, {.report_exhaustion = true});
-    heap.stats();
-    EXPECT_EQ(heap.handle().malloc(2 * mib), nullptr);
-    heap.stats();
-    heap.stats();
-  }
-  const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
-  EXPECT_NE(text.find("the first was of 2097152 bytes"), std::string::npos) << text;
 }
 
 TEST(Heap, CallocClearsAndRejectsOverflow) {

@@ -7,6 +7,7 @@
 #include <heapwood/parallel.hpp>
 
 #include "tests/library/gpu/check.hpp"
+#include "tests/library/planted.hpp"
 
 using heapwood_test::check;
 using heapwood_test::check_cuda;
@@ -16,101 +17,44 @@ using heapwood::checked_heap;
 using Handle = heapwood::checked_heap_handle;
 using Bytes = unsigned char;
 
-// One error of each kind, by the last thread of the launch; the others have none.
-__global__ void planted(Handle h, int which, void* foreign, void** late) {
+// The error is by the last thread of the launch; the others have none.
+__global__ void with_error(Handle h, int which, void* foreign) {
   if (blockIdx.x + 1 != gridDim.x || threadIdx.x + 1 != blockDim.x) {
     for (unsigned i = 0; i < 5; ++i) h.free(h.malloc(10 + threadIdx.x, HEAPWOOD_HERE));
     return;
   }
-  auto* const p = static_cast<Bytes*>(h.malloc(40, HEAPWOOD_HERE));
-  switch (which) {
-    case 0:
-      p[40] = 1;
-      h.free(p, HEAPWOOD_HERE);
-      break;
-    case 1:
-      p[55] = 1;
-      h.free(p, HEAPWOOD_HERE);
-      break;
-    case 2:
-      p[-1] = 1;
-      h.free(p, HEAPWOOD_HERE);
-      break;
-    case 3:
-      p[44] = 1;
-      break;  // still in use: found by check()
-    case 4:
-      h.free(p);
-      h.free(p, HEAPWOOD_HERE);
-      break;
-    case 5:
-      h.free(p);
-      late[0] = p;
-      break;  // freed again by a later kernel
-    case 6:
-      h.free(foreign, HEAPWOOD_HERE);
-      h.free(p);
-      break;
-    case 7:
-      h.free(p + 16, HEAPWOOD_HERE);
-      h.free(p);
-      break;
-    case 8:
-      h.free(p + 3, HEAPWOOD_HERE);
-      h.free(p);
-      break;
-    case 9:
-      h.free(p);
-      p[5] = 1;
-      break;
-    case 10:
-      h.free(h.aligned_alloc(256, 40), HEAPWOOD_HERE);
-      h.free(p);
-      break;
-    case 11:
-      h.free(h.at(HEAPWOOD_HERE).realloc(p, 41, 100));
-      break;
-    case 12:
-      h.free(&which, HEAPWOOD_HERE);
-      h.free(p);
-      break;
-    case 13:
-      for (int i = -100; i < -50; ++i) p[i] = 0x41;
-      h.free(p, HEAPWOOD_HERE);
-      break;
-  }
+  heapwood_test::plant(h, which, foreign);
 }
-__global__ void free_again(Handle h, void** late) { h.free(late[0], HEAPWOOD_HERE); }
+__global__ void free_again(Handle h, void* block) { h.free(block, HEAPWOOD_HERE); }
 
 struct AllocateOne {
   Handle h;
   void** to;
   HEAPWOOD_DEVICE void operator()(unsigned) const { to[0] = h.malloc(64); }
 };
+void expect_one(const checked_heap& heap, check_kind kind, const char* text, const char* thread) {
+  const auto errors = heap.check();
+  for (const auto& e : errors) std::printf("%s\n", e.text.c_str());
+  check(errors.size() == 1);
+  if (errors.size() != 1) return;
+  check(errors[0].kind == kind);
+  check(std::strstr(errors[0].text.c_str(), text) != nullptr);
+  check(std::strstr(errors[0].text.c_str(), thread) != nullptr);
+}
 void planted_errors() {
-  constexpr check_kind expected[] = {
-      check_kind::overrun,          check_kind::overrun,         check_kind::underrun,
-      check_kind::overrun,          check_kind::double_free,     check_kind::double_free,
-      check_kind::foreign_pointer,  check_kind::no_block,        check_kind::no_block,
-      check_kind::write_after_free, check_kind::wrong_free,      check_kind::wrong_size,
-      check_kind::foreign_pointer,  check_kind::overwritten_head};
   checked_heap other(1 << 20);
-  heapwood::shared_array<void*> foreign(1), late(1);
-  heapwood::for_each_thread(1, AllocateOne{other.handle(), foreign.data()});
-  for (int which = 0; which < 14; ++which) {
+  heapwood::shared_array<void*> block(1);
+  heapwood::for_each_thread(1, AllocateOne{other.handle(), block.data()});
+  for (int which = 0; which < heapwood_test::planted_errors; ++which) {
     checked_heap heap(16 << 20);
-    planted<<<dim3(4), dim3(64)>>>(heap.handle("planted"), which, foreign[0], late.data());
-    if (which == 5) free_again<<<1, 1>>>(heap.handle("again"), late.data());
-    const auto errors = heap.check();
-    for (const auto& e : errors) std::printf("%2d: %s\n", which, e.text.c_str());
-    check(errors.size() == 1);
-    if (errors.size() != 1) continue;
-    check(errors[0].kind == expected[which]);
-    const bool is_late = which == 5;
-    check(std::strstr(errors[0].text.c_str(),
-                      is_late ? "kernel again, block (0,0,0), thread (0,0,0)"
-                              : "kernel planted, block (3,0,0), thread (63,0,0)") != nullptr);
+    with_error<<<dim3(4), dim3(64)>>>(heap.handle("planted"), which, block[0]);
+    expect_one(heap, heapwood_test::planted[which].kind, heapwood_test::planted[which].text,
+               "kernel planted, block (3,0,0), thread (63,0,0)");
   }
+  free_again<<<1, 1>>>(other.handle("first"), block[0]);
+  free_again<<<1, 1>>>(other.handle("again"), block[0]);
+  expect_one(other, check_kind::double_free, "freed twice, second at checked_heap.cu:",
+             "kernel again, block (0,0,0), thread (0,0,0)");
 }
 
 __global__ void leak(Handle h) {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Times of malloc and free through the public heap, one call per thread, frees in a second kernel:
-//   measure_cells [published|all] [RUNS]
-// published: the cells for which other allocators' figures are known; all: 16 B to 8 KiB and mixed
-// sizes by 100K and 1M threads. Each run begins with an empty pool. The figures of the others are
-// those of docs/library.md: one run of their own programs on an H100. A ratio below 1 would say
-// that Heapwood is slower; compare only on that GPU model.
-#include <cstring>
-
+//   measure_cells [RUNS]
+// 16 B to 8 KiB and mixed sizes by 100K and 1M threads. Each run begins with an empty pool. The
+// figures of other allocators are in docs/library.md.
 #include "tests/library/gpu/measure.hpp"
 
 namespace heapwood_test {
@@ -29,47 +25,10 @@ __global__ void __launch_bounds__(256)
 }
 __global__ void nothing(MeasuredHandle, void**, unsigned) {}
 
-// Of one run on an H100, in milliseconds: malloc and free; 0: not known.
-struct Others {
-  float gallatin[2], llvm[2], ouroboros[2];
-};
 struct Cell {
   unsigned threads;
   std::size_t bytes;  // 0: mixed
-  Others others;
 };
-const Cell known[] = {
-    {100000, 16, {{.027f, .009f}, {.025f, .016f}, {.013f, .087f}}},
-    {100000, 256, {{.069f, .012f}, {1.33f, .020f}, {.013f, .088f}}},
-    {100000, 4096, {{.288f, .014f}, {2.39f, .020f}, {.014f, .089f}}},
-    {1000000, 16, {{.081f, .027f}, {.72f, .053f}, {.083f, .90f}}},
-    {1000000, 256, {{.516f, .022f}, {2.24f, .044f}, {.096f, .91f}}},
-    {100000, 0, {{.407f, .017f}, {1.20f, .029f}, {.030f, .096f}}},
-};
-
-std::vector<Cell> cells(bool all) {
-  std::vector<Cell> list(std::begin(known), std::end(known));
-  if (!all) return list;
-  list.clear();
-  for (const unsigned threads : {100000u, 1000000u}) {
-    for (std::size_t bytes = 16; bytes <= 8192; bytes *= 2) list.push_back({threads, bytes, {}});
-    list.push_back({threads, 0, {}});
-  }
-  for (Cell& cell : list) {
-    for (const Cell& k : known) {
-      if (k.threads == cell.threads && k.bytes == cell.bytes) cell.others = k.others;
-    }
-  }
-  return list;
-}
-
-void print_others(const float (&other)[2], float malloc_ms) {
-  if (other[0] == 0) {
-    std::printf(" | %-20s", "-");
-  } else {
-    std::printf(" | %6.3f %6.3f %5.1fx", other[0], other[1], other[0] / malloc_ms);
-  }
-}
 
 void measure(MeasuredHeap& heap, const Cell& cell, int runs, void** blocks, const unsigned* sizes) {
   const unsigned grid = (cell.threads + 255) / 256;
@@ -89,11 +48,8 @@ void measure(MeasuredHeap& heap, const Cell& cell, int runs, void** blocks, cons
   }
   char size[16];
   std::snprintf(size, sizeof(size), cell.bytes == 0 ? "mixed" : "%zu B", cell.bytes);
-  const float malloc_ms = median(mallocs);
-  std::printf("%5uk x %-7s | %8.4f %8.4f", cell.threads / 1000, size, malloc_ms, median(frees));
-  print_others(cell.others.gallatin, malloc_ms);
-  print_others(cell.others.llvm, malloc_ms);
-  print_others(cell.others.ouroboros, malloc_ms);
+  std::printf("%5uk x %-7s | %8.4f %8.4f", cell.threads / 1000, size, median(mallocs),
+              median(frees));
   const heapwood::heap_stats stats = heap.stats();
   if (stats.full + stats.too_large > 0)
     std::printf("  %llu refused", static_cast<unsigned long long>(stats.full + stats.too_large));
@@ -105,8 +61,7 @@ void measure(MeasuredHeap& heap, const Cell& cell, int runs, void** blocks, cons
 
 int main(int count, char** arguments) {
   using namespace heapwood_test;
-  const bool all = count > 1 && std::strcmp(arguments[1], "all") == 0;
-  const int runs = count > 2 ? std::atoi(arguments[2]) : 21;
+  const int runs = count > 1 ? std::atoi(arguments[1]) : 21;
   constexpr unsigned max_threads = 1000000;
   void** blocks = nullptr;
   unsigned* sizes = nullptr;
@@ -123,14 +78,8 @@ int main(int count, char** arguments) {
   const auto is_small = [](const Cell& cell) {
     return cell.threads * (cell.bytes == 0 ? 8192 : cell.bytes) <= std::size_t{1} << 30;
   };
-  std::printf(
-      "%s, ms: malloc free of this heap | Gallatin, LLVM libc, Ouroboros (original): "
-      "malloc free, times faster in malloc\n",
-      Measured::traits.label);
+  std::printf("%s, ms: malloc free\n", Measured::traits.label);
   for (const bool small : {true, false}) {
-    std::vector<Cell> list = cells(all);
-    std::erase_if(list, [&](const Cell& cell) { return is_small(cell) != small; });
-    if (list.empty()) continue;
     MeasuredHeap heap(small ? std::size_t{2} << 30 : std::size_t{24} << 30);
     if (small) {
       std::vector<float> empty;
@@ -140,7 +89,12 @@ int main(int count, char** arguments) {
       }
       std::printf("launch of an empty kernel %.4f\n", median(empty));
     }
-    for (const Cell& cell : list) measure(heap, cell, runs, blocks, sizes);
+    for (const unsigned threads : {100000u, max_threads}) {
+      for (const std::size_t bytes : {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 0}) {
+        const Cell cell{threads, bytes};
+        if (is_small(cell) == small) measure(heap, cell, runs, blocks, sizes);
+      }
+    }
   }
   return 0;
 }
