@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the conformance tests: the fixture and checks of results.
+// Scripts of allocator calls (exercise.hpp), checks of their results, and the fixture of the
+// conformance tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,69 +14,14 @@
 
 namespace heapwood::alloc::test {
 
-using Kind = workloads::Op::Kind;
-
-class Conformance : public testing::TestWithParam<Target> {
- protected:
-  void SetUp() override {
-    if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
-  }
-  const Target& target() const { return GetParam(); }
-  const AllocatorTraits& traits() const { return *GetParam().traits; }
-
-  workloads::ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes,
-                             std::uint32_t slots) const {
-    workloads::ExerciseJob j;
-    j.device = target().device;
-    j.pool_bytes = pool_bytes;
-    j.warps = warps;
-    j.lanes = lanes;
-    j.slots = slots;
-    return j;
-  }
-
-  // Runs the job and checks what holds for every job: walks cover the pool, patterns are intact,
-  // pointers are aligned.
-  workloads::ExerciseResult run(const workloads::ExerciseJob& j) const {
-    const workloads::ExerciseResult result = target().run(j);
-    if (traits().in_pool) {
-      expect_cover(result.initial, j.pool_bytes);
-      for (const auto& phase : result.phases) expect_cover(phase.regions, j.pool_bytes);
-    }
-    if (traits().keeps_live_memory) {
-      EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
-    }
-    EXPECT_TRUE(result.same_initial_walk) << "two calls of create() gave different layouts";
-    for (std::size_t p = 0; p < result.phases.size(); ++p) {
-      EXPECT_EQ(result.phases[p].ops.size(), j.phases[p].scripts.size());
-      for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
-        for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
-          const workloads::Op& op = j.phases[p].scripts[s][i];
-          const workloads::OpResult& r = result.phases[p].ops[s][i];
-          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) ||
-              r.offset == workloads::OpResult::failed)
-            continue;
-          EXPECT_EQ(r.offset % 16, 0u) << "a block is not aligned to 16 bytes";
-          if (traits().in_pool) {
-            EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes)
-                << "a block of " << op.bytes << " bytes ends outside the pool";
-          }
-        }
-      }
-    }
-    return result;
-  }
-
-  static void expect_cover(const std::vector<Region>& regions, std::size_t pool_bytes) {
-    std::size_t at = 0;
-    for (const Region& region : regions) {
-      ASSERT_EQ(region.offset, at) << "walk() left a gap, or two regions overlap";
-      ASSERT_GT(region.bytes, 0u) << "walk() reported a region of 0 bytes";
-      at += region.bytes;
-    }
-    EXPECT_EQ(at, pool_bytes) << "walk() did not end with the pool";
-  }
-};
+using workloads::ExerciseJob;
+using workloads::ExercisePhase;
+using workloads::ExercisePhaseResult;
+using workloads::ExerciseResult;
+using workloads::Op;
+using workloads::OpResult;
+using Kind = Op::Kind;
+using Script = std::vector<Op>;
 
 inline std::size_t bytes_in(const std::vector<Region>& regions, Region::State state) {
   std::size_t sum = 0;
@@ -97,13 +43,11 @@ inline std::size_t largest_free(const std::vector<Region>& regions) {
 }
 
 // No two blocks of the phase overlap. Valid only if the phase frees nothing.
-inline void expect_disjoint(const workloads::ExercisePhase& phase,
-                            const workloads::ExercisePhaseResult& result) {
+inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResult& result) {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      if (phase.scripts[s][i].kind != Kind::allocate ||
-          result.ops[s][i].offset == workloads::OpResult::failed)
+      if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == OpResult::failed)
         continue;
       const auto at = static_cast<std::int64_t>(result.ops[s][i].offset);
       blocks.emplace_back(at, at + static_cast<std::int64_t>(
@@ -117,17 +61,86 @@ inline void expect_disjoint(const workloads::ExercisePhase& phase,
   }
 }
 
-inline std::uint64_t successes(const workloads::ExercisePhase& phase,
-                               const workloads::ExercisePhaseResult& result) {
+inline std::uint64_t successes(const ExercisePhase& phase, const ExercisePhaseResult& result) {
   std::uint64_t count = 0;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      count += phase.scripts[s][i].kind == Kind::allocate &&
-               result.ops[s][i].offset != workloads::OpResult::failed;
+      count +=
+          phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != OpResult::failed;
     }
   }
   return count;
 }
+
+class Conformance : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
+  }
+  const Target& target() const { return GetParam(); }
+  const AllocatorTraits& traits() const { return *GetParam().traits; }
+
+  ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes,
+                  std::uint32_t slots) const {
+    ExerciseJob j;
+    j.device = target().device;
+    j.pool_bytes = pool_bytes;
+    j.warps = warps;
+    j.lanes = lanes;
+    j.slots = slots;
+    return j;
+  }
+
+  // Runs the job and checks what holds for every job: walks cover the pool, patterns are intact,
+  // pointers are aligned.
+  ExerciseResult run(const ExerciseJob& j) const {
+    const ExerciseResult result = target().run(j);
+    if (traits().in_pool) {
+      expect_cover(result.initial, j.pool_bytes);
+      for (const auto& phase : result.phases) expect_cover(phase.regions, j.pool_bytes);
+    }
+    if (traits().keeps_live_memory) {
+      EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
+    }
+    EXPECT_TRUE(result.same_initial_walk) << "two calls of create() gave different layouts";
+    for (std::size_t p = 0; p < result.phases.size(); ++p) {
+      EXPECT_EQ(result.phases[p].ops.size(), j.phases[p].scripts.size());
+      for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
+        for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
+          const Op& op = j.phases[p].scripts[s][i];
+          const OpResult& r = result.phases[p].ops[s][i];
+          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) ||
+              r.offset == OpResult::failed)
+            continue;
+          EXPECT_EQ(r.offset % 16, 0u) << "a block is not aligned to 16 bytes";
+          if (traits().in_pool) {
+            EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes)
+                << "a block of " << op.bytes << " bytes ends outside the pool";
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  // Of phases that allocate and free in turn: no two blocks of a phase overlap, and all are freed.
+  void expect_disjoint_and_freed(const ExerciseJob& j, const ExerciseResult& result) const {
+    for (std::size_t p = 0; p < j.phases.size(); p += 2) {
+      expect_disjoint(j.phases[p], result.phases[p]);
+      if (target().frees() && traits().in_pool) expect_all_freed(result.phases[p + 1].regions);
+    }
+  }
+
+  static void expect_cover(const std::vector<Region>& regions, std::size_t pool_bytes) {
+    std::size_t at = 0;
+    for (const Region& region : regions) {
+      ASSERT_EQ(region.offset, at) << "walk() left a gap, or two regions overlap";
+      ASSERT_GT(region.bytes, 0u) << "walk() reported a region of 0 bytes";
+      at += region.bytes;
+    }
+    EXPECT_EQ(at, pool_bytes) << "walk() did not end with the pool";
+  }
+};
 
 // A small counter-based generator with the same sequence on every platform.
 class Random {
@@ -144,5 +157,97 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+inline const simt::DeviceId four_threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+
+// A job of one lane per warp.
+inline ExerciseJob job_of(std::size_t pool_bytes, unsigned warps, std::uint32_t slots,
+                          std::vector<ExercisePhase> phases = {},
+                          const AllocatorOptions& options = {}) {
+  ExerciseJob job;
+  job.device = four_threads;
+  job.pool_bytes = pool_bytes;
+  job.options = options;
+  job.warps = warps;
+  job.slots = slots;
+  job.phases = std::move(phases);
+  return job;
+}
+
+// One operation for every step-th slot from `first` to before `end`.
+inline Script of_slots(Kind kind, std::uint32_t first, std::uint32_t end, std::uint64_t bytes = 0,
+                       std::uint32_t step = 1) {
+  Script script;
+  for (std::uint32_t slot = first; slot < end; slot += step) script.push_back({kind, slot, bytes});
+  return script;
+}
+// The scripts of several lanes, each for its share of `each` slots.
+inline ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind kind,
+                               std::uint64_t bytes = 0) {
+  ExercisePhase phase;
+  for (std::uint32_t s = 0; s < scripts; ++s)
+    phase.scripts.push_back(of_slots(kind, s * each, (s + 1) * each, bytes));
+  return phase;
+}
+// The same with an operation of size(slot) bytes and a second one for each slot. With a `shift` the
+// lanes have the shares of others.
+template <class Size>
+ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind first, Kind second,
+                        Size size, std::uint32_t shift = 0) {
+  ExercisePhase phase;
+  for (std::uint32_t s = 0; s < scripts; ++s) {
+    Script& script = phase.scripts.emplace_back();
+    const std::uint32_t share = (s + shift) % scripts;
+    for (std::uint32_t slot = share * each; slot < (share + 1) * each; ++slot) {
+      script.push_back({first, slot, size(slot)});
+      script.push_back({second, slot});
+    }
+  }
+  return phase;
+}
+template <class Size>
+ExercisePhase allocate_and_fill(std::uint32_t scripts, std::uint32_t each, Size size) {
+  return of_shares(scripts, each, Kind::allocate, Kind::fill, size);
+}
+inline ExercisePhase check_and_free(std::uint32_t scripts, std::uint32_t each,
+                                    std::uint32_t shift = 0) {
+  return of_shares(
+      scripts, each, Kind::check, Kind::free, [](std::uint32_t) { return 0u; }, shift);
+}
+// Frees the blocks in all slots, in scripts that take turns.
+inline ExercisePhase free_all(std::uint32_t scripts, std::uint32_t slots) {
+  ExercisePhase phase;
+  for (std::uint32_t s = 0; s < scripts; ++s)
+    phase.scripts.push_back(of_slots(Kind::free, s, slots, 0, scripts));
+  return phase;
+}
+// Each lane exchanges blocks in random slots; size(random) draws a block's bytes.
+template <class Size>
+ExercisePhase exchange_at_random(std::uint32_t scripts, std::uint32_t slots, unsigned each,
+                                 std::uint64_t seed, Size size) {
+  ExercisePhase phase;
+  for (std::uint32_t s = 0; s < scripts; ++s) {
+    Random random(seed + s);
+    Script script;
+    for (unsigned i = 0; i < each; ++i) {
+      const std::uint32_t slot = random(slots);
+      script.push_back({Kind::exchange, slot, size(random)});
+    }
+    phase.scripts.push_back(script);
+  }
+  return phase;
+}
+
+// Requests that were served.
+inline std::uint32_t served(const ExercisePhaseResult& phase) {
+  std::uint32_t n = 0;
+  for (const auto& ops : phase.ops) {
+    for (const OpResult& r : ops) n += r.offset != OpResult::failed;
+  }
+  return n;
+}
+inline std::size_t used_bytes(const ExercisePhaseResult& phase) {
+  return bytes_in(phase.regions, Region::State::used);
+}
 
 }  // namespace heapwood::alloc::test

@@ -5,7 +5,8 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "tests/alloc/scripts.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc::test {
 

@@ -5,35 +5,17 @@
 
 namespace heapwood::alloc::test {
 
-namespace {
-
-const std::uint64_t edge_sizes[] = {0, 1, 15, 16, 17, 31, 32, 33, 100, 127, 128, 129, 1000};
-
-}  // namespace
-
 TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
+  const std::uint64_t edge_sizes[] = {0, 1, 15, 16, 17, 31, 32, 33, 100, 127, 128, 129, 1000};
   constexpr std::uint32_t each = 3;
-  workloads::ExerciseJob j = job(512 << 10, 4, 4, 16 * each);
-  workloads::ExercisePhase fill, check;
-  for (std::uint32_t s = 0; s < 16; ++s) {
-    std::vector<workloads::Op> a, b;
-    for (std::uint32_t i = s * each; i < (s + 1) * each; ++i) {
-      a.push_back({Kind::allocate, i, edge_sizes[i % std::size(edge_sizes)]});
-      a.push_back({Kind::fill, i});
-      b.push_back({Kind::check, i});
-      b.push_back({Kind::free, i});
-    }
-    fill.scripts.push_back(a);
-    check.scripts.push_back(b);
-  }
-  j.phases = {fill, check};
-  const workloads::ExerciseResult result = run(j);
+  ExerciseJob j = job(512 << 10, 4, 4, 16 * each);
+  j.phases = {
+      allocate_and_fill(
+          16, each, [&](std::uint32_t slot) { return edge_sizes[slot % std::size(edge_sizes)]; }),
+      check_and_free(16, each)};
+  const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
-  EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
-  expect_disjoint(j.phases[0], result.phases[0]);
-  if (target().frees() && traits().in_pool) {
-    expect_all_freed(result.phases[1].regions);
-  }
+  expect_disjoint_and_freed(j, result);
 }
 
 TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
@@ -42,59 +24,51 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   // at most 512 bytes, and all larger blocks come from the last chunk. In 512 KiB that has 110 KiB
   // or more, enough for three rounds even if nothing is merged; in 256 KiB only 2 KiB, if the
   // headers are in a table.
-  workloads::ExerciseJob j = job(512 << 10, 4, 2, 64);
+  ExerciseJob j = job(512 << 10, 4, 2, 64);
   for (int round = 0; round < 3; ++round) {
-    workloads::ExercisePhase fill, drain;
-    for (std::uint32_t s = 0; s < 8; ++s) {
-      std::vector<workloads::Op> a, b;
-      for (std::uint32_t i = 0; i < 8; ++i) {
-        a.push_back({Kind::allocate, s * 8 + i, 40 + 100 * i});
-        a.push_back({Kind::fill, s * 8 + i});
-        b.push_back({Kind::check, (s + 3) % 8 * 8 + i});
-        b.push_back({Kind::free, (s + 3) % 8 * 8 + i});
-      }
-      fill.scripts.push_back(a);
-      drain.scripts.push_back(b);
-    }
-    j.phases.push_back(fill);
-    j.phases.push_back(drain);
+    j.phases.push_back(
+        allocate_and_fill(8, 8, [](std::uint32_t slot) { return 40 + 100 * (slot % 8); }));
+    j.phases.push_back(check_and_free(8, 8, 3));
   }
   j.guarded = true;
-  const workloads::ExerciseResult result = run(j);
+  const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
   EXPECT_EQ(result.guard.total(), 0u) << "blocks overlap, or one was freed that was not in use";
   EXPECT_EQ(result.requests.allocations, 3 * 64u);
   EXPECT_EQ(result.requests.deallocations, 3 * 64u);
-  for (int round = 0; round < 3; ++round) {
-    expect_disjoint(j.phases[2 * round], result.phases[2 * round]);
-    expect_all_freed(result.phases[2 * round + 1].regions);
+  expect_disjoint_and_freed(j, result);
+}
+
+// Lanes that request the same size together are served as one by many allocators: those of one heap
+// only.
+TEST_P(Conformance, LanesOfAWarpUseDifferentHeaps) {
+  constexpr unsigned warps = 2, lanes = 32;
+  ExerciseJob j = job(16 << 20, warps, lanes, warps * lanes);
+  j.two_heaps = true;
+  for (const std::uint64_t bytes : {16u, 100u, 700u, 2000u, 5000u, 100u, 16u, 16u}) {
+    j.phases.push_back(
+        allocate_and_fill(warps * lanes, 1, [bytes](std::uint32_t) { return bytes; }));
+    j.phases.push_back(check_and_free(warps * lanes, 1));
   }
+  const ExerciseResult result = run(j);
+  EXPECT_EQ(result.failures, 0u) << "a block is not in its heap, or was refused in an ample pool";
+  expect_disjoint_and_freed(j, result);
 }
 
 TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
   if (!traits().keeps_live_memory) GTEST_SKIP() << "never says full";
   if (!target().bounded()) GTEST_SKIP() << "the heap is not bounded by the pool";
-  constexpr std::uint32_t each = 400, bytes = 64;
-  workloads::ExerciseJob j = job(64 << 10, 4, 1, 4 * each);
-  workloads::ExercisePhase fill, drain;
-  for (std::uint32_t s = 0; s < 4; ++s) {
-    std::vector<workloads::Op> a, b;
-    for (std::uint32_t i = 0; i < each; ++i) {
-      a.push_back({Kind::allocate, s * each + i, bytes});
-      a.push_back({Kind::fill, s * each + i});
-      b.push_back({Kind::check, s * each + i});
-      b.push_back({Kind::free, s * each + i});
-    }
-    fill.scripts.push_back(a);
-    drain.scripts.push_back(b);
-  }
+  constexpr std::uint32_t each = 400;
+  ExerciseJob j = job(64 << 10, 4, 1, 4 * each);
+  const ExercisePhase fill = allocate_and_fill(4, each, [](std::uint32_t) { return 64u; }),
+                      drain = check_and_free(4, each);
   j.phases = {fill, drain, fill, drain};
-  const workloads::ExerciseResult result = run(j);
+  const ExerciseResult result = run(j);
   const std::uint64_t first = successes(j.phases[0], result.phases[0]);
   const std::uint64_t second = successes(j.phases[2], result.phases[2]);
   EXPECT_GT(result.failures, 0u) << "more blocks were served than the pool has memory for";
   // An allocator of few, large units may serve fewer blocks if they fill the pool.
-  const std::size_t used = bytes_in(result.phases[0].regions, Region::State::used);
+  const std::size_t used = used_bytes(result.phases[0]);
   EXPECT_TRUE(first > 350 || (first > 60 && used > j.pool_bytes / 10 * 9))
       << "a pool of 64 KiB served only " << first << " blocks of 64 bytes, in " << used
       << " bytes that walk() reports as used";
@@ -107,7 +81,7 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
 
 TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   if (!traits().in_pool) GTEST_SKIP() << "cannot be walked";
-  workloads::ExerciseJob j = job(100'000, 1, 1, 2);
+  ExerciseJob j = job(100'000, 1, 1, 2);
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   ASSERT_GT(most, 0u) << "walk() reports no free region in a new pool";
@@ -117,23 +91,23 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   for (const std::uint64_t more :
        {most + 1, std::uint64_t{100'000}, ~std::uint64_t{0} - 15, ~std::uint64_t{0}}) {
     j.phases = {{{{{Kind::allocate, 0, more}, {Kind::allocate, 1, 16}, {Kind::free, 1}}}}};
-    const workloads::ExerciseResult result = run(j);
-    EXPECT_EQ(result.phases[0].ops[0][0].offset, workloads::OpResult::failed)
+    const ExerciseResult result = run(j);
+    EXPECT_EQ(result.phases[0].ops[0][0].offset, OpResult::failed)
         << "a request of " << more << " bytes was served, but the largest free region that "
         << "walk() reports has " << most;
-    EXPECT_NE(result.phases[0].ops[0][1].offset, workloads::OpResult::failed)
+    EXPECT_NE(result.phases[0].ops[0][1].offset, OpResult::failed)
         << "after a request of " << more << " bytes, one of 16 was refused";
   }
 }
 
 TEST_P(Conformance, FreeingNothingDoesNothing) {
-  workloads::ExerciseJob j = job(64 << 10, 2, 2, 1);
+  ExerciseJob j = job(64 << 10, 2, 2, 1);
   j.phases = {{{{{Kind::free_null}}, {{Kind::free, 0}}, {{Kind::free_null}}}}};
   EXPECT_EQ(run(j).failures, 0u);
 }
 
 TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
-  workloads::ExerciseJob j = job(traits().smallest_pool, 1, 1, 1);
+  ExerciseJob j = job(traits().smallest_pool, 1, 1, 1);
   j.phases = {{{{{Kind::allocate, 0, 16}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u);
   j.pool_bytes = traits().smallest_pool - 16;
@@ -151,7 +125,7 @@ TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
   if (!traits().in_pool) GTEST_SKIP() << "cannot be walked";
   for (std::size_t bytes = traits().smallest_pool; bytes < traits().smallest_pool * 8;
        bytes = bytes * 9 / 8 + 7) {
-    workloads::ExerciseJob j = job(bytes, 1, 1, 1);
+    ExerciseJob j = job(bytes, 1, 1, 1);
     j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::fill, 0}, {Kind::check, 0}}}}};
     EXPECT_EQ(run(j).failures, 0u)
         << "a new pool of " << j.pool_bytes << " bytes refused a request of 48";
@@ -161,7 +135,7 @@ TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
 TEST_P(Conformance, WaitsWhenAskedTo) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
   if (!traits().in_pool) GTEST_SKIP() << "the largest request is not known";
-  workloads::ExerciseJob j = job(64 << 10, 2, 1, 2);
+  ExerciseJob j = job(64 << 10, 2, 1, 2);
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   j.options.wait_when_full = true;
@@ -172,7 +146,7 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
                                  << " bytes was refused, not served after the free";
   // No thread frees memory: the time limit ends the wait.
   j.seconds = 0.2;
-  std::vector<workloads::Op> all;
+  Script all;
   for (std::uint32_t i = 0; i <= j.pool_bytes / most; ++i) all.push_back({Kind::allocate, i, most});
   j.slots = static_cast<std::uint32_t>(all.size());
   j.phases = {{{all}}};

@@ -17,12 +17,12 @@ std::uint64_t size_of(unsigned script, unsigned turn) {
 }  // namespace
 
 TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
-  workloads::ExerciseJob j = job(1 << 20, warps, lanes, warps * lanes * each);
+  ExerciseJob j = job(1 << 20, warps, lanes, warps * lanes * each);
   j.coalesced = true;
   for (unsigned round = 0; round < 6; ++round) {
-    workloads::ExercisePhase fill, drain;
+    ExercisePhase fill, drain;
     for (unsigned s = 0; s < warps * lanes; ++s) {
-      std::vector<workloads::Op> a, b;
+      Script a, b;
       for (unsigned i = 0; i < each - s % 2; ++i) {
         const std::uint32_t slot = s * each + i;
         a.push_back({Kind::allocate, slot, size_of(s, i)});
@@ -43,25 +43,20 @@ TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
     j.phases.push_back(fill);
     j.phases.push_back(drain);
   }
-  const workloads::ExerciseResult result = run(j);
+  const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "lanes that allocate together were refused in an ample pool";
-  for (std::size_t p = 0; p < j.phases.size(); p += 2) {
-    expect_disjoint(j.phases[p], result.phases[p]);
-    if (target().frees()) {
-      expect_all_freed(result.phases[p + 1].regions);
-    }
-  }
+  expect_disjoint_and_freed(j, result);
 }
 
 TEST_P(Conformance, CoalescedRandomTraces) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
   for (const bool tight : {false, true}) {
-    workloads::ExerciseJob j = job(tight ? traits().smallest_pool : 256 << 10, warps, lanes, 30);
+    ExerciseJob j = job(tight ? traits().smallest_pool : 256 << 10, warps, lanes, 30);
     j.coalesced = true;
-    workloads::ExercisePhase mix, drain;
+    ExercisePhase mix, drain;
     for (unsigned s = 0; s < warps * lanes; ++s) {
       Random random(s + 77);
-      std::vector<workloads::Op> ops;
+      Script ops;
       for (unsigned i = 0; i < 150; ++i) {
         ops.push_back({random(8) == 0 ? Kind::free : Kind::exchange, random(30),
                        random(random(8) == 0 ? 1300 : 150)});
@@ -72,7 +67,7 @@ TEST_P(Conformance, CoalescedRandomTraces) {
     for (std::uint32_t slot = 0; slot < 30; ++slot)
       drain.scripts[slot % 12].push_back({Kind::free, slot});
     j.phases = {mix, drain};
-    const workloads::ExerciseResult result = run(j);
+    const ExerciseResult result = run(j);
     expect_all_freed(result.phases[1].regions);
   }
 }

@@ -11,10 +11,12 @@
 
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
-#include "tests/alloc/exercise_run.hpp"
+#include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc {
 namespace {
+
+using test::Random;
 
 constexpr unsigned page_shift = 8, threads = 4;
 constexpr std::size_t page_bytes = 1 << page_shift;
@@ -42,18 +44,6 @@ void in_threads(F f) {
   for (unsigned t = 0; t < threads; ++t) running.emplace_back([&f, t] { f(t); });
   for (std::thread& thread : running) thread.join();
 }
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : state_(seed * 2654435761u + 1) {}
-  std::uint32_t operator()(std::uint32_t below) {
-    state_ = state_ * 1664525 + 1013904223;
-    return static_cast<std::uint32_t>((std::uint64_t{state_} * below) >> 32);
-  }
-
- private:
-  std::uint32_t state_;
-};
 
 struct Bits {
   explicit Bits(std::uint32_t units)

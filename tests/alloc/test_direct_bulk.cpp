@@ -7,14 +7,13 @@
 #include <set>
 
 #include "alloc/allocators/bulk.hpp"
-#include "simt/cpu.hpp"
+#include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
-#include "tests/simt/lockstep.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-using Kind = workloads::Op::Kind;
+using namespace test;
 
 // TBuddy as an allocator of its own, with pages of 256 bytes.
 struct Tree {
@@ -60,13 +59,9 @@ template <class Device>
 struct Bulks : testing::Test {
   static constexpr unsigned lanes = std::is_same_v<Device, simt::Cpu> ? 1 : 4;
   static constexpr unsigned scripts = 4 * lanes;
-  static workloads::ExerciseJob job(std::size_t pool, std::uint32_t slots) {
-    workloads::ExerciseJob j;
-    j.device.threads = 4;
-    j.pool_bytes = pool;
-    j.warps = 4;
+  static ExerciseJob job(std::size_t pool, std::uint32_t slots) {
+    ExerciseJob j = job_of(pool, 4, slots);
     j.lanes = lanes;
-    j.slots = slots;
     return j;
   }
 };
@@ -78,10 +73,10 @@ TYPED_TEST_SUITE(Bulks, Devices);
 TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
   for (const std::uint32_t n : {1u, 2u, 8u}) {
     const std::uint32_t pages = n * TestFixture::scripts;
-    workloads::ExerciseJob j = TestFixture::job(pool_of(pages), TestFixture::scripts);
+    ExerciseJob j = TestFixture::job(pool_of(pages), TestFixture::scripts);
     j.phases.resize(2);
     for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<workloads::Op> ops;
+      Script ops;
       for (int i = 0; i < 300; ++i) {
         ops.push_back({Kind::allocate, s, n * 256});
         ops.push_back({Kind::free, s});
@@ -90,7 +85,7 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
     }
     // The tree is one block again when a request needs it.
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
+    const ExerciseResult result = test::exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.failures, 0u) << n << " pages a block";
     EXPECT_EQ(free_sizes(result.phases[1].regions), free_sizes(result.initial))
         << n << " pages a block";
@@ -100,19 +95,18 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
 // Some threads request three of the four pages and often fail; the one that requests a single page
 // never may.
 TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
-  workloads::ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
+  ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
   j.phases.resize(1);
   for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-    std::vector<workloads::Op> ops;
+    Script ops;
     for (int i = 0; i < 400; ++i) {
       ops.push_back({Kind::allocate, s, s == 0 ? 256u : 768u});
       ops.push_back({Kind::free, s});
     }
     j.phases[0].scripts.push_back(ops);
   }
-  const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
-  for (const workloads::OpResult& r : result.phases[0].ops[0])
-    EXPECT_NE(r.offset, workloads::OpResult::failed);
+  const ExerciseResult result = test::exercise<Tree, TypeParam>(j);
+  for (const OpResult& r : result.phases[0].ops[0]) EXPECT_NE(r.offset, OpResult::failed);
 }
 
 // Random sizes. At the end the blocks are merged as at the start, if need be by the request for the
@@ -120,25 +114,15 @@ TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
 TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
   constexpr std::uint32_t slots = 40;
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-    workloads::ExerciseJob j = TestFixture::job(pool_of(100), slots);
-    j.phases.resize(3);
-    std::uint32_t state = seed;
-    const auto random = [&](std::uint32_t below) {
-      return (state = state * 1664525u + 1013904223u) / 65536u % below;
-    };
-    for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<workloads::Op> mix;
-      for (int i = 0; i < 300; ++i)
-        mix.push_back({Kind::exchange, random(slots), 1 + random(256 << random(5))});
-      j.phases[0].scripts.push_back(mix);
-      j.phases[1].scripts.emplace_back();
-    }
-    for (std::uint32_t i = 0; i < slots; ++i)
-      j.phases[1].scripts[i % TestFixture::scripts].push_back({Kind::free, i});
+    ExerciseJob j = TestFixture::job(pool_of(100), slots);
+    j.phases = {exchange_at_random(TestFixture::scripts, slots, 300, seed * 100,
+                                   [](Random& random) { return 1 + random(256 << random(5)); }),
+                free_all(TestFixture::scripts, slots),
+                {}};
     j.phases[2].scripts = {{{Kind::allocate, 0, 64 * 256}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = test::exercise<Tree, TypeParam>(j);
+    const ExerciseResult result = test::exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u);
-    EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
+    EXPECT_NE(result.phases[2].ops[0][0].offset, OpResult::failed);
     EXPECT_EQ(free_sizes(result.phases[2].regions), free_sizes(result.initial));
   }
 }
@@ -149,36 +133,26 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
                         page = pool / 256 < 512 ? 512 : 4096;
   for (std::uint32_t bytes = 16; bytes <= page / 4; bytes *= 4) {
     const std::uint32_t each = pool / 16 * 15 / bytes / TestFixture::scripts;
-    workloads::ExerciseJob j = TestFixture::job(pool, each * TestFixture::scripts);
-    j.phases.resize(3);
+    ExerciseJob j = TestFixture::job(pool, each * TestFixture::scripts);
     std::uint64_t largest = 0;
-    for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<workloads::Op> fill, drain;
-      for (std::uint32_t i = s * each; i < (s + 1) * each; ++i) {
-        fill.push_back({Kind::exchange, i, bytes});
-        drain.push_back({Kind::check, i});
-        drain.push_back({Kind::free, i});
-      }
-      j.phases[0].scripts.push_back(fill);
-      j.phases[1].scripts.push_back(drain);
-    }
-    const workloads::ExerciseResult before =
-        test::exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
+    const ExerciseResult before = test::exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
     for (const std::size_t size : free_sizes(before.initial))
       largest = std::max<std::uint64_t>(largest, size);
     // The largest block can be allocated again.
-    j.phases[2].scripts = {{{Kind::allocate, 0, largest}, {Kind::free, 0}}};
-    const workloads::ExerciseResult result = test::exercise<Bulk, TypeParam>(j);
+    j.phases = {of_shares(TestFixture::scripts, each, Kind::exchange, bytes),
+                check_and_free(TestFixture::scripts, each),
+                {{{{Kind::allocate, 0, largest}, {Kind::free, 0}}}}};
+    const ExerciseResult result = test::exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;
-    EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed) << bytes;
+    EXPECT_NE(result.phases[2].ops[0][0].offset, OpResult::failed) << bytes;
 
     const std::size_t memory =
         result.initial[0].bytes + result.initial[1].bytes;  // metadata; pages follow it
     std::size_t served = 0, pages = 0;
     std::set<std::uint64_t> seen;
     for (const auto& ops : result.phases[0].ops) {
-      for (const workloads::OpResult& r : ops) {
-        if (r.offset == workloads::OpResult::failed) continue;
+      for (const OpResult& r : ops) {
+        if (r.offset == OpResult::failed) continue;
         ++served;
         pages += (r.offset - memory) % page == 0;
         EXPECT_TRUE(seen.insert(r.offset).second);

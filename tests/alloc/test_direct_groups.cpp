@@ -17,21 +17,10 @@ namespace {
 
 constexpr unsigned warps = 3, lanes = 8, scripts = warps * lanes;
 
-workloads::ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
-  workloads::ExerciseJob j;
-  j.pool_bytes = pool;
-  j.warps = warps;
+ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
+  ExerciseJob j = test::job_of(pool, warps, slots);
   j.lanes = lanes;
-  j.slots = slots;
   return j;
-}
-
-workloads::ExercisePhase freeing(std::uint32_t slots) {
-  workloads::ExercisePhase phase;
-  phase.scripts.resize(scripts);
-  for (std::uint32_t slot = 0; slot < slots; ++slot)
-    phase.scripts[slot % scripts].push_back({Kind::free, slot});
-  return phase;
 }
 
 // Combines values of a group's lanes in several ways.
@@ -98,14 +87,14 @@ TYPED_TEST_SUITE(GroupedLanes, Grouped);
 // lanes only, or find it block by block in several words, miss no block and get none twice. (A
 // request may be refused while other threads are in the allocator, so one lane continues alone.)
 TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
-  constexpr std::size_t pool = 64 << 10;
+  constexpr std::size_t pool = 32 << 10;
   constexpr std::uint32_t more = 100;
   for (const std::uint64_t bytes : {16u, 48u, 200u}) {
     const auto each = static_cast<std::uint32_t>(pool / bytes / scripts);
-    workloads::ExerciseJob j = job_of(pool, scripts * each + 2 * more);
-    workloads::ExercisePhase fill, holes, again, rest[2];
+    ExerciseJob j = job_of(pool, scripts * each + 2 * more);
+    ExercisePhase fill, holes, again, rest[2];
     for (unsigned s = 0; s < scripts; ++s) {
-      for (workloads::ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
+      for (ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
       for (std::uint32_t i = 0; i < each; ++i) {
         const std::uint32_t slot = s * each + i;
         fill.scripts[s].push_back({Kind::exchange, slot, bytes});
@@ -120,7 +109,7 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
         rest[i].scripts[0].push_back({Kind::exchange, scripts * each + i * more + n, bytes});
       }
     }
-    j.phases = {fill, rest[0], holes, again, rest[1], freeing(j.slots)};
+    j.phases = {fill, rest[0], holes, again, rest[1], free_all(scripts, j.slots)};
     const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
     EXPECT_EQ(result.mismatches, 0u);
     for (const unsigned phase : {1u, 4u}) {
@@ -129,7 +118,7 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
         left += r.state == Region::State::free && r.offset < pool / 2 && r.bytes >= bytes;
       }
       EXPECT_EQ(left, 0u) << bytes;
-      EXPECT_EQ(result.phases[phase].ops[0].back().offset, workloads::OpResult::failed)
+      EXPECT_EQ(result.phases[phase].ops[0].back().offset, OpResult::failed)
           << "the pool is too large for this test";
     }
     EXPECT_EQ(bytes_in(result.phases[5].regions, Region::State::used), 0u);
@@ -142,18 +131,18 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
   constexpr std::uint32_t slots = 48;
   for (const std::size_t pool : {std::size_t{8} << 10, std::size_t{256} << 10}) {
     for (std::uint32_t sizes : {1u, 2u, 5u}) {
-      workloads::ExerciseJob j = job_of(pool, slots);
-      workloads::ExercisePhase mix;
+      ExerciseJob j = job_of(pool, slots);
+      ExercisePhase mix;
       for (unsigned s = 0; s < scripts; ++s) {
         Random random(s + 100 * sizes);
         mix.scripts.emplace_back();
-        for (int i = 0; i < 200; ++i) {
+        for (int i = 0; i < 80; ++i) {
           const bool frees = random(3) == 0;
           mix.scripts[s].push_back(
               {frees ? Kind::free : Kind::exchange, random(slots), 16u + 60u * random(sizes)});
         }
       }
-      j.phases = {mix, freeing(slots)};
+      j.phases = {mix, free_all(scripts, slots)};
       const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
       EXPECT_EQ(result.mismatches, 0u);
       if (pool > 100'000) {
@@ -166,15 +155,15 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
 
 // Lanes of two heaps request small blocks, for which each heap's lanes share one.
 TEST(CoalescedLanes, ShareABlockOnlyWithLanesOfTheirHeap) {
-  workloads::ExerciseJob j = job_of(1 << 20, scripts);
+  ExerciseJob j = job_of(1 << 20, scripts);
   j.two_heaps = true;
   for (unsigned round = 0; round < 20; ++round) {
-    workloads::ExercisePhase fill;
+    ExercisePhase fill;
     for (std::uint32_t s = 0; s < scripts; ++s)
       fill.scripts.push_back(
           {{Kind::allocate, s, 16 + round * 20}, {Kind::fill, s}, {Kind::check, s}});
     j.phases.push_back(fill);
-    j.phases.push_back(freeing(scripts));
+    j.phases.push_back(free_all(scripts, scripts));
   }
   const auto result = test::exercise<Coalesced<Heapwood>, simt::Lockstep<lanes>>(j);
   EXPECT_EQ(result.failures, 0u) << "a block is not in its heap";

@@ -136,13 +136,13 @@ constexpr unsigned warps = 3, scripts = warps * lanes;
 TEST(MixedGroup, GetsDisjointBlocksFromHeapwood) {
   for (const std::size_t pool : {std::size_t{128} << 10, std::size_t{8} << 20}) {
     for (const std::uint32_t largest : {64u, 500u, 2000u, 4096u}) {
-      constexpr std::uint32_t slots = 96;
-      workloads::ExerciseJob j;
+      constexpr std::uint32_t slots = 32;
+      ExerciseJob j;
       j.pool_bytes = pool;
       j.warps = warps;
       j.lanes = lanes;
       j.slots = slots * scripts;
-      workloads::ExercisePhase mix, last;
+      ExercisePhase mix, last;
       last.scripts.resize(scripts);
       for (unsigned s = 0; s < scripts; ++s) {
         Random random(s + largest);

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood_pages.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
-#include "tests/alloc/scripts.hpp"
 
 namespace heapwood::alloc {
 namespace {

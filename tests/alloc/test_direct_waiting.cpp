@@ -3,7 +3,11 @@
 // warps: semaphores, delegation, RCU, the collective mutex.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "alloc/bulk/baseline_semaphores.hpp"
@@ -19,6 +23,7 @@ namespace {
 using simt::atomic_ref;
 using Word = atomic_ref<std::uint32_t>;
 using test::count;
+using Wait = BulkSemaphore::Wait;
 
 template <class Device>
 class Waiting : public testing::Test {
@@ -38,74 +43,189 @@ class Waiting : public testing::Test {
 using Devices = testing::Types<simt::Cpu, simt::Lockstep<4>>;
 TYPED_TEST_SUITE(Waiting, Devices);
 
-// A resource with batches of 64 units, one bit each. Every lane takes units one by one, up to
-// `each`.
-template <class Fixture>
-void take_all(bool bulk, std::uint32_t each, std::uint32_t max_batches) {
-  constexpr std::uint32_t batch = 64;
-  std::uint64_t word = 0;                         // the semaphore's
-  std::uint32_t batches = 0, successes = 0;       // fetched so far; of all lanes
-  std::vector<std::uint64_t> units(max_batches);  // free units of each batch
-  std::vector<std::uint32_t> given(max_batches * batch);
-  const auto grow = [&] {
-    const std::uint32_t b = Word(batches).fetch_add(1, simt::relaxed);
-    if (b >= max_batches) return false;
-    atomic_ref<std::uint64_t>(units[b]).store(~std::uint64_t{0}, simt::relaxed);
-    return true;
-  };
-  const auto acquire_unit = [&](auto& warp) {
-    if (bulk) {
-      const BulkSemaphore semaphore(&word);
-      const auto answer = semaphore.wait(warp, 1, batch);
-      if (answer != BulkSemaphore::Wait::grow) return answer == BulkSemaphore::Wait::got;
-      const bool grown = grow();
-      semaphore.signal(grown ? batch - 1 : 0, batch - 1);
-      return grown;
-    }
-    const CountingSemaphore semaphore(reinterpret_cast<std::uint32_t*>(&word));
-    const std::uint32_t taken = semaphore.wait(warp, 1);
-    if (taken != 0) return taken == 1;
-    const bool grown = grow();
-    semaphore.grown(grown ? batch - 1 : 0);
+// A resource that is made in batches, up to `most` units.
+struct Resource {
+  std::uint32_t batch, most;
+  std::uint64_t word = 0;                                    // the semaphore's
+  std::uint32_t made = 0, live = 0, refused = 0, wrong = 0;  // wrong: more units held than `most`
+
+  bool grow() {
+    if (Word(made).fetch_add(batch, simt::acq_rel) + batch <= most) return true;
+    Word(made).fetch_sub(batch, simt::acq_rel);
+    count(refused);
+    return false;
+  }
+};
+struct Bulk {
+  static bool acquire(auto& warp, Resource& r, std::uint32_t n) {
+    const BulkSemaphore semaphore(&r.word);
+    const Wait answer = semaphore.wait(warp, n, r.batch);
+    if (answer != Wait::grow) return answer == Wait::got;
+    const bool grown = r.grow();
+    semaphore.signal(grown ? r.batch - n : 0, r.batch - n);
     return grown;
-  };
-  // A lane with the right to a unit finds one; otherwise the loop would run until the time limit.
-  const auto find = [&](auto& warp) {
-    for (std::uint32_t b = 0; !warp.aborted(); b = (b + 1) % max_batches) {
-      std::uint64_t seen = atomic_ref<std::uint64_t>(units[b]).load(simt::relaxed);
-      while (seen != 0) {
-        const unsigned i = simt::lowest_bit(seen);
-        const std::uint64_t bit = std::uint64_t{1} << i;
-        seen = atomic_ref<std::uint64_t>(units[b]).fetch_and(~bit, simt::relaxed);
-        if ((seen & bit) == 0) continue;
-        ++given[b * batch + i];
-        count(successes);
-        return;
-      }
-      warp.pause(b);
-    }
-  };
+  }
+  static void release(Resource& r, std::uint32_t n) { BulkSemaphore(&r.word).signal(n, 0); }
+  // All units have been returned, and none is promised or reserved.
+  static void expect_left(const Resource& r) {
+    EXPECT_EQ(BulkSemaphore::available(r.word), static_cast<std::int32_t>(r.made));
+    EXPECT_EQ(BulkSemaphore::balance(r.word), static_cast<std::int32_t>(r.made));
+  }
+};
+struct Counting {
+  static CountingSemaphore of(Resource& r) {
+    return CountingSemaphore(reinterpret_cast<std::uint32_t*>(&r.word));
+  }
+  static bool acquire(auto& warp, Resource& r, std::uint32_t n) {
+    const std::uint32_t taken = of(r).wait(warp, n);
+    if (taken == n || taken == CountingSemaphore::failed) return taken == n;
+    const bool grown = r.grow();
+    of(r).grown(grown ? r.batch + taken - n : taken);
+    return grown;
+  }
+  static void release(Resource& r, std::uint32_t n) { of(r).signal(n); }
+  static void expect_left(const Resource& r) { EXPECT_EQ(r.word, r.made); }
+};
+
+// Every lane takes up to `largest` units and returns them, many times.
+template <class Semaphore, class Fixture>
+void churn(std::uint32_t batch, std::uint32_t most, std::uint32_t largest) {
+  Resource r{batch, most};
   Fixture::run([&](auto& warp) {
-    for (std::uint32_t i = 0; i < each && !warp.aborted(); ++i) {
-      if (acquire_unit(warp)) find(warp);
+    for (std::uint32_t i = 0; i < 6000 / Fixture::lanes && !warp.aborted(); ++i) {
+      const std::uint32_t n = 1 + (i + warp.worker() * 3 + warp.lane()) % largest;
+      if (!Semaphore::acquire(warp, r, n)) continue;
+      if (Word(r.live).fetch_add(n, simt::acq_rel) + n > most) count(r.wrong);
+      if (i % 7 == 0) warp.pause(100);
+      Word(r.live).fetch_sub(n, simt::acq_rel);
+      Semaphore::release(r, n);
     }
   });
-  const std::uint32_t wanted = each * Fixture::lanes, there = max_batches * batch;
-  // No request fails while units are left: the number taken is exact.
-  EXPECT_EQ(successes, std::min(wanted, there));
-  for (const std::uint32_t n : given) EXPECT_LE(n, 1u);
-  if (wanted < there) {
-    const std::int64_t left =
-        bulk ? BulkSemaphore::available(word) : static_cast<std::int64_t>(word);
-    EXPECT_EQ(left, std::int64_t{std::min(batches, max_batches)} * batch - wanted);
+  EXPECT_EQ(r.wrong, 0u);
+  EXPECT_EQ(r.live, 0u);
+  EXPECT_GT(r.made, 0u);
+  if (most >= Fixture::lanes * largest) {
+    EXPECT_EQ(r.refused, 0u) << "grows though there are units for all";
+  }
+  Semaphore::expect_left(r);
+}
+
+TYPED_TEST(Waiting, SemaphoresLoseAndInventNothing) {
+  for (const std::uint32_t batch : {1u, 2u, 5u, 64u}) {
+    const std::uint32_t largest = std::min(batch, 4u);
+    for (const auto& [most, n] : {std::pair(64u, 1u), {batch, 1u}, {2 * batch, largest}}) {
+      churn<Bulk, TestFixture>(batch, most, n);
+      churn<Counting, TestFixture>(batch, most, n);
+    }
   }
 }
 
-TYPED_TEST(Waiting, SemaphoresGiveOutWhatThereIs) {
-  for (const bool bulk : {false, true}) {
-    take_all<TestFixture>(bulk, 200, 100);
-    take_all<TestFixture>(bulk, 200, 10);
-  }
+struct OneThread {
+  std::uint64_t word = BulkSemaphore::initial(0);
+  simt::Control control{};
+  simt::SerialWarp warp{0, 1, &control};
+  BulkSemaphore semaphore{&word};
+  std::uint64_t now() { return simt::atomic_ref<std::uint64_t>(word).load(simt::relaxed); }
+  std::int32_t available() { return BulkSemaphore::available(now()); }
+  std::int32_t balance() { return BulkSemaphore::balance(now()); }
+};
+
+TEST(BulkSemaphore, WhoFindsNothingGrowsAndKeepsItsPart) {
+  OneThread t;
+  EXPECT_EQ(t.semaphore.wait(t.warp, 1, 8), Wait::grow);
+  EXPECT_EQ(t.available(), 0);
+  EXPECT_EQ(t.balance(), 7);
+  t.semaphore.signal(7, 7);
+  EXPECT_EQ(t.available(), 7);
+  EXPECT_EQ(t.balance(), 7);
+  EXPECT_EQ(t.semaphore.wait(t.warp, 5, 8), Wait::got);
+  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::grow);  // the 2 units stay available
+  EXPECT_EQ(t.available(), 2);
+  EXPECT_EQ(t.balance(), 7);
+  t.semaphore.signal(0, 5);
+  EXPECT_EQ(t.balance(), 2);
+  EXPECT_EQ(t.semaphore.wait(t.warp, 2, 8), Wait::got);
+  EXPECT_EQ(t.available(), 0);
+}
+
+TEST(BulkSemaphore, TryWaitLeavesWhatOthersNeed) {
+  OneThread t;
+  t.semaphore.signal(10, 0);
+  EXPECT_FALSE(t.semaphore.try_wait(11));
+  EXPECT_FALSE(t.semaphore.try_wait(4, 7));
+  EXPECT_TRUE(t.semaphore.try_wait(4, 6));
+  EXPECT_EQ(t.available(), 6);
+  t.semaphore.promise(3);
+  EXPECT_FALSE(t.semaphore.try_wait(7));  // promised units are not available
+  EXPECT_TRUE(t.semaphore.try_wait(6));
+  EXPECT_EQ(t.balance(), 3);
+}
+
+TEST(BulkSemaphore, WaitsForWhatIsPromised) {
+  OneThread t;
+  t.semaphore.promise(4);
+  std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    t.semaphore.signal(4, 4);
+  });
+  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::got);
+  EXPECT_EQ(t.available(), 1);
+}
+
+TEST(BulkSemaphore, ABrokenPromiseMakesTheWaitingThreadGrow) {
+  OneThread t;
+  t.semaphore.promise(4);
+  std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    t.semaphore.signal(0, 4);
+  });
+  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::grow);
+  EXPECT_EQ(t.balance(), 5);
+  EXPECT_EQ(t.available(), 0);
+}
+
+TEST(BulkSemaphore, AbortEndsWaitingAndTakesTheRequestBack) {
+  OneThread t;
+  t.semaphore.promise(4);
+  t.control.abort = 1;
+  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::fail);
+  EXPECT_EQ(t.balance(), 4);
+  EXPECT_EQ(t.available(), 0);
+}
+
+// Threads that request units concurrently make no more batches than they need.
+TEST(BulkSemaphore, GrowsOnceABatch) {
+  struct Once {
+    struct Scratch {};
+    std::uint64_t* word;
+    std::uint32_t* grown;
+    void operator()(simt::SerialWarp& warp, Scratch&) const {
+      const BulkSemaphore semaphore(word);
+      for (int i = 0; i < 1000; ++i) {
+        if (semaphore.wait(warp, 1, 100) != Wait::grow) continue;
+        simt::atomic_ref<std::uint32_t>(*grown).fetch_add(1, simt::relaxed);
+        warp.pause(100);
+        semaphore.signal(99, 99);
+      }
+    }
+  };
+  std::uint64_t word = BulkSemaphore::initial(0);
+  std::uint32_t grown = 0;
+  simt::Cpu().launch(Once{&word, &grown}, 8);
+  EXPECT_GE(grown, 80u);
+  EXPECT_LE(grown, 100u);  // more than 80 only if a thread that grows is delayed
+  EXPECT_EQ(BulkSemaphore::available(word), static_cast<std::int32_t>(grown * 100 - 8000));
+  EXPECT_EQ(BulkSemaphore::balance(word), BulkSemaphore::available(word));
+}
+
+// A thread of an aborted launch. Another one would bring units, but never does.
+struct AbortedThread {
+  bool aborted() const { return true; }
+  void pause(unsigned turn) const { ASSERT_LT(turn, 1000u); }
+};
+TEST(PublishedBulkSemaphore, AnAbortedThreadStopsWaiting) {
+  std::uint64_t word = std::uint64_t{2} << 22;  // two units are expected
+  EXPECT_FALSE(PublishedBulkSemaphore(&word).wait(AbortedThread{}, 1, 512, [] {}));
 }
 
 // Every lane posts every item many times; the working lane counts in non-atomic memory.

@@ -7,7 +7,8 @@
 
 #include "alloc/allocators/ouroboros.hpp"
 #include "simt/memory.hpp"
-#include "tests/alloc/scripts.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc::test {
 

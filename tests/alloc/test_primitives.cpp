@@ -9,7 +9,8 @@
 
 #include "alloc/allocators/circular_lists.hpp"
 #include "alloc/primitives/buddy.hpp"
-#include "tests/alloc/scripts.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 
 namespace heapwood::alloc {
 
@@ -123,20 +124,6 @@ TYPED_TEST(CircularLists, DefaultPresplitKeepsHalfInOneChunk) {
   }
   EXPECT_LE(chunks, 8192u);
   EXPECT_GE(most, all / 2);
-}
-
-TEST(Presplit, EveryShapeFits) {
-  for (std::uint32_t units : {1u, 2u, 5u, 16u, 100u, 1000u, 65536u, 1u << 20, (1u << 29) - 1}) {
-    for (std::uint32_t heaps : {1u, 2u, 132u, 5000u}) {
-      for (std::uint32_t smallest : {0u, 1u, 4u, 1000u}) {
-        const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
-        EXPECT_GE(s.heaps, 1u);
-        EXPECT_GE(s.levels, 1u);
-        EXPECT_LE(std::uint64_t{s.heaps} * s.heap_units(), units);
-        EXPECT_GE(s.root() >> (s.levels - 1), 1u);
-      }
-    }
-  }
 }
 
 TEST(Buddy, SaysFullOnlyWhenFull) {
