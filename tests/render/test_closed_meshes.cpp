@@ -92,7 +92,7 @@ void lose_no_ray(const ClosedMesh& mesh, Vec3 offset, const Soup& more = {}) {
   Soup soup = kdtree::transformed(mesh.soup, 1, offset);
   const Soup alone = soup;
   append(soup, more);
-  const Tree tree = kdtree::build_reference(soup.view(), {}, 1);
+  const Tree tree = kdtree::build_reference(soup.view(), {});
   const DoubleReference reference(soup.view());
   for (const bool from_inside : {true, false}) {
     const View view = look(reference, alone, mesh.inside + offset, from_inside);
@@ -145,7 +145,7 @@ TEST(ClosedMeshesCounts, AreThoseOfDoublePrecision) {
     append(soup, closed_surface(32, 1, {-0.6f, 0.3f, 0}, 0.8f));
     append(soup, closed_torus(64, 32, 0.9, 0.3));
     soup = kdtree::transformed(soup, 1, {offset, 0, -offset});
-    const Tree tree = kdtree::build_reference(soup.view(), {}, 1);
+    const Tree tree = kdtree::build_reference(soup.view(), {});
     const DoubleReference reference(soup.view());
     const Scene scene(test_device(), tree, soup.view());
     const Camera camera{{offset + 1.5f, 1.2f, 3 - offset}, {offset, -0.4f, -offset}, 60, 1};
