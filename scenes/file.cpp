@@ -104,7 +104,7 @@ std::string escaped(std::string_view text, std::size_t limit, bool with_controls
 
 void check_interruption() {
   if (simt::interrupted())
-    throw simt::Stopped(simt::Stopped::Reason::interrupted, "interrupted while reading a scene");
+    throw simt::Stopped(simt::Stopped::Reason::interrupted, "interrupted while reading a file");
 }
 
 FileBytes read_file(const std::string& path) {

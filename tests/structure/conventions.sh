@@ -24,7 +24,7 @@ find "${folders[@]}" -type f \
     may["geometry"] = "simt geometry"
     may["alloc"] = "simt alloc"
     may["host_alloc"] = "simt host_alloc"
-    may["workloads"] = "simt alloc workloads"
+    may["workloads"] = "simt alloc scenes workloads"
     may["kdtree"] = "simt geometry alloc host_alloc kdtree"
     may["scenes"] = "simt geometry scenes"
     may["render"] = "simt geometry alloc kdtree render"

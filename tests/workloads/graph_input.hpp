@@ -63,12 +63,12 @@ inline std::string find_fault(const GraphInput& input, std::size_t text_size) {
 // Whether a message is one line, `file: line N: what`.
 inline bool is_well_formed(std::string_view message) {
   constexpr std::string_view head = "file: line ";
-  if (!message.starts_with(head) || message.size() > 200) return false;
+  if (!message.starts_with(head) || message.size() > 300) return false;
   message.remove_prefix(head.size());
   const std::size_t digits = message.find_first_not_of("0123456789");
   return digits > 0 && digits != message.npos && message.substr(digits).starts_with(": ") &&
          message[0] != '0' &&
-         std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+         std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20; });
 }
 
 // Of an undirected graph, each once.

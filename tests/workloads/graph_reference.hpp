@@ -122,6 +122,30 @@ inline std::vector<EdgeKey> every(const std::vector<EdgeKey>& edges, std::size_t
   return keys;
 }
 
+// Expects that each size class begins at a multiple of a warp's width and has its vertices once.
+inline void expect_class_order(DeviceSteps& steps, const simt::DeviceId& device,
+                               const HostGraph& graph, std::uint32_t width) {
+  const std::uint32_t vertices = graph.vertices();
+  const DeviceRows rows(device, graph);
+  const simt::Buffer<std::uint32_t> order(device, ClassOrder::max_listed(vertices));
+  ClassRanges ranges{};
+  steps.order_by_class(rows.offsets.data(), vertices, order.data(), ranges);
+  ASSERT_LE(ranges.listed, order.size());
+  std::vector<int> seen(vertices);
+  std::uint32_t previous = 0;
+  const std::vector<std::uint32_t> list = order.download(0, ranges.listed);
+  for (std::uint32_t i = 0; i < list.size(); ++i) {
+    if (list[i] == ClassOrder::no_vertex) continue;
+    ASSERT_LT(list[i], vertices);
+    ++seen[list[i]];
+    const std::uint32_t k = class_of(static_cast<std::uint32_t>(graph.degree(list[i])));
+    EXPECT_GE(k, previous);
+    EXPECT_TRUE(k == previous || i % width == 0) << i;
+    previous = k;
+  }
+  for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(seen[v], graph.degree(v) > 0) << v;
+}
+
 // Graphs in blocks of every registered allocator that frees, on the device in
 // HEAPWOOD_TEST_DEVICE. Allocators with few blocks of fixed size (toy) only serve tests of
 // exhaustion.
@@ -155,6 +179,20 @@ class Graphs : public testing::Test {
       SCOPED_TRACE(entry.traits->id);
       f(*compiled);
     }
+  }
+
+  // Blocks of every allocator and linked pages, in pools that are soon full.
+  template <class F>
+  void each_small_pool(std::uint32_t max_vertices, F f) {
+    constexpr std::size_t bytes = 32 << 10;
+    each_allocator(
+        [&](const registry::CompiledAllocator& compiled) {
+          f(*block_graph(compiled, std::max(bytes, compiled.traits->smallest_pool), max_vertices));
+        },
+        true);
+    memory_ = simt::Memory(device_, bytes);
+    PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), bytes}, max_vertices);
+    f(pages);
   }
 
   // Every layout: blocks of every allocator, linked pages, rows.

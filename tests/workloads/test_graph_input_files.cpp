@@ -130,7 +130,7 @@ TEST(MatrixMarket, ErrorsNameTheLine) {
   refuse(mtx("complex general\n3 3 1\n1 2 1\n"), "3: the value is missing");
   refuse(mtx("real general\n3 3 1\n1 2 \x01"
              "one\n"),
-         "3: the value '?one' is not a number");
+         "3: the value '\\x01one' is not a number");
 }
 
 TEST(Metis, ReadsNeighboursAndSkipsWeights) {

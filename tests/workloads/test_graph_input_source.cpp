@@ -98,7 +98,7 @@ TEST_F(GraphSourceTest, ErrorsSayWhatToDo) {
   expect_error(path("absent.mtx"), Exit::scene, "absent.mtx: cannot be read: No such file");
   expect_error(write("bad.mtx", "x"), Exit::scene,
                "bad.mtx: line 1: a Matrix Market file starts with");
-  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad?.txt: line 1: the first id 'x'");
+  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad\\n.txt: line 1: the first id 'x'");
   expect_error(write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it '.mtx'");
   expect_error(write("a.txt.gz", "\x1f\x8b"), Exit::scene, "the file is packed; unpack it first");
   std::filesystem::create_directory(path("folder.mtx"));
@@ -149,7 +149,7 @@ TEST(GraphNames, OutOfRangeAreUsageErrors) {
            {"rmat:28", "SCALE must be 1 to 27"},
            {"rmat:27:16", "more than 4000000000 directed edges"},
            {"uniform:1k:0", "DEGREE must be 1 to 1000"},
-           {"rgg:1\n", "graph 'rgg:1?'"}}) {
+           {"rgg:1\n", "graph 'rgg:1\\n'"}}) {
     expect_error(text, Exit::usage, part);
   }
 }

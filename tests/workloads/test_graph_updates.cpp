@@ -122,32 +122,11 @@ TEST_F(GraphUpdates, CountedInitialization) {
   each_allocator(expect_counts, true);
 }
 
-// Each class begins at a multiple of a warp's width and has its vertices once.
 TEST_F(GraphUpdates, OrderOfClasses) {
   const std::unique_ptr<DeviceSteps> steps = device_steps(device_, 60);
   const std::uint32_t width = device_.kind == simt::DeviceKind::cuda ? 32 : 1;
-  for (const std::uint32_t vertices : {1u, 31u, 1000u, 5000u}) {
-    const HostGraph graph = random_graph(vertices, 40, 5000, vertices);
-    const DeviceRows rows(device_, graph);
-    const simt::Buffer<std::uint32_t> order(device_, ClassOrder::max_listed(vertices));
-    ClassRanges ranges{};
-    steps->order_by_class(rows.offsets.data(), vertices, order.data(), ranges);
-    const std::uint32_t listed = ranges.listed;
-    ASSERT_LE(listed, order.size());
-    std::vector<int> seen(vertices);
-    std::uint32_t previous = 0;
-    const std::vector<std::uint32_t> list = order.download(0, listed);
-    for (std::uint32_t i = 0; i < listed; ++i) {
-      if (list[i] == ClassOrder::no_vertex) continue;
-      ASSERT_LT(list[i], vertices);
-      ++seen[list[i]];
-      const std::uint32_t k = class_of(static_cast<std::uint32_t>(graph.degree(list[i])));
-      EXPECT_GE(k, previous);
-      EXPECT_TRUE(k == previous || i % width == 0) << i;
-      previous = k;
-    }
-    for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(seen[v], graph.degree(v) > 0) << v;
-  }
+  for (const std::uint32_t vertices : {1u, 31u, 1000u, 5000u})
+    expect_class_order(*steps, device_, random_graph(vertices, 40, 5000, vertices), width);
 }
 
 // Insertions and deletions of the same vertices in one kernel; no edge is in both batches.
@@ -259,15 +238,7 @@ void expect_refusals(GraphStore& graph, const HostGraph& start, const DeviceRows
 TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
   const HostGraph start = random_graph(200, 3, 200, 5);
   const DeviceRows rows(device_, start);
-  each_allocator(
-      [&](const registry::CompiledAllocator& compiled) {
-        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
-        expect_refusals(*block_graph(compiled, pool, 200), start, rows);
-      },
-      true);
-  memory_ = simt::Memory(device_, 32 << 10);
-  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
-  expect_refusals(pages, start, rows);
+  each_small_pool(200, [&](GraphStore& graph) { expect_refusals(graph, start, rows); });
 }
 
 // Insertions and deletions of the same vertices while the pool is full: some insertions are
@@ -276,7 +247,7 @@ TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
   const HostGraph start = random_graph(100, 30, 200, 6);
   HostGraph padded = start;
   padded.offsets.resize(201, start.offsets.back());
-  const auto expect_consistent = [&](GraphStore& graph) {
+  each_small_pool(200, [&](GraphStore& graph) {
     graph.init(DeviceRows(device_, padded));
     std::vector<EdgeKey> now = graph.edges();
     for (std::uint32_t round = 0; round < 4; ++round) {
@@ -296,16 +267,7 @@ TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
       EXPECT_TRUE(std::includes(after.begin(), after.end(), kept.begin(), kept.end()));
       now = after;
     }
-  };
-  each_allocator(
-      [&](const registry::CompiledAllocator& compiled) {
-        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
-        expect_consistent(*block_graph(compiled, pool, 200));
-      },
-      true);
-  memory_ = simt::Memory(device_, 32 << 10);
-  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
-  expect_consistent(pages);
+  });
 }
 
 // A star: one vertex has nearly all edges, and loses and regains half of them.

@@ -90,25 +90,7 @@ TEST(GraphWarps, CountedInitialization) {
   EXPECT_EQ(graph.edges(), ReferenceGraph(start).edges());
   EXPECT_EQ(graph.memory().overlaps, 0u);
 
-  const std::unique_ptr<DeviceSteps> steps = warp_steps();
-  const DeviceRows rows({}, start);
-  const simt::Buffer<std::uint32_t> order({}, ClassOrder::max_listed(300));
-  ClassRanges ranges{};
-  steps->order_by_class(rows.offsets.data(), 300, order.data(), ranges);
-  const std::uint32_t listed = ranges.listed;
-  EXPECT_EQ(listed % Warps::Warp::width, 0u);
-  std::uint32_t previous = 0, vertices_with_edges = 0;
-  const std::vector<std::uint32_t> list = order.download(0, listed);
-  for (std::uint32_t i = 0; i < listed; ++i) {
-    if (list[i] == ClassOrder::no_vertex) continue;
-    ++vertices_with_edges;
-    const std::uint32_t k = class_of(static_cast<std::uint32_t>(start.degree(list[i])));
-    EXPECT_TRUE(k == previous || (k > previous && i % Warps::Warp::width == 0)) << i;
-    previous = k;
-  }
-  std::uint32_t expected = 0;
-  for (std::uint32_t v = 0; v < 300; ++v) expected += start.degree(v) > 0;
-  EXPECT_EQ(vertices_with_edges, expected);
+  expect_class_order(*warp_steps(), {}, start, Warps::Warp::width);
 }
 
 TEST(GraphWarps, Pages) {

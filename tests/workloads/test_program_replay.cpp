@@ -23,17 +23,22 @@ using Kind = alloc::TraceEvent::Kind;
 
 constexpr std::size_t ample_pool = std::size_t{4} << 20;
 
+ReplayJob job_of(const simt::Memory& memory, const ReplayPlan& plan, ReplayData& data) {
+  ReplayJob job;
+  job.device = memory.device();
+  job.pool = {memory.data(), memory.bytes()};
+  job.plan = &plan;
+  job.data = &data;
+  return job;
+}
+
 class ProgramReplay : public StressJobs {
  protected:
   ReplayResult replay(const registry::CompiledAllocator& allocator, const ReplayPlan& plan,
                       ReplayData& data, std::size_t pool_bytes,
                       const ProgramTrace* inspected = nullptr) {
     if (memory_.bytes() != pool_bytes) memory_ = simt::Memory(device_, pool_bytes);
-    ReplayJob job;
-    job.device = device_;
-    job.pool = {memory_.data(), pool_bytes};
-    job.plan = &plan;
-    job.data = &data;
+    ReplayJob job = job_of(memory_, plan, data);
     job.stamps = true;
     job.inspected = inspected;
     return allocator.replay(job);
@@ -102,11 +107,7 @@ TEST_F(ProgramReplay, LeavesNoBlocksInAHeapOutsideThePool) {
     if (!ends) ++plan.step_warps.front();
     ReplayData data(device_, plan);
     memory_ = simt::Memory(device_, ample_pool);
-    ReplayJob job;
-    job.device = device_;
-    job.pool = {memory_.data(), ample_pool};
-    job.plan = &plan;
-    job.data = &data;
+    ReplayJob job = job_of(memory_, plan, data);
     if (ends) {
       builtin->on(device_.kind)->replay(job);
     } else {
@@ -122,12 +123,8 @@ TEST_F(ProgramReplay, WithoutCalls) {
   const ProgramTrace trace = tests::random_trace({});
   const ReplayPlan plan = plan_replay(trace, {});
   ReplayData data(device_, plan);
-  ReplayJob job;
   memory_ = simt::Memory(device_, ample_pool);
-  job.device = device_;
-  job.pool = {memory_.data(), ample_pool};
-  job.plan = &plan;
-  job.data = &data;
+  ReplayJob job = job_of(memory_, plan, data);
   job.calls = false;
   const ReplayResult result = registry::allocators().front().on(device_.kind)->replay(job);
   EXPECT_EQ(result.refused, 0u);
@@ -159,14 +156,9 @@ std::vector<std::vector<Deed>> deeds_of(const ProgramTrace& trace, std::uint32_t
 // Replays with Heapwood and records that.
 template <class Device>
 ProgramTrace replay_recorded(const RecordingDevice<Device>& device, const ReplayPlan& plan) {
-  const simt::DeviceId id = device.id();
-  const simt::Memory memory(id, ample_pool);
-  ReplayData data(id, plan);
-  ReplayJob job;
-  job.device = id;
-  job.pool = {memory.data(), ample_pool};
-  job.plan = &plan;
-  job.data = &data;
+  const simt::Memory memory(device.id(), ample_pool);
+  ReplayData data(device.id(), plan);
+  ReplayJob job = job_of(memory, plan, data);
   job.stamps = true;
   const ReplayResult result = replay_program<RecordingOn<alloc::Heapwood>>(device, job);
   EXPECT_EQ(result.refused, 0u);

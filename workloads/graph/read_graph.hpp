@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "scenes/file.hpp"
 #include "workloads/graph/host_graph.hpp"
 
 namespace heapwood::workloads::graph {
@@ -33,22 +34,9 @@ GraphInput parse_metis(std::string_view text, const std::string& name);
 // the format does not say whether they are, and the comments that do are not reliable.
 GraphInput parse_edge_list(std::string_view text, const std::string& name);
 
-// ---- what the readers share: the whole text of a file, lines, words, numbers --------------------
+// ---- what the readers share: lines, words, numbers ----------------------------------------------
 
-// Throws Error{Exit::scene} with the system's reason. Regular files only: reading a device or a
-// pipe may never end.
-std::string read_text(const std::string& path);
-
-// The text on one line, truncated to `limit` bytes; control characters become `?`, and so do, in
-// text that is not a path, all characters that are not ASCII.
-std::string printable(std::string_view text, std::size_t limit = 40);
-std::string printable_path(std::string_view path);
-
-std::string lower(std::string_view text);  // ASCII only
-
-// Removes and returns the first word of the line; empty if there is none. Words are separated by
-// blanks and tabs.
-std::string_view next_word(std::string_view& line);
+using scenes::lower, scenes::next_word, scenes::printable;
 
 // A decimal number without a sign below 2^64; nullopt for any other word.
 std::optional<std::uint64_t> parse_unsigned(std::string_view word);

@@ -18,8 +18,8 @@ constexpr const char* known_types =
     "'.mtx' (Matrix Market), '.graph' (METIS), '.txt' or '.el' (edge list)";
 
 // Null for an extension that is not known.
-Parse parser_of(const std::filesystem::path& path) {
-  const std::string extension = lower(path.extension().string());
+Parse parser_of(const std::string& path) {
+  const std::string extension = scenes::extension_of(path);
   if (extension == ".mtx") return parse_matrix_market;
   if (extension == ".graph" || extension == ".metis") return parse_metis;
   for (const char* edge_list : {".txt", ".el", ".edges", ".snap", ".tsv"}) {
@@ -28,8 +28,8 @@ Parse parser_of(const std::filesystem::path& path) {
   return nullptr;
 }
 
-bool is_packed(const std::filesystem::path& path) {
-  const std::string extension = lower(path.extension().string());
+bool is_packed(const std::string& path) {
+  const std::string extension = scenes::extension_of(path);
   for (const char* packed : {".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz"}) {
     if (extension == packed) return true;
   }
@@ -38,21 +38,21 @@ bool is_packed(const std::filesystem::path& path) {
 
 // Of a file whose extension says nothing: by how it starts.
 Parse parser_of_content(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = scenes::without_byte_order_mark(text);
   if (text.starts_with("%%MatrixMarket")) return parse_matrix_market;
   if (text.starts_with("#")) return parse_edge_list;
   return nullptr;
 }
 
 GraphInput parse_file(const std::string& path) {
-  const std::string shown = printable_path(path);
+  const std::string shown = printable(path, path.size());
   if (is_packed(path)) throw Error(Exit::scene, shown + ": the file is packed; unpack it first");
   Parse parse = parser_of(path);
-  const std::string text = read_text(path);
-  if (parse == nullptr) parse = parser_of_content(text);
+  const scenes::FileBytes file = scenes::read_file(path);
+  if (parse == nullptr) parse = parser_of_content(file.text());
   if (parse == nullptr)
     throw Error(Exit::scene, shown + ": unknown file type; name it " + known_types);
-  return parse(text, path);
+  return parse(file.text(), path);
 }
 
 std::string known_generators() {
@@ -78,7 +78,7 @@ std::vector<std::string> notes_of(const GraphInput& input) {
 }  // namespace
 
 GraphSource load_graph(std::string_view text) {
-  const std::string path(text);
+  const std::string path(text), shown = printable(text, text.size());
   GraphInput input;
   GraphSource source;
   try {
@@ -88,17 +88,16 @@ GraphSource load_graph(std::string_view text) {
     } else {
       std::error_code ignored;
       if (parser_of(path) == nullptr && !std::filesystem::exists(path, ignored)) {
-        throw Error(Exit::usage, "unknown graph '" + printable_path(text) + "': use a file " +
-                                     known_types + ", or a generator such as " +
-                                     known_generators());
+        throw Error(Exit::usage, "unknown graph '" + shown + "': use a file " + known_types +
+                                     ", or a generator such as " + known_generators());
       }
       input = parse_file(path);
-      source.name = std::filesystem::path(path).stem().string();
+      source.name = scenes::stem_of(path);
     }
   } catch (const std::bad_alloc&) {
-    throw Error(Exit::scene, printable_path(text) + ": the graph does not fit in memory");
+    throw Error(Exit::scene, shown + ": the graph does not fit in memory");
   } catch (const std::length_error&) {
-    throw Error(Exit::scene, printable_path(text) + ": the graph does not fit in memory");
+    throw Error(Exit::scene, shown + ": the graph does not fit in memory");
   }
   source.notes = notes_of(input);
   source.graph = std::move(input.graph);
@@ -117,11 +116,7 @@ std::string graph_digest(const HostGraph& graph) {
   };
   for (const std::uint64_t offset : graph.offsets) add(offset);
   for (const std::uint32_t destination : graph.destinations) add(destination);
-  hash = mix(hash);
-  std::string digits;
-  for (unsigned shift = 64; shift > 0; shift -= 4)
-    digits += "0123456789abcdef"[hash >> (shift - 4) & 15];
-  return digits;
+  return scenes::hex_digits(mix(hash));
 }
 
 }  // namespace heapwood::workloads::graph
