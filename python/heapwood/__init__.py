@@ -10,7 +10,6 @@
 docs/python.md describes everything. Importing the package starts no CUDA.
 """
 
-from ._cli import allocators, bench, devices
 from ._errors import DeviceError, Error, OutOfMemory, SceneError
 from ._scene import INVALID_ID, RayHits, RayLists, Scene, Tree, load_mesh
 from ._version import __version__
@@ -26,8 +25,5 @@ __all__ = [
     "SceneError",
     "Tree",
     "__version__",
-    "allocators",
-    "bench",
-    "devices",
     "load_mesh",
 ]

@@ -182,19 +182,6 @@ def test_the_command_line():
     assert failed.returncode == 2 and "heapwood: error: " in failed.stderr
 
 
-def test_the_command_line_as_functions(tmp_path):
-    ids = [allocator["id"] for allocator in hw.allocators()]
-    assert "heapwood" in ids and "atomic" in ids
-    assert any(device["key"] == "cpu" for device in hw.devices())
-    report = hw.bench("statue:1k", allocators=["heapwood", "atomic"], device="cpu", runs=1)
-    assert [result["allocator"] for result in report["results"]][:2] == ["heapwood", "atomic"]
-    assert all(len(result["runs_ms"]) == 1 for result in report["results"])
-    with pytest.raises(ValueError, match="allocator"):
-        hw.bench("statue:1k", allocators="best")
-    with pytest.raises(hw.SceneError, match="nothing.ply"):
-        hw.bench(str(tmp_path / "nothing.ply"), device="cpu")
-
-
 def test_importing_starts_no_cuda():
     code = (
         "import heapwood, sys\n"
