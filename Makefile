@@ -15,7 +15,7 @@ help:
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
 	@echo 'make tables     write the tables and plots of the documents from docs/results/'
-	@echo 'make deploy-test  test deploy/ with Slurm and ReFrame; installs Slurm only with INSTALL=1'
+	@echo 'make deploy-test  test deploy/slurm on virtual nodes; INSTALL=1 installs Slurm'
 	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
 	@echo 'make distclean  remove build/ and out/'
 	@echo
@@ -55,7 +55,7 @@ tables:
 	@scripts/docs_tables.py
 
 deploy-test:
-	@tests/deploy/all.sh
+	@tests/deploy/slurm.sh || [ $$? = 77 ]
 
 # build/nvcc is a link into build/nvcc-wheels, so both stay.
 clean:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Functions of the tests of deploy/, which source this file from the root of the repository. The
-# tests run by hand (`make deploy-test`), not in CI: they need packages that nothing else needs.
-# Exit code 77: a program is not installed.
+# Functions of slurm.sh, which sources this file from the root of the repository. It runs by hand
+# (`make deploy-test`), not in CI: it needs packages that nothing else needs. Exit code 77: a
+# program is not installed.
 
 # A temporary folder that daemons of other users may enter; removed at the end.
 work=$(mktemp -d "${TMPDIR:-/tmp}/heapwood-deploy.XXXXXX")
