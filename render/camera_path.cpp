@@ -29,12 +29,6 @@ std::string shown(const std::string& word) {
   return "'" + text + (word.size() > max_word ? "...'" : "'");
 }
 
-Camera camera_of(const double (&number)[7], unsigned up, const Vec3d& origin) {
-  return {to_float(Vec3d{number[0], number[1], number[2]} - origin),
-          to_float(Vec3d{number[3], number[4], number[5]} - origin), static_cast<float>(number[6]),
-          up};
-}
-
 }  // namespace
 
 CameraPath CameraPath::parse(const std::string& text, const std::string& source) {
@@ -77,10 +71,6 @@ CameraPath CameraPath::parse(const std::string& text, const std::string& source)
   return path;
 }
 
-Camera CameraPath::camera(std::size_t key, unsigned up, const Vec3d& origin) const {
-  return camera_of(keys_[key].number, up, origin);
-}
-
 // Cubic Hermite interpolation from a key to the next. The slope at a key is that of the parabola
 // through it and its two neighbours; at an end, that of the first or last segment.
 double CameraPath::coordinate(std::size_t key, unsigned i, double time) const {
@@ -112,7 +102,9 @@ Camera CameraPath::at(double seconds, unsigned up, const Vec3d& origin) const {
   for (unsigned i = 0; i < 6; ++i) number[i] = coordinate(key, i, time);
   const double t = (time - keys_[key].time) / (keys_[key + 1].time - keys_[key].time);
   number[6] = keys_[key].number[6] * (1 - t) + keys_[key + 1].number[6] * t;
-  return camera_of(number, up, origin);
+  return {to_float(Vec3d{number[0], number[1], number[2]} - origin),
+          to_float(Vec3d{number[3], number[4], number[5]} - origin), static_cast<float>(number[6]),
+          up};
 }
 
 }  // namespace heapwood::render

@@ -18,9 +18,6 @@ class CameraPath {
   static CameraPath parse(const std::string& text, const std::string& source);
 
   std::size_t keys() const { return keys_.size(); }
-  // Of a key: seconds after the first one, and its camera.
-  double seconds(std::size_t key) const { return keys_[key].time - keys_.front().time; }
-  Camera camera(std::size_t key, unsigned up, const Vec3d& origin = {}) const;
   double duration() const { return keys_.back().time - keys_.front().time; }
   // `seconds` after the first key, clamped to [0, duration()]. Eye and target may be the same point
   // between keys: make_frame() checks.

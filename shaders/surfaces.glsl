@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Coloured triangles in space: those of a node of the tree, and its plane; those of the scene
-// behind a slice plane. Each is lit by its normal, as seen from the eye.
+// Coloured triangles in space: those of a node of the tree, and its plane. Each is lit by its
+// normal, as seen from the eye.
 #ifdef VERTEX
 uniform mat4 to_clip;
 layout(location = 0) in vec3 position;
@@ -15,12 +15,10 @@ void main() {
 #endif
 #ifdef FRAGMENT
 uniform float opacity;
-uniform vec4 cut;  // what is on its positive side is left out
 in vec4 surface_colour;
 in vec3 place;
 out vec4 colour;
 void main() {
-  if (dot(cut, vec4(place, 1.0)) > 0.0) discard;
   vec3 normal = cross(dFdx(place), dFdy(place));
   float size = length(normal);
   normal = size > 0.0 ? normal / size : vec3(0.0, 1.0, 0.0);

@@ -4,11 +4,11 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "bench/results/exhaustion.hpp"
 #include "render/auto_light.hpp"
-#include "scenes/moving/moving_scene.hpp"
 #include "viewer/state.hpp"
 
 namespace heapwood::viewer {
@@ -21,34 +21,20 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   spec.allocators = {state.choice.allocator};
   const bool both = kind == JobSpec::Kind::record || kind == JobSpec::Kind::live;
   if (both && state.choice.other) spec.allocators.push_back(state.choice.other);
-  spec.source =
-      kind == JobSpec::Kind::live ? state.choice.source : still_source(state.choice.source);
+  spec.source = state.choice.source;
   if (!state.options.up.empty()) spec.up = bench::parse_axis(state.options.up);
   spec.settings = state.choice.settings;
   spec.device = state.choice.device;
   return spec;
 }
 
-LiveSetup live_setup(const State& state) {
-  return {{state.choice.allocator, state.choice.other}, state.choice.keep_pools};
-}
-
-// Why a pool cannot be parsed, without the command line's name of the field.
-std::string pool_problem(const Error& error) {
-  std::string text = error.what();
-  constexpr std::string_view option = "--pool ";
-  if (text.starts_with(option)) text.erase(0, option.size());
-  return text;
-}
-
 constexpr const char* busy_text = "Another job is running. Wait for it, or press Esc to cancel it.";
 
 // Returns whether the job has started.
 bool start(State& state, const JobSpec& spec) {
-  if (spec.source.empty() && spec.has_scene()) {
-    state.add_message(Message::Kind::error, state.choice.source +
-                                                ": a moving scene is built only in Live. Choose a "
-                                                "static scene for this.");
+  if (const char* reason = why_only_live(state);
+      reason && spec.has_scene() && spec.kind != JobSpec::Kind::live) {
+    state.add_message(Message::Kind::error, state.choice.source + ": " + reason);
     return false;
   }
   if (!state.jobs.start(spec)) {
@@ -70,23 +56,10 @@ bool can_build(State& state, const registry::RegisteredAllocator& entry) {
   return !reason;
 }
 
-// A camera that parses may be invalid for the scene: two points that are equal in single precision.
-void take_camera(State& state, const std::string& name, const std::string& text, unsigned up) {
-  try {
-    state.camera = render::parse_camera(text, up, state.scene->mesh.origin);
-  } catch (const Error& error) {
-    state.fail(Error(error.exit(), fmt::format("{}: {}", name, error.what())));
-  }
-}
-
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
-  // The keys of a path are relative to the mesh's origin.
-  if (state.scene && state.scene->mesh.origin != scene->mesh.origin) state.path = {};
-  if (other) note_recent(state.settings, scene->source);
   state.scene = scene;
   state.tree.clear();
-  state.slice.clear();
   state.node.clear();
   state.probe.clear();
   if (other) {
@@ -95,17 +68,20 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   // The command line's camera applies to the first scene.
   if (state.fit_pending && !state.options.camera.empty()) {
-    take_camera(state, "--camera", state.options.camera, scene->home.up);
+    // A camera that parses may be invalid for the scene: two points that are equal in single
+    // precision.
+    try {
+      state.camera = render::parse_camera(state.options.camera, scene->home.up, scene->mesh.origin);
+    } catch (const Error& error) {
+      state.fail(Error(error.exit(), fmt::format("--camera: {}", error.what())));
+    }
     light_view(state);
   }
   state.fit_pending = false;
   if (!other) return;
   for (const std::string& text : scene->mesh.notes) state.warn(text);
   state.compared.clear();
-  state.swept.clear();
-  state.heap.marked.clear();
-  state.heap.watched.reset();
-  state.heap.recordings.clear();
+  state.heap.clear();
 }
 
 void take_results(State& state, JobOutcome& outcome) {
@@ -128,8 +104,6 @@ void take_results(State& state, JobOutcome& outcome) {
   if (outcome.results.empty()) return;
   if (outcome.spec.kind == JobSpec::Kind::compare) {
     state.compared = std::move(outcome.results);
-  } else if (outcome.spec.kind == JobSpec::Kind::sweep) {
-    state.swept = std::move(outcome.results);
   } else if (outcome.results.front().tree) {
     state.built = std::move(outcome.results.front());
   }
@@ -137,16 +111,14 @@ void take_results(State& state, JobOutcome& outcome) {
 
 // What Jobs reports when the job has ended.
 void end_job(State& state, JobOutcome& outcome) {
-  state.heap.watched.reset();  // the build was stopped
   std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
   if (outcome.spec.kind == JobSpec::Kind::live) state.live.problem = outcome.error;
   if (outcome.error.starts_with("unknown scene"))
-    outcome.error +=
-        "; program traces (.trace), camera paths (.path) and moving scenes (statue~) open, too";
+    outcome.error += "; program traces (.trace) and moving scenes (statue~) open, too";
   if (!outcome.error.empty()) {
     state.fail(Error(outcome.exit, outcome.error));
     const bool of_scene = outcome.exit == Exit::scene && outcome.spec.has_scene();
-    if (of_scene && state.scene) state.choice.source = state.scene->source;
+    if (of_scene && state.scene) choose_source(state, state.scene->source);
   }
   if (!outcome.warning.empty()) state.warn(outcome.warning);
   if (outcome.cancelled) state.note("Cancelled.");
@@ -201,9 +173,8 @@ void FrameTimes::add(double thread_ms, double now) {
 
 void open_scene(State& state, const std::string& source) {
   if (is_program_trace(source)) return open_trace(state, source);
-  if (source.ends_with(".path")) return open_path(state, source);
   if (state.jobs.progress().running) return state.warn(busy_text);
-  state.choice.source = source;
+  choose_source(state, source);
   state.tab == Tab::live ? start_live(state) : start_build(state);
 }
 
@@ -255,7 +226,7 @@ void start_live(State& state) {
     if (found == choices.end()) found = std::find_if(choices.begin(), choices.end(), other);
     state.choice.other = found == choices.end() ? state.choice.allocator : *found;
   }
-  state.jobs.live().choose(live_setup(state));
+  state.jobs.live().choose({state.choice.allocator, state.choice.other});
   start(state, spec_of(state, JobSpec::Kind::live));
 }
 
@@ -276,15 +247,9 @@ std::vector<const registry::RegisteredAllocator*> live_choices(const State& stat
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry) {
   if (!can_build(state, entry)) return;
   (side == 0 ? state.choice.allocator : state.choice.other) = &entry;
-  state.live.unfreeze();
+  state.live.frozen = false;
   if (!state.jobs.is_live()) return start_live(state);
-  state.jobs.live().choose(live_setup(state));
-}
-
-void keep_live_pools(State& state, bool keep) {
-  state.choice.keep_pools = keep;
-  state.live.unfreeze();
-  if (state.jobs.is_live()) state.jobs.live().choose(live_setup(state));
+  state.jobs.live().choose({state.choice.allocator, state.choice.other});
 }
 
 void start_compare(State& state) {
@@ -298,29 +263,6 @@ void start_compare(State& state) {
   show_tab(state, Tab::compare);
 }
 
-void start_sweep(State& state) {
-  choose_default_scene(state);
-  JobSpec spec = spec_of(state, JobSpec::Kind::sweep);
-  try {
-    spec.pools = bench::parse_pools(state.choice.sweep_text);
-    state.choice.sweep_problem.clear();
-  } catch (const Error& error) {
-    state.choice.sweep_problem = pool_problem(error);
-    return;
-  }
-  spec.allocators.clear();
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
-    const bool chosen = &entry == state.choice.allocator || &entry == state.choice.other ||
-                        std::string(entry.traits->id) == "atomic";
-    if ((chosen || state.choice.sweep_all) && !why_not_buildable(state, entry))
-      spec.allocators.push_back(&entry);
-  }
-  if (!start(state, spec)) return;
-  state.swept.clear();
-  state.scroll_to_sweep = true;
-  show_tab(state, Tab::compare);
-}
-
 bool is_running(const State& state, JobSpec::Kind kind) {
   const JobProgress job = state.jobs.progress();
   return job.running && job.kind == kind;
@@ -331,13 +273,6 @@ void start_recording(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   for (const registry::RegisteredAllocator* entry : spec.allocators)
     if (!can_build(state, *entry)) return;
-  spec.slowed = state.heap.pace < HeapView::full_pace;
-  if (start(state, spec)) show_tab(state, Tab::heap);
-}
-
-void start_graph_recording(State& state) {
-  JobSpec spec = spec_of(state, JobSpec::Kind::record);
-  spec.graph = state.choice.graph;
   if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
@@ -347,29 +282,13 @@ void open_trace(State& state, const std::string& path) {
   if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
-void open_stress(State& state) {
-  JobSpec spec = spec_of(state, JobSpec::Kind::record);
-  spec.stress = &stress_choices()[state.choice.stress];
-  if (start(state, spec)) show_tab(state, Tab::heap);
-}
-
 void record_again(State& state) {
-  if (state.recorded.has_scene()) return start_recording(state);
-  JobSpec spec = spec_of(state, JobSpec::Kind::record);
-  spec.graph = state.recorded.graph;
-  spec.trace = state.recorded.trace;
-  spec.stress = state.recorded.stress;
-  if (start(state, spec)) show_tab(state, Tab::heap);
-}
-
-void toggle_slice(State& state) {
-  state.slice.visible = !state.slice.visible;
-  if (state.slice.visible && state.scene) state.slice.face(*state.scene, state.camera);
+  state.recorded.has_scene() ? start_recording(state) : open_trace(state, state.recorded.trace);
 }
 
 void reset_view(State& state) {
   if (!state.scene) return;
-  state.settings.fly = state.scene->interior;
+  state.show.fly = state.scene->interior;
   state.camera = state.scene->home;
   state.lighting = state.scene->lighting;
 }
@@ -384,52 +303,31 @@ void light_view(State& state) {
   }
 }
 
-bool has_scene(State& state) {
-  if (!state.scene) state.warn("No scene has been built yet: open one first.");
-  return state.scene != nullptr;
-}
-
-void add_bookmark(State& state) {
-  if (!has_scene(state)) return;
-  std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  list.push_back({next_name(list), render::to_string(state.camera, state.scene->mesh.origin),
-                  state.camera.up});
-  state.bookmark = list.size() - 1;
-  state.note(fmt::format("{} saved for {}.", list.back().name, state.scene->name));
-}
-
-void go_to_bookmark(State& state, std::size_t index) {
-  if (!has_scene(state)) return;
-  const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  if (list.empty()) return state.note("No saved view for this scene. Press K to save this one.");
-  state.bookmark = index % list.size();
-  const Bookmark& kept = list[state.bookmark];
-  take_camera(state, kept.name, kept.camera, kept.up);
+std::string free_name(const std::string& scene) {
+  std::string stem = scene;
+  for (char& c : stem) {
+    if (c == ':' || c == '/' || c == '\\') c = '-';
+  }
+  for (unsigned i = 1;; ++i) {
+    std::string name = fmt::format("{}-{:03}.png", stem, i);
+    std::error_code ignored;
+    if (!std::filesystem::exists(name, ignored)) return name;
+  }
 }
 
 void take_screenshot(State& state, const std::string& path) {
   if (!state.scene)
     return state.warn("No scene has been built yet: there is nothing to take a screenshot of.");
-  const Settings& s = state.settings;
+  if (state.shot) return state.warn("The last screenshot is still being rendered.");
+  const ShotSettings& s = state.shot_settings;
   const std::string name = path.empty() ? free_name(state.scene->name) : path;
-  if (s.shot_panel) {
-    state.shots.panel = {name, s.shot_width, s.shot_height, static_cast<unsigned>(s.shot_spp)};
-    return;
-  }
-  render::RenderJob job;
-  job.mode = state.mode;
-  job.clay = state.clay;
-  job.width = static_cast<unsigned>(s.shot_width);
-  job.height = static_cast<unsigned>(s.shot_height);
-  job.spp = static_cast<unsigned>(s.shot_spp);
-  job.camera = state.camera;
-  job.lighting = state.lighting;
-  if (!state.shots.start(state.scene, job, name)) {
-    state.warn("The last screenshot is still being rendered.");
-  } else {
-    state.note(fmt::format("Rendering {}, {}x{}, {} samples per pixel.", name, s.shot_width,
-                           s.shot_height, s.shot_spp));
-  }
+  state.shot = {name,
+                s,
+                {state.scene, state.camera, state.lighting, state.mode, state.clay,
+                 static_cast<unsigned>(s.width), static_cast<unsigned>(s.height),
+                 static_cast<unsigned>(s.samples)}};
+  state.note(fmt::format("Rendering {}, {}x{}, {} samples per pixel.", name, s.width, s.height,
+                         s.samples));
 }
 
 void take_pool_text(State& state) {
@@ -438,8 +336,11 @@ void take_pool_text(State& state) {
     choice.settings.pool = bench::parse_pool(choice.pool_text);
     choice.pool_problem.clear();
   } catch (const Error& error) {
-    choice.pool_problem =
-        fmt::format("{}; still using {}", pool_problem(error), choice.settings.pool.text);
+    // Without the command line's name of the field.
+    std::string text = error.what();
+    constexpr std::string_view option = "--pool ";
+    if (text.starts_with(option)) text.erase(0, option.size());
+    choice.pool_problem = fmt::format("{}; still using {}", text, choice.settings.pool.text);
   }
 }
 
@@ -452,13 +353,16 @@ bool is_outdated(const State& state, const bench::Result& built) {
          now.costs.duplicate != then.costs.duplicate;
 }
 
+void cancel_shot(State& state) {
+  if (!state.shot) return;
+  state.note(state.shot->path + ": cancelled, nothing was written");
+  state.shot.reset();
+  state.shot_cancelled = true;
+}
+
 void cancel_all(State& state) {
   state.jobs.cancel();
-  state.shots.cancel();
-  if (const auto shot = std::exchange(state.shots.panel, std::nullopt)) {
-    state.note(shot->path + ": cancelled, nothing was written");
-    state.shot_cancelled = true;
-  }
+  cancel_shot(state);
 }
 
 void take_outcomes(State& state) {
@@ -468,61 +372,36 @@ void take_outcomes(State& state) {
   }
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
-    if (outcome->live) state.heap.watch(*outcome->live);
-    if (outcome->ended) {
-      end_job(state, *outcome);
-    } else {
-      if (!outcome->recordings.empty()) state.heap.complete(outcome->recordings.back());
-      take_results(state, *outcome);
-    }
+    outcome->ended ? end_job(state, *outcome) : take_results(state, *outcome);
   }
 }
 
-namespace {
-
-const State::Motion& motion_of(State& state) {
-  State::Motion& motion = state.motion;
-  if (motion.source != state.choice.source) {  // not in every frame: this may read files
-    motion.source = state.choice.source;
-    motion.moves = is_moving(motion.source);
-    motion.of_files = motion.moves && !scenes::moving_files(motion.source).empty();
-    motion.still = still_source(motion.source);
-  }
-  return motion;
+void choose_source(State& state, const std::string& source) {
+  state.choice.source = source;
+  state.choice.moves = is_moving(source);
 }
-
-}  // namespace
 
 // Chooses a scene if the window was opened with a trace only. With a larger one, a frame of Live on
 // a CPU would take too long.
 void choose_default_scene(State& state) {
   if (state.choice.source.empty())
-    state.choice.source = fmt::format("atrium:{}k", live_triangles / 1000);
+    choose_source(state, fmt::format("atrium:{}k", live_triangles / 1000));
 }
 
-const char* why_only_live(State& state) {
-  const State::Motion& motion = motion_of(state);
-  return motion.moves && motion.still.empty()
-             ? "This scene moves and is built only in Live. Choose a static scene for this."
+const char* why_only_live(const State& state) {
+  return state.choice.moves
+             ? "a moving scene is built only in Live. Choose a static scene for this."
              : nullptr;
-}
-
-std::string shown_scene_name(State& state) {
-  if (!state.scene) return "";
-  const State::Motion& motion = motion_of(state);
-  const bool stands = motion.moves && state.scene->source == motion.still;
-  return state.scene->name + (!stands ? "" : motion.of_files ? ", first frame only" : ", unmoved");
 }
 
 bool shows_trace(const State& state) {
   return !state.heap.recordings.empty() && state.heap.recordings.front()->is_trace;
 }
 
-std::string recorded_name(State& state) {
+std::string recorded_name(const State& state) {
   if (state.heap.recordings.empty()) return "";
   const std::string& name = state.heap.recordings.front()->scene;
-  if (shows_trace(state)) return name.starts_with("stress test") ? name : "program trace " + name;
-  return state.scene && state.scene->name == name ? shown_scene_name(state) : name;
+  return shows_trace(state) ? "program trace " + name : name;
 }
 
 }  // namespace heapwood::viewer

@@ -241,8 +241,8 @@ void Shapes::draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_
 }
 
 Lines::Lines() : Shapes(shaders::lines) {}
-void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide) const {
-  draw_with(to_clip, area, may_hide, [&] {
+void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {
+  draw_with(to_clip, area, false, [&] {
     for (int i = 0; i < width * width; ++i) {
       viewport({area.x + i % width, area.y + i / width, area.width, area.height});
       glDrawArrays(GL_LINES, 0, count_);
@@ -251,13 +251,11 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width, bool m
 }
 
 Surfaces::Surfaces() : Shapes(shaders::surfaces) {}
-void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
-                    const Plane& cut) const {
+void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity,
+                    bool writes_depth) const {
   draw_with(to_clip, area, true, [&] {
     glDepthMask(writes_depth ? GL_TRUE : GL_FALSE);
     glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
-    glUniform4f(glGetUniformLocation(program_.get(), "cut"), cut.normal.x, cut.normal.y,
-                cut.normal.z, cut.offset);
     glDrawArrays(GL_TRIANGLES, 0, count_);
     glDepthMask(GL_TRUE);
   });

@@ -118,12 +118,6 @@ struct Vertex {
 };
 static_assert(sizeof(Vertex) == 16);
 
-// Points p with dot(normal, p) + offset > 0 are on its positive side; none are if all is 0.
-struct Plane {
-  Vec3 normal{0, 0, 0};
-  float offset = 0;
-};
-
 // Column-major, as glUniformMatrix4fv takes it.
 struct Matrix {
   float m[16] = {};
@@ -149,8 +143,7 @@ class Lines : public Shapes {  // two vertices per line
  public:
   Lines();
   // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
-  // `may_hide`: lines are hidden where a surface is nearer.
-  void draw(const Matrix& to_clip, const Rectangle& area, int width, bool may_hide = false) const;
+  void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
 };
 
 // Triangles shaded by their normals and hidden by each other, three vertices each.
@@ -158,9 +151,8 @@ class Surfaces : public Shapes {
  public:
   Surfaces();
   // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
-  // others. Parts on the positive side of `cut` are not drawn.
-  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth,
-            const Plane& cut = {}) const;
+  // others.
+  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth) const;
 };
 void clear_depth();
 

@@ -29,20 +29,12 @@ bool is_clicked(const Area& area) {
          io.MouseDragMaxDistanceSqr[0] < 9;
 }
 
-// Goes back or forward in the recordings; in those of rounds, by ten rounds with Shift.
+// Goes back or forward by events of the recordings.
 void step_time(State& s, double by) {
   s.heap.playing = false;
   if (s.heap.recordings.empty()) return;
-  const Recording& first = *s.heap.recordings.front();
-  if (first.in_rounds()) by = std::clamp(by, -10.0, 10.0);
-  s.heap.place = std::clamp(s.heap.place + by * first.place_step(), 0.0, 1.0);
-}
-
-void page_bookmarks(State& s, int by) {
-  if (!s.scene) return;
-  const auto count = static_cast<int>(s.settings.bookmarks[s.scene->source].size());
-  const int index = static_cast<int>(s.bookmark) + by + std::max(count, 1);
-  go_to_bookmark(s, static_cast<std::size_t>(index));
+  const double events = std::max(1.0, static_cast<double>(s.heap.recordings.front()->events));
+  s.heap.place = std::clamp(s.heap.place + by / events, 0.0, 1.0);
 }
 
 void deepen_boxes(State& s, int by) {
@@ -50,8 +42,8 @@ void deepen_boxes(State& s, int by) {
 }
 
 void toggle_panel(State& s) {
-  s.settings.panel = !s.settings.panel;
-  if (!s.settings.panel) s.note("Bar and panel are hidden; F2 shows them again.");
+  s.show.panel = !s.show.panel;
+  if (!s.show.panel) s.note("Bar and panel are hidden; F2 shows them again.");
 }
 
 void escape(State& s) {
@@ -72,7 +64,7 @@ constexpr struct {
                 {GLFW_KEY_F2, toggle_panel},
                 {GLFW_KEY_F3,
                  [](State& s) { show_tab(s, s.tab == Tab::heap ? s.tab_before_heap : Tab::heap); }},
-                {GLFW_KEY_F4, [](State& s) { s.settings.numbers = !s.settings.numbers; }},
+                {GLFW_KEY_F4, [](State& s) { s.show.numbers = !s.show.numbers; }},
                 {GLFW_KEY_F5, [](State& s) { show_tab(s, Tab::live); }},
                 {GLFW_KEY_F6, [](State& s) { show_tab(s, Tab::learn); }},
                 {GLFW_KEY_F7, [](State& s) { show_tab(s, Tab::compare); }},
@@ -82,27 +74,21 @@ constexpr struct {
                 {GLFW_KEY_B, start_build},
                 {GLFW_KEY_C, start_compare},
                 {GLFW_KEY_H, start_recording},
-                {GLFW_KEY_O, [](State& s) { s.settings.fly = !s.settings.fly; }},
+                {GLFW_KEY_O, [](State& s) { s.show.fly = !s.show.fly; }},
                 {GLFW_KEY_HOME, reset_view},
-                {GLFW_KEY_R, record_path},
                 {GLFW_KEY_M, [](State& s) { s.clay = !s.clay; }},
                 {GLFW_KEY_L, light_view},
-                {GLFW_KEY_K, add_bookmark},
                 {GLFW_KEY_T, [](State& s) { s.tree.visible = !s.tree.visible; }},
                 {GLFW_KEY_P,
                  [](State& s) {
                    s.probe.active = !s.probe.active;
                    s.probe.clear();
                  }},
-                {GLFW_KEY_X,
-                 [](State& s) {
-                   if (s.tab == Tab::learn) toggle_slice(s);
-                 }},
                 {GLFW_KEY_N, [](State& s) { s.node.visible = !s.node.visible; }},
                 {GLFW_KEY_PAGE_DOWN, [](State& s) { page_lesson(s, 1); }},
                 {GLFW_KEY_PAGE_UP, [](State& s) { page_lesson(s, -1); }},
                 {GLFW_KEY_SPACE, [](State& s) {
-                   s.tab == Tab::live ? s.live.toggle_frozen() : s.heap.toggle_play();
+                   s.tab == Tab::live ? void(s.live.frozen = !s.live.frozen) : s.heap.toggle_play();
                  }}};
 
 // Steps, which repeat while their key is down.
@@ -112,9 +98,8 @@ constexpr struct {
   int by;
 } steps[] = {{GLFW_KEY_COMMA, [](State& s, int by) { step_time(s, by); }, -1},
              {GLFW_KEY_PERIOD, [](State& s, int by) { step_time(s, by); }, 1},
-             {GLFW_KEY_LEFT_BRACKET, page_bookmarks, -1},
-             {GLFW_KEY_RIGHT_BRACKET, page_bookmarks, 1},
              {GLFW_KEY_EQUAL, deepen_boxes, 1},
+             {'+', deepen_boxes, 1},
              {GLFW_KEY_KP_ADD, deepen_boxes, 1},
              {GLFW_KEY_MINUS, deepen_boxes, -1},
              {GLFW_KEY_KP_SUBTRACT, deepen_boxes, -1}};
@@ -130,9 +115,7 @@ kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
 
 void Viewer::key(const KeyPress& press) {
   State& s = state_;
-  if (press.mods == GLFW_MOD_CONTROL && press.key == GLFW_KEY_C && !press.repeated)
-    return copy_picture();
-  // Other key combinations with Ctrl are ignored.
+  // Key combinations with Ctrl are ignored.
   if (press.mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) return;
   const bool shift = press.mods & GLFW_MOD_SHIFT;
   for (const auto& [key, action, by] : steps) {
@@ -151,15 +134,6 @@ void Viewer::key(const KeyPress& press) {
     if (key == press.key) action(s);
 }
 
-// Copies what the window shows of the scene.
-void Viewer::copy_picture() {
-  if (picture_.width() == 0) return;
-  const std::string problem =
-      copy_png(gl::to_png(picture_.read(), picture_.width(), picture_.height()));
-  problem.empty() ? state_.note("Copied the picture.")
-                  : state_.warn("The picture was not copied: " + problem + ".");
-}
-
 void Viewer::mouse(const Area& area) {
   const ImGuiIO& io = ImGui::GetIO();
   if (!state_.scene || area.width < 1 || area.height < 1) return;
@@ -174,12 +148,12 @@ void Viewer::mouse(const Area& area) {
     const kdtree::Hit hit = state_.scene->traced->closest({&ray, 1}).front();
     return hit.found() ? ray.origin + ray.direction * hit.t : camera.target;
   };
-  if (over && ImGui::IsMouseClicked(0) && !state_.settings.fly) pivot_ = point();
+  if (over && ImGui::IsMouseClicked(0) && !state_.show.fly) pivot_ = point();
   const float right = io.MouseDelta.x / area.height, up = -io.MouseDelta.y / area.height;
   if (dragging_ && (right != 0 || up != 0)) {
     if (ImGui::IsMouseDown(1) || ImGui::IsMouseDown(2)) {
       camera = pan(camera, -right, -up);
-    } else if (state_.settings.fly) {
+    } else if (state_.show.fly) {
       const float turn = camera.fov * 0.0174533f;  // the point under the mouse stays under it
       camera = look(camera, -right * turn, -up * turn);
     } else {
@@ -187,9 +161,9 @@ void Viewer::mouse(const Area& area) {
     }
   }
   if (!over) return;
-  if (io.MouseWheel != 0 && state_.settings.fly) {
-    state_.settings.fly_speed =
-        std::clamp(state_.settings.fly_speed * std::pow(1.2f, io.MouseWheel), 0.001f, 10.0f);
+  if (io.MouseWheel != 0 && state_.show.fly) {
+    state_.show.fly_speed =
+        std::clamp(state_.show.fly_speed * std::pow(1.2f, io.MouseWheel), 0.001f, 10.0f);
   } else if (io.MouseWheel != 0) {
     camera = dolly(camera, std::pow(0.88f, io.MouseWheel));
   }
@@ -198,14 +172,14 @@ void Viewer::mouse(const Area& area) {
 
 void Viewer::fly(double seconds) {
   const ImGuiIO& io = ImGui::GetIO();
-  if (!state_.scene || !state_.settings.fly || io.WantTextInput || io.KeyCtrl) return;
+  if (!state_.scene || !state_.show.fly || io.WantTextInput || io.KeyCtrl) return;
   const auto down = [&](int key) { return window_.is_down(key) ? 1.0f : 0.0f; };
   const Vec3 way{down(GLFW_KEY_D) - down(GLFW_KEY_A), down(GLFW_KEY_E) - down(GLFW_KEY_Q),
                  down(GLFW_KEY_W) - down(GLFW_KEY_S)};
   if (way == Vec3{}) return;
   last_activity_ = state_.now;
   const float speed =
-      state_.settings.fly_speed * state_.scene->diagonal() * (io.KeyShift ? 4.0f : 1.0f);
+      state_.show.fly_speed * state_.scene->diagonal() * (io.KeyShift ? 4.0f : 1.0f);
   state_.camera = viewer::fly(state_.camera, way * (speed * static_cast<float>(seconds)));
 }
 

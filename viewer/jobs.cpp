@@ -23,14 +23,6 @@ double now() {
 // where many triangles overlap.
 constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
-void warn_of_refusals(JobOutcome& outcome, const Recording& recording) {
-  if (recording.requests.failures > 0)
-    outcome.warning += fmt::format("{}{}: pool of {} exhausted: {} requests refused",
-                                   outcome.warning.empty() ? "" : "; ", recording.label,
-                                   bench::size_text(recording.pool_bytes),
-                                   bench::count_text(recording.requests.failures));
-}
-
 }  // namespace
 
 Jobs::Jobs(std::function<void(bool)> hold_picture)
@@ -56,10 +48,7 @@ bool Jobs::start(const JobSpec& spec) {
     if (progress_.running && !live) return false;
     next_ = spec;
     live_.stop();
-    const std::string& what = spec.stress           ? "stress test"
-                              : spec.graph          ? spec.graph->graph
-                              : !spec.trace.empty() ? spec.trace
-                                                    : spec.source;
+    const std::string& what = spec.has_scene() ? spec.source : spec.trace;
     progress_ = {.running = true, .kind = spec.kind, .what = what + ": loading"};
     started_ = now();
   }
@@ -128,8 +117,6 @@ void Jobs::run(const JobSpec& spec) {
   try {
     if (spec.kind == JobSpec::Kind::live) {
       run_live(spec);
-    } else if (spec.graph) {
-      record_graph(spec, outcome);
     } else if (!spec.has_scene()) {
       record_trace(spec, outcome);
     } else if (spec.kind == JobSpec::Kind::record) {
@@ -182,7 +169,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
                                        prepared.workspace().download(), spec.device,
                                        result.allocator, spec.up)});
   };
-  bench::BenchResult bench = compare_builds(job, spec.pools, hooks);
+  bench::BenchResult bench = compare_builds(job, hooks);
   if (bench.scene_error) throw *bench.scene_error;
   outcome.results = std::move(bench.results);
   outcome.cancelled = bench.interrupted;
@@ -211,61 +198,27 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   std::size_t done = 1;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
     report_progress(done++, total, prepared.name() + ": " + entry->traits->label + ", recording");
-    std::shared_ptr<alloc::LiveRecording> lines;
-    if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {
-      lines = std::make_shared<alloc::LiveRecording>();
-      if (spec.slowed) lines->hold_from(0);
-      publish({.spec = spec,
-               .live = LiveBuild{lines, prepared.name(), spec.device.key, entry,
-                                 prepared.pool_bytes(), outcome.recordings.size()}});
-    }
-    const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());
+    const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity);
     outcome.recordings.push_back(std::make_shared<const Recording>(
-        make_recording(prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run,
-                       static_cast<std::uint32_t>(kdtree::ref_bytes(spec.settings.refs)))));
-    publish({.spec = spec, .recordings = {outcome.recordings.back()}});
-  }
-}
-
-void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
-  const auto rounds = static_cast<std::size_t>(spec.graph->rounds) + 1;
-  const std::size_t total = rounds * spec.allocators.size();
-  report_progress(0, total, spec.graph->graph + ": loading");
-  const GraphRecorder recorder(*spec.graph, spec.settings.pool, spec.device, spec.settings.timeout);
-  std::size_t before = 0;
-  std::optional<std::uint64_t> hash;  // of a graph without refused requests
-  for (const registry::RegisteredAllocator* entry : spec.allocators) {
-    const std::string label = entry->traits->label;
-    const GraphRecording graph = recorder.record(*entry, [&](unsigned done) {
-      report_progress(before + done, total,
-                      fmt::format("{}: {}, round {}", recorder.name(), label, done));
-    });
-    before += rounds;
-    outcome.recordings.push_back(graph.recording);
-    warn_of_refusals(outcome, *graph.recording);
-    if (graph.recording->requests.failures > 0) continue;
-    if (hash && *hash != graph.edge_hash)
-      throw Error(Exit::failed, label + ": its edges differ from the other allocator's");
-    hash = graph.edge_hash;
+        prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run));
   }
 }
 
 void Jobs::record_trace(const JobSpec& spec, JobOutcome& outcome) {
-  report_progress(0, spec.allocators.size(),
-                  spec.stress ? std::string("stress test: recording") : spec.trace + ": reading");
-  const double seconds = spec.settings.timeout;
-  const TraceRecorder recorder =
-      spec.stress
-          ? TraceRecorder(std::string("stress test, ") + spec.stress->name,
-                          record_stress(*spec.stress, spec.device, seconds), spec.settings.pool,
-                          spec.allocators, spec.device, seconds)
-          : TraceRecorder(spec.trace, spec.settings.pool, spec.allocators, spec.device, seconds);
+  report_progress(0, spec.allocators.size(), spec.trace + ": reading");
+  const TraceRecorder recorder(spec.trace, spec.settings.pool, spec.allocators, spec.device,
+                               spec.settings.timeout);
   outcome.warning = recorder.warning();
   std::size_t done = 0;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
     report_progress(done++, spec.allocators.size(), recorder.name() + ": " + entry->traits->label);
     outcome.recordings.push_back(recorder.record(*entry));
-    warn_of_refusals(outcome, *outcome.recordings.back());
+    const Recording& recording = *outcome.recordings.back();
+    if (recording.requests.failures > 0)
+      outcome.warning += fmt::format("{}{}: pool of {} exhausted: {} requests refused",
+                                     outcome.warning.empty() ? "" : "; ", recording.label,
+                                     bench::size_text(recording.pool_bytes),
+                                     bench::count_text(recording.requests.failures));
   }
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -16,38 +15,31 @@
 
 #include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
-#include "viewer/heap_map.hpp"
 #include "viewer/live_loop.hpp"
 #include "viewer/trace_recording.hpp"
 
 namespace heapwood::viewer {
 
 struct JobSpec {
-  enum class Kind { build, compare, sweep, record, live };
+  enum class Kind { build, compare, record, live };
   Kind kind = Kind::build;
   std::string source;
   std::optional<unsigned> up;  // axis; the scene's own if there is none
   std::vector<const registry::RegisteredAllocator*> allocators;
   bench::BuildSettings settings;
-  std::vector<bench::PoolSize> pools;  // of a sweep
   simt::DeviceInfo device;
-  std::optional<GraphSettings> graph;    // a recording of this workload instead of a build
-  std::string trace;                     // or of this program trace
-  const StressChoice* stress = nullptr;  // or of this stress test
-  bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
+  std::string trace;  // a recording of this program trace instead of a build
 
-  bool has_scene() const { return !graph && !stress && trace.empty(); }
+  bool has_scene() const { return trace.empty(); }
 };
 
 // A result of a job; parts that do not apply are empty.
 struct JobOutcome {
   JobSpec spec{};
-  std::shared_ptr<const BuiltScene>
-      scene{};                           // arrives before the job ends, so that it can be shown
+  // Arrives before the job ends, so that it can be shown.
+  std::shared_ptr<const BuiltScene> scene{};
   std::vector<bench::Result> results{};  // of a comparison also before it ends
-  std::optional<LiveBuild> live{};       // a recording that has started; before the job ends
-  std::vector<std::shared_ptr<const Recording>>
-      recordings{};          // each one when it is complete, and all at the end
+  std::vector<std::shared_ptr<const Recording>> recordings{};
   std::string warning{};     // of a job that succeeded
   std::string error{};       // why the job failed
   Exit exit = Exit::failed;  // exit code of a command that fails with this error
@@ -88,7 +80,6 @@ class Jobs {
   void measure(const JobSpec& spec, JobOutcome& outcome);
   void record(const JobSpec& spec, JobOutcome& outcome);
   void run_live(const JobSpec& spec);
-  void record_graph(const JobSpec& spec, JobOutcome& outcome);
   void record_trace(const JobSpec& spec, JobOutcome& outcome);
   void report_progress(std::size_t done, std::size_t total, const std::string& what);
   void publish(JobOutcome outcome);

@@ -112,7 +112,6 @@ void LiveView::take(const LiveEvent& event) {
     case LiveEvent::Kind::restarted:
       side = {};
       side.allocator = event.allocator;
-      side.keeps_pool = event.keeps_pool;
       pool_bytes = event.pool_bytes;
       moves = event.moves;
       compared = different = 0;
@@ -124,7 +123,6 @@ void LiveView::take(const LiveEvent& event) {
       break;
     case LiveEvent::Kind::sample: {
       side.times.add(event.sample);
-      if (event.sample.fragmentation) side.fragmentation = event.sample.fragmentation;
       frames = std::max(frames, event.sample.frame + 1);
       const auto& others = sides[1 - event.side].times.samples();
       if (!event.sample.complete || others.empty() || !others.back().complete ||
@@ -159,19 +157,10 @@ double LiveView::frames_per_second() const {
   return rate;
 }
 
-void LiveView::toggle_frozen() {
-  frozen = !frozen;
-  if (!frozen) selected.reset();
-}
-
-void LiveView::unfreeze() {
-  frozen = false;
-  selected.reset();
-}
-
 void LiveView::show_recordings() {
-  heap.recordings.clear();
-  for (HeapView::Drawn& one : heap.drawn) one.map.reset();
+  const double place = heap.place;
+  heap.clear();
+  heap.place = place;
   for (const LiveSide& side : sides) {
     if (side.recording) heap.recordings.push_back(side.recording);
   }

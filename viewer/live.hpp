@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +20,8 @@ struct LiveSample {
   std::uint64_t hash = 0;  // of the tree
   bool complete = true;
   std::uint64_t refused_bytes = 0;  // the first refused request, if it is incomplete
-  // Of a kept pool after the build: 1 - largest free region / all free bytes.
-  std::optional<double> fragmentation{};
-  double seconds = 0;   // when it was made
-  double trace_ms = 0;  // of one sample per pixel of the picture shown then; 0: unknown
+  double seconds = 0;               // when it was made
+  double trace_ms = 0;              // of one sample per pixel of the picture shown then; 0: unknown
 };
 
 struct LiveEvent {
@@ -36,7 +33,6 @@ struct LiveEvent {
   const registry::RegisteredAllocator* allocator = nullptr;  // restarted: its first sample follows
   std::uint64_t pool_bytes = 0;
   bool moves = false;        // the scene
-  bool keeps_pool = false;   // from frame to frame
   std::uint64_t choice = 0;  // number of the user's choice that the event follows
 };
 
@@ -65,8 +61,6 @@ struct LiveSide {
   const registry::RegisteredAllocator* allocator = nullptr;
   LiveTimes times;
   std::shared_ptr<const Recording> recording;
-  bool keeps_pool = false;
-  std::optional<double> fragmentation;  // of the kept pool, the last one known
   const char* label() const { return allocator ? allocator->traits->label : ""; }
 };
 
@@ -99,10 +93,9 @@ struct LiveView {
   std::uint64_t frames = 0, pool_bytes = 0;
   std::uint64_t compared = 0, different = 0;  // frames with both trees; those that differ
   bool frozen = false;
-  std::optional<std::uint64_t> selected;  // frame
-  std::string problem;                    // why no frames are built
-  bool moves = false;                     // the scene
-  std::uint64_t choice = 0;               // the latest one that has taken effect
+  std::string problem;       // why no frames are built
+  bool moves = false;        // the scene
+  std::uint64_t choice = 0;  // the latest one that has taken effect
 
   // Of the latest frames, the median time of one sample per pixel; 0: unknown. Both sides have the
   // same tree.
@@ -111,8 +104,6 @@ struct LiveView {
   double frames_per_second() const;
 
   void take(const LiveEvent& event);
-  void toggle_frozen();
-  void unfreeze();
   void clear() { *this = {}; }
 
  private:

@@ -14,9 +14,9 @@ namespace heapwood::viewer {
 
 using Clock = std::chrono::steady_clock;
 
-void LiveLink::choose(const LiveSetup& setup) {
+void LiveLink::choose(const LiveAllocators& allocators) {
   const std::lock_guard lock(mutex_);
-  setup_ = setup;
+  allocators_ = allocators;
   ++choice_;
 }
 
@@ -43,12 +43,12 @@ void LiveLink::begin() {
   events_.clear();
 }
 
-std::optional<LiveSetup> LiveLink::next_frame() {
+std::optional<LiveAllocators> LiveLink::next_frame() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stop_ || !frozen_; });
   if (stop_) return std::nullopt;
   taken_choice_ = choice_;
-  return setup_;
+  return allocators_;
 }
 
 void LiveLink::publish(LiveEvent event) {
@@ -127,15 +127,19 @@ class LiveLoop {
       : spec_(spec), link_(link), hooks_(hooks) {}
 
   void run() {
-    std::optional<LiveSetup> setup = link_.next_frame();
-    if (!setup) return;
-    source_.emplace(spec_, bench::pool_needs({setup->allocators[0], setup->allocators[1]}));
-    for (std::uint64_t frame = 0; setup; ++frame, setup = link_.next_frame()) {
+    std::optional<LiveAllocators> chosen = link_.next_frame();
+    if (!chosen) return;
+    source_.emplace(spec_, bench::pool_needs({(*chosen)[0], (*chosen)[1]}));
+    for (std::uint64_t frame = 0; chosen; ++frame, chosen = link_.next_frame()) {
       const Clock::time_point begin = Clock::now();
       hooks_.hold_picture(true);
       link_.begin_builds();
       if (frame > 0) source_->advance(frame);
-      take_setup(*setup);
+      for (unsigned side = 0; side < 2; ++side) {
+        if (sides_[side].allocator == (*chosen)[side]) continue;
+        sides_[side] = {(*chosen)[side]};
+        warm_up(side);
+      }
       double seconds = 0;
       for (const unsigned side : {unsigned(frame % 2), unsigned(1 - frame % 2)})
         seconds += build(side, frame);
@@ -158,54 +162,17 @@ class LiveLoop {
     const registry::RegisteredAllocator* allocator = nullptr;
     unsigned frames = 0;
     bool exhausted = false;
-    kdtree::KeptAllocator kept;
-    simt::Memory pool;  // its own, while pools are kept
   };
 
-  // The side's pool takes the place of the workspace's, also if a build throws.
-  class OwnPool {
-   public:
-    OwnPool(kdtree::Workspace& workspace, simt::Memory& pool) : workspace_(workspace), pool_(pool) {
-      workspace_.swap_pool(pool_);
-    }
-    ~OwnPool() { workspace_.swap_pool(pool_); }
-    OwnPool(const OwnPool&) = delete;
-    OwnPool& operator=(const OwnPool&) = delete;
-
-   private:
-    kdtree::Workspace& workspace_;
-    simt::Memory& pool_;
-  };
-
-  void take_setup(const LiveSetup& setup) {
-    if (std::exchange(keep_pools_, setup.keep_pools) != setup.keep_pools) {
-      for (Side& side : sides_) side = {};
-    }
-    for (unsigned side = 0; side < 2; ++side) {
-      if (sides_[side].allocator == setup.allocators[side]) continue;
-      sides_[side] = {};
-      sides_[side].allocator = setup.allocators[side];
-      warm_up(side);
-    }
-  }
-
-  // A pool that is never freed into, or whose blocks may overlap, cannot be kept.
-  bool keeps(const Side& side) const {
-    const alloc::AllocatorTraits& traits = *side.allocator->traits;
-    return keep_pools_ && !traits.lower_bound && traits.keeps_live_memory && traits.in_pool;
-  }
-
-  kdtree::BuildOptions options(kdtree::KeptAllocator* kept = nullptr) const {
+  kdtree::BuildOptions options() const {
     kdtree::BuildOptions options;
     options.costs = spec_.settings.costs;
     options.seconds = spec_.settings.timeout;
-    options.kept = kept;
     return options;
   }
-  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry,
-                              kdtree::KeptAllocator* kept = nullptr) {
+  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry) {
     source_->workspace().set_allocator_options(entry.options);
-    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options(kept));
+    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options());
   }
   kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry) {
     kdtree::BuildRun run = build_once(entry);
@@ -238,35 +205,21 @@ class LiveLoop {
   }
 
   void restart(unsigned number) {
-    Side& side = sides_[number];
-    const registry::RegisteredAllocator* allocator = side.allocator;
-    side = {};
-    side.allocator = allocator;
+    sides_[number] = {sides_[number].allocator};
     LiveEvent event;
     event.kind = LiveEvent::Kind::restarted;
     event.side = number;
-    event.allocator = side.allocator;
+    event.allocator = sides_[number].allocator;
     event.pool_bytes = pool_bytes();
     event.moves = source_->moves();
-    event.keeps_pool = keeps(side);
     link_.publish(std::move(event));
-  }
-
-  kdtree::BuildRun build_kept(Side& side) {
-    if (!keeps(side)) return build_once(*side.allocator);
-    if (side.pool.bytes() != pool_bytes()) {
-      side.kept = {};
-      side.pool = simt::Memory(spec_.device.id, pool_bytes());
-    }
-    const OwnPool own(source_->workspace(), side.pool);
-    return build_once(*side.allocator, &side.kept);
   }
 
   // Returns seconds. An exhausted side stays as it is.
   double build(unsigned number, std::uint64_t frame) {
     Side& side = sides_[number];
     if (side.exhausted) return 0;
-    kdtree::BuildRun run = build_kept(side);
+    kdtree::BuildRun run = build_once(*side.allocator);
     // A later frame of a moving scene may need more memory than the first one.
     if (run.incomplete && source_->moves() && source_->enlarge_pool()) {
       run = build_growing(*side.allocator);
@@ -274,18 +227,12 @@ class LiveLoop {
     }
     LiveEvent event;
     event.side = number;
-    event.sample = {frame, run.ms, 0, !run.incomplete, run.failed_bytes, {}, 0};
+    event.sample = {frame, run.ms, 0, !run.incomplete, run.failed_bytes, 0};
     if (!run.incomplete || tree_.nodes.empty()) {
       tree_ = source_->workspace().download();
       tree_of_ = side.allocator->traits->id;
     }
     if (!run.incomplete) event.sample.hash = kdtree::measure(tree_, spec_.settings.costs).hash;
-    if (side.kept.regions && frame % frames_per_walk == 0) {
-      const std::vector<alloc::Region> regions = side.kept.regions();
-      const std::vector<std::uint64_t> unknown(regions.size());
-      const alloc::Fragmentation state = alloc::fragmentation_by_region(regions, unknown);
-      if (state.measured) event.sample.fragmentation = state.external_merged;
-    }
     event.sample.seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
     link_.publish(std::move(event));
     side.exhausted = run.incomplete;
@@ -304,16 +251,15 @@ class LiveLoop {
     LiveEvent event;
     event.kind = LiveEvent::Kind::recording;
     event.side = number;
-    event.recording = std::make_shared<const Recording>(
-        make_recording(source_->name(), entry, spec_.device.key, pool_bytes(), run,
-                       static_cast<std::uint32_t>(kdtree::ref_bytes(spec_.settings.refs))));
+    event.recording = std::make_shared<const Recording>(source_->name(), entry, spec_.device.key,
+                                                        pool_bytes(), run);
     link_.publish(std::move(event));
   }
 
   // A moving scene has 20 frames/s if its builds leave time for that: as many as the window draws
   // in Live on CPU threads.
   static constexpr double smooth_frame_seconds = 1.0 / 20, min_picture_seconds = 0.015;
-  static constexpr unsigned first_frames = 4, frames_per_walk = 8;
+  static constexpr unsigned first_frames = 4;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
 
   const JobSpec& spec_;
@@ -321,7 +267,6 @@ class LiveLoop {
   const LiveHooks& hooks_;
   std::optional<Frames> source_;
   Side sides_[2];
-  bool keep_pools_ = false;
   kdtree::Tree tree_;  // of the last build that was downloaded, and its allocator
   std::string tree_of_;
   std::shared_ptr<const BuiltScene> shown_;
@@ -331,13 +276,6 @@ class LiveLoop {
 }  // namespace
 
 bool is_moving(const std::string& source) { return scenes::moving_frames(source) > 1; }
-
-std::string still_source(const std::string& source) {
-  if (!is_moving(source)) return source;
-  if (const std::vector<std::string> files = scenes::moving_files(source); !files.empty())
-    return files.front();
-  return source.starts_with("statue~") ? "statue" + source.substr(7) : "";
-}
 
 void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks) {
   const std::shared_ptr<void> released(nullptr, [&](void*) {

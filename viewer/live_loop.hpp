@@ -18,18 +18,14 @@
 
 namespace heapwood::viewer {
 
-// What the user chooses while frames are built.
-struct LiveSetup {
-  std::array<const registry::RegisteredAllocator*, 2> allocators{};
-  // Each side has a pool of its own, which is not emptied between frames.
-  bool keep_pools = false;
-};
+// Sides A and B, which the user may change while frames are built.
+using LiveAllocators = std::array<const registry::RegisteredAllocator*, 2>;
 
 // Exchange between the window and the job. Every function may be called from any thread.
 class LiveLink {
  public:
   // The window's side.
-  void choose(const LiveSetup& setup);
+  void choose(const LiveAllocators& allocators);
   void freeze(bool frozen);
   void stop();
   void set_picture_done(bool done) { picture_done_ = done; }
@@ -44,8 +40,8 @@ class LiveLink {
 
   // The job's side.
   void begin();
-  // The setup of the next frame, after waiting while frozen; nullopt: the job ends.
-  std::optional<LiveSetup> next_frame();
+  // The allocators of the next frame, after waiting while frozen; nullopt: the job ends.
+  std::optional<LiveAllocators> next_frame();
   void publish(LiveEvent event);
   void begin_builds();
   void end_builds();
@@ -55,7 +51,7 @@ class LiveLink {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  LiveSetup setup_;
+  LiveAllocators allocators_{};
   std::uint64_t choice_ = 0, taken_choice_ = 0;  // the latest; that of the present frame
   bool frozen_ = false, stop_ = false;
   bool building_ = false, drawing_ = false;  // drawing_: or about to
@@ -83,10 +79,7 @@ struct LiveHooks {
 struct JobSpec;
 void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks);
 
-// Whether a source is a moving scene (scenes/moving/).
+// Whether a source is a moving scene (scenes/moving/). May read files.
 bool is_moving(const std::string& source);
-// The scene of builds outside Live: the source itself, the first file of a sequence, the statue
-// that stands; "" for a moving scene without a still one.
-std::string still_source(const std::string& source);
 
 }  // namespace heapwood::viewer

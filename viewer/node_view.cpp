@@ -278,26 +278,6 @@ NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
   return result;
 }
 
-std::vector<RootPath> nodes_with(const kdtree::Tree& tree, unsigned depth, std::uint32_t refs) {
-  std::vector<RootPath> found, stack;
-  if (RootPath root = root_of(tree); !root.empty()) stack.push_back(std::move(root));
-  while (!stack.empty()) {
-    RootPath path = std::move(stack.back());
-    stack.pop_back();
-    const std::uint32_t node = path.back().node;
-    if (path.size() == depth + 1) {
-      if (triangles_below(tree, node).size() == refs) found.push_back(std::move(path));
-    } else if (!tree.nodes[node].leaf()) {
-      for (const unsigned side : {0u, 1u}) {
-        RootPath child = path;
-        descend(tree, child, side);
-        stack.push_back(std::move(child));
-      }
-    }
-  }
-  return found;
-}
-
 LeafHistograms leaf_histograms(const kdtree::Tree& tree) {
   LeafHistograms histograms;
   histograms.by_refs.resize(LeafHistograms::max_refs + 1);

@@ -66,9 +66,6 @@ struct NodeExplanation {
 NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
                         const bench::BuildSettings& settings);
 
-// The nodes at a depth in whose leaves this many triangles are.
-std::vector<RootPath> nodes_with(const kdtree::Tree& tree, unsigned depth, std::uint32_t refs);
-
 // Numbers of leaves by refs and by depth.
 struct LeafHistograms {
   std::vector<std::uint32_t> by_refs;  // the last entry: of this and more

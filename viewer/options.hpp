@@ -17,16 +17,14 @@ struct Options {
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
   bench::BuildSettings settings;
   bench::DeviceOptions device;
-  bench::ImageSize
-      size;           // of the window, or of the screenshot; 0: the last size, at first 1280x720
-  float scale = 0;    // of text and panel; 0: that of the screen
-  unsigned spp = 64;  // samples per pixel of a complete picture
+  bench::ImageSize size;  // of the window, or of the screenshot; 0: 1280x720
+  float scale = 0;        // of text and panel; 0: that of the screen
+  unsigned spp = 64;      // samples per pixel of a complete picture
 
-  std::string screenshot;     // unattended: written, then the program exits
-  unsigned frames = 16;       // samples per pixel of the screenshot
-  bool panel = false;         // with the panel
-  std::string script;         // timed input (script.hpp)
-  std::string settings_file;  // empty: the user's file; "none": neither read nor written
+  std::string screenshot;  // unattended: written, then the program exits
+  unsigned frames = 16;    // samples per pixel of the screenshot
+  bool panel = false;      // screenshot of the whole window
+  std::string script;      // timed input (script.hpp)
 };
 
 // Returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM close the window.

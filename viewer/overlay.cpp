@@ -73,7 +73,7 @@ std::string rays_text(const State& state, const PictureStatus& picture) {
 
 void draw_name(State& state, const Edge& edge, const PictureStatus& picture) {
   const bool only_trace = !state.scene && shows_trace(state);
-  ui::styled_text(fonts().bold, state.places.texts["name"] = state.scene  ? shown_scene_name(state)
+  ui::styled_text(fonts().bold, state.places.texts["name"] = state.scene  ? state.scene->name
                                                              : only_trace ? recorded_name(state)
                                                                           : "Heapwood");
   if (only_trace) ui::dim_text("Requests without a scene: nothing to draw");
@@ -83,9 +83,7 @@ void draw_name(State& state, const Edge& edge, const PictureStatus& picture) {
     if (line + ui::width_of(size) <= edge.text_width) ImGui::SameLine();
     ui::text(size, colour::dim);
   }
-  if (state.tab == Tab::learn && state.slice.visible) {
-    ui::text("slice, drawn without light and textures", colour::dim);
-  } else if (state.settings.numbers && state.scene && state.tab != Tab::live) {
+  if (state.show.numbers && state.scene && state.tab != Tab::live) {
     ui::text(fmt::format("{}, {}", render::name(state.mode),
                          picture.coarse > 1
                              ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
@@ -97,9 +95,9 @@ void draw_name(State& state, const Edge& edge, const PictureStatus& picture) {
     const char* way = device.id.kind != simt::DeviceKind::cuda ? ""
                       : picture.shared                         ? " (shared with OpenGL)"
                                                                : " (copied through the host)";
-    const std::string rate =
-        state.shots.panel ? ""
-                          : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps);
+    const std::string rate = state.captures_window() ? ""
+                                                     : fmt::format(", window {:.0f} frames/s",
+                                                                   state.frames.last_second_fps);
     ui::text(device.key + way + rate, colour::dim);
   }
 }
@@ -170,7 +168,7 @@ void draw_ray(const RayProbe& probe, const Area& area) {
 void forget_old_messages(State& state) {
   std::erase_if(state.messages, [&](const Message& m) {
     const double age = state.now - m.time;
-    if (m.kind == Message::Kind::note) return state.shots.panel || age > 4;
+    if (m.kind == Message::Kind::note) return state.captures_window() || age > 4;
     return age > (m.kind == Message::Kind::warning ? 15 : 30);
   });
 }
@@ -195,11 +193,12 @@ void draw_overlay(State& state, const Area& area) {
                  colour::dim);
     });
   }
-  if (state.shots.running()) {  // the picture that F12 renders in the background
+  if (state.shot && !state.captures_window()) {  // its picture is shown while it is rendered
     edge.card("shot", true, true, [&] {
-      state.places.texts["shot"] = state.shots.path();
-      ui::text("Rendering " + state.shots.path());
-      if (edge.progress(state, state.shots.share(), 8, "Discard")) state.shots.cancel();
+      state.places.texts["shot"] = state.shot->path;
+      ui::text("Rendering " + state.shot->path);
+      const double share = static_cast<double>(picture.samples) / state.shot->settings.samples;
+      if (edge.progress(state, share, 8, "Discard")) cancel_shot(state);
     });
   }
   if (render::shows_numbers(state.mode) && state.scene)
@@ -222,11 +221,9 @@ void draw_help(State& state) {
                {"W A S D  Q E", "fly; Shift: faster"},
                {"double click", "make this point the centre of the view"},
                {"O   Home   L", "orbit or fly; reset the view; set the light for this view"},
-               {"K   [   ]", "save this view; previous and next saved view"},
                {"F5 F6 F7 F8", "Live, Learn, Compare, Heap"},
                {"1 ... 9", "in Live: allocator B (Shift: A)"},
                {"1 ... 8", "shaded, path, ao, normals, depth, heatmap, leaves, albedo"},
-               {"R", "record the camera's path; end and save it"},
                {"M", "the scene's colours, or clay"},
                {"B   C   H", "build; compare all allocators; record a heap map"},
                {"Esc", "close a list; cancel the job or the screenshot"},
@@ -234,10 +231,9 @@ void draw_help(State& state) {
                {"T   +   -", "node boxes; deeper and shallower"},
                {"P, click", "ray under the mouse; pin it"},
                {"N, click", "explain a node; go one level down (Shift: to the leaf)"},
-               {"X", "in Learn: slice plane through geometry and tree"},
                {"Page Down   Page Up", "lesson: next and previous step"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
-               {"F12   Ctrl C", "screenshot; copy the picture"}};
+               {"F12", "screenshot"}};
   ImGui::SetNextWindowFocus();
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   if (begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {
@@ -253,8 +249,7 @@ void draw_help(State& state) {
       ImGui::EndTable();
     }
     ui::text(
-        "Drop an OBJ, PLY or glTF file, a program trace (.trace) or a camera path (.path) "
-        "onto the window to open it.",
+        "Drop an OBJ, PLY or glTF file or a program trace (.trace) onto the window to open it.",
         colour::dim);
   }
   end_card();
@@ -264,12 +259,10 @@ namespace {
 
 constexpr struct {
   const char *label, *hint;
-} tabs[] = {
-    {"Live", "Two allocators rebuild the tree of this scene in every frame (F5)"},
-    {"Learn", "The tree, its nodes and rays, and the requests of one build (F6)"},
-    {"Compare", "All allocators on this scene (F7)"},
-    {"Heap",
-     "The pool over time: a build, a dynamic graph, a program trace or a stress test (F8)"}};
+} tabs[] = {{"Live", "Two allocators rebuild the tree of this scene in every frame (F5)"},
+            {"Learn", "The tree, its nodes and rays, and the requests of one build (F6)"},
+            {"Compare", "All allocators on this scene (F7)"},
+            {"Heap", "The pool over time: a build, or a program trace (F8)"}};
 
 void draw_tabs(State& state, const Area& area) {
   const float em = ImGui::GetFontSize(), gap = em * 0.4f;
@@ -293,52 +286,7 @@ void draw_tabs(State& state, const Area& area) {
   ImGui::PopStyleColor();
 }
 
-// Drags one edge; returns the movement in pixels.
-float drag_edge(State& state, const char* name, ImVec2 low, ImVec2 size, bool vertical) {
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
-  // Not `fixed`: an edge is in front of the parts next to it.
-  constexpr ImGuiWindowFlags flags =
-      ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-      ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoFocusOnAppearing;
-  float moved = 0;
-  if (ui::begin_area(name, {low.x, low.y, size.x, size.y}, flags)) {
-    const ui::Plot plot(state, name, size);
-    if (plot.hovered || ImGui::IsItemActive()) {
-      ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-      ui::fill(plot.at, plot.end, ui::white(40));
-    }
-    if (ImGui::IsItemActive())
-      moved = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
-  }
-  ImGui::End();
-  ImGui::PopStyleVar(2);
-  return moved;
-}
-
 }  // namespace
-
-void draw_splitters(State& state, const Area& panel, const Area& below) {
-  // Not in screenshots of the window, which have another size.
-  if (!state.settings.panel || state.shots.panel) return;
-  const float em = ImGui::GetFontSize(), scale = em / 15, thick = em * 0.4f;
-  const auto tab = static_cast<std::size_t>(state.tab);
-  Settings& s = state.settings;
-  if (panel.width > 0) {
-    const float by = drag_edge(state, "panel edge", {panel.x - thick / 2, panel.y},
-                               {thick, std::max(panel.height, 1.0f)}, true);
-    if (by != 0)
-      s.panel_widths[tab] = std::clamp((panel.width - by) / scale, Settings::min_panel_width,
-                                       Settings::max_panel_width);
-  }
-  if (below.height > 0) {
-    const float by = drag_edge(state, "lower edge", {below.x, below.y - thick / 2},
-                               {std::max(below.width, 1.0f), thick}, false);
-    if (by != 0)
-      s.below_heights[tab] = std::clamp((below.height - by) / scale, Settings::min_below_height,
-                                        Settings::max_below_height);
-  }
-}
 
 void draw_tab_bar(State& state, const Area& area) {
   const float em = ImGui::GetFontSize();

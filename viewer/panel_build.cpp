@@ -16,11 +16,6 @@ void scene_combo(State& state) {
     const bool live = state.tab == Tab::live,
                small = live && state.choice.device.id.kind == simt::DeviceKind::cpu;
     std::string chosen;  // opened at the end: that changes the list
-    for (const std::string& recent : state.settings.recent) {
-      if (ui::item(recent, source == recent)) chosen = recent;
-      state.places.note("recent " + recent);
-    }
-    if (!state.settings.recent.empty()) ImGui::Separator();
     const auto list = [&](const auto& scenes, std::uint64_t max_triangles) {
       for (const scenes::Procedural& scene : scenes) {
         const std::string name = scene.name;
@@ -74,8 +69,7 @@ void choose_scene(State& state) {
   scene_combo(state);
   ui::hint(
       "Select a scene, type a name with a size (atrium:1m), a moving scene (statue~:5k) or a path "
-      "below, or drop an OBJ, PLY or glTF file, a program trace (.trace) or a camera path (.path) "
-      "onto the window.");
+      "below, or drop an OBJ, PLY or glTF file or a program trace (.trace) onto the window.");
   ui::field("or path");
   ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
   std::string& path = state.choice.path_text;
@@ -85,24 +79,6 @@ void choose_scene(State& state) {
   ImGui::SameLine();
   const bool pressed = ui::button(state, "Open", false, !path.empty(), ui::share_of_line(1));
   if ((entered || pressed) && !path.empty()) open_scene(state, path);
-}
-
-void choose_device(State& state) {
-  ui::field("device");
-  const simt::DeviceInfo now = state.choice.device;
-  if (ui::begin_combo(state, "##devices", fmt::format("{}: {}", now.key, now.name))) {
-    for (const simt::DeviceInfo& device : state.devices) {
-      if (!ui::item(fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason),
-                    device.key == now.key, "", device.usable))
-        continue;
-      state.choice.device = device;
-      start_build(state);
-    }
-    ImGui::EndCombo();
-  }
-  for (const simt::DeviceInfo& device : state.devices)
-    if (!device.usable && device.id.kind == simt::DeviceKind::cuda)
-      ui::hint("No GPU: " + device.reason);
 }
 
 void choose_refs(State& state) {
@@ -191,7 +167,6 @@ std::string speed_text(const bench::Result& built) {
 void draw_scene_section(State& state) {
   if (!ui::section("Scene")) return;
   choose_scene(state);
-  choose_device(state);
   if (!state.scene || !ui::begin_rows("scene")) return;
   const BuiltScene& scene = *state.scene;
   if (scene.device.id.kind == simt::DeviceKind::cuda) {
@@ -304,43 +279,6 @@ void plot_histogram(State& state, const alloc::RequestStats& requests) {
   }
 }
 
-// Figures over the build, from a recording of the same allocator.
-void draw_worst(State& state) {
-  const auto& recordings = state.heap.recordings;
-  const auto found = std::find_if(recordings.begin(), recordings.end(), [&](const auto& recording) {
-    return recording->finished && recording->in_pool && !recording->in_rounds() &&
-           !recording->is_trace && state.scene && recording->scene == state.scene->name &&
-           recording->allocator == state.built->allocator;
-  });
-  if (found == recordings.end())
-    return ui::dim_text("'Heap map' shows fragmentation over the build.");
-  const Recording& recording = **found;
-  const auto worst = [&](auto value) {
-    return *std::max_element(recording.points.begin(), recording.points.end(),
-                             [&](const auto& a, const auto& b) { return value(a) < value(b); });
-  };
-  const auto row = [&](const char* label, const std::string& figure, const Recording::Point& at,
-                       const char* hint) {
-    ui::row(label, fmt::format("{} at event {}", figure, bench::count_text(at.time)), hint);
-  };
-  if (!ui::begin_rows("over the build")) return;
-  const Recording::Point external = worst([](const auto& p) { return p.pool.external_below(); });
-  row("worst external", bench::figure_text(external.pool.external_below()), external,
-      "Of the recorded build: the share of free bytes outside the largest hole, below the highest "
-      "address reached so far.");
-  const Recording::Point internal = worst([](const auto& p) { return p.internal.value_or(-1); });
-  if (internal.internal) {
-    row("worst internal", bench::figure_text(*internal.internal), internal,
-        "Of the recorded build: mean of (served - requested) / served over blocks in use, served "
-        "estimated as the smallest distance to the next block.");
-  }
-  ui::row("reached",
-          fmt::format("{}, {} free below", bench::bytes_text(recording.reach),
-                      bench::bytes_text(recording.points.back().pool.below_bytes)),
-          "Highest address of a block, and what was free below it after the build.");
-  ImGui::EndTable();
-}
-
 }  // namespace
 
 void draw_allocations_section(State& state) {
@@ -395,7 +333,6 @@ void draw_memory_section(State& state) {
   }
   if (built.workspace_bytes) ui::row("outside the pool", bench::bytes_text(*built.workspace_bytes));
   ImGui::EndTable();
-  draw_worst(state);
 }
 
 }  // namespace heapwood::viewer

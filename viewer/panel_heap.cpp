@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lower part of the window: the pool at one time of a recorded or running build, for one or two
-// allocators side by side, with the time slider, curves and the tree's growth
-// (panel_heap_plots.cpp).
-#include <chrono>
-
+// The Heap tab: the pool at one time of a recording, for one or two allocators side by side, with
+// the time slider and curves (panel_heap_plots.cpp).
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
@@ -16,24 +13,12 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
             unsigned rows) {
   const std::uint32_t time = view.time(recording);
   const std::uint64_t shown = view.shown_bytes();
-  const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
-                          drawn.map->rows == rows && drawn.whole == view.whole_pool &&
-                          (view.watched || drawn.map->bytes == shown) &&
-                          drawn.colours == view.colours && drawn.marked == view.marked;
-  if (same_frame && drawn.map->time == time && drawn.map->bytes == shown) return;
-  // A running build changes in every frame: a map of many blocks is updated less often, so that the
-  // window stays smooth.
-  const double now = ImGui::GetTime();
-  if (same_frame && view.watched && now - drawn.drawn_at < 8 * drawn.took) return;
-  const auto start = std::chrono::steady_clock::now();
-  drawn.map.emplace(recording, time, columns, rows, shown, view.whole_pool, view.marked);
-  drawn.marked = view.marked;
+  if (drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
+      drawn.map->rows == rows && drawn.map->bytes == shown && drawn.map->time == time)
+    return;
+  drawn.map.emplace(recording, time, columns, rows, shown);
   drawn.of = &recording;
-  drawn.whole = view.whole_pool;
-  drawn.colours = view.colours;
-  drawn.texture.upload(columns, rows, drawn.map->colours(recording, view.colours).data(), false);
-  drawn.drawn_at = now;
-  drawn.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  drawn.texture.upload(columns, rows, drawn.map->colours().data(), false);
 }
 
 // Explains a cell in a tooltip. `block`: the first one in it, or nullptr.
@@ -47,17 +32,10 @@ void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t ind
   if (block) {
     ui::text(fmt::format("{} block at {}", bench::bytes_text(block->bytes),
                          bench::count_text(block->offset)));
-    const char* what = block->in_use(map.time) ? "allocated" : "freed, never reused; allocated";
-    ui::text(recording.in_rounds() ? fmt::format("{} for vertex {}, {}", what, block->warp,
-                                                 recording.time_text(block->born + 1))
-                                   : fmt::format("{} by warp {} at event {}", what, block->warp,
-                                                 bench::count_text(block->born)),
+    ui::text(fmt::format("{} by warp {} at event {}",
+                         block->in_use(map.time) ? "allocated" : "freed, never reused; allocated",
+                         block->warp, bench::count_text(block->born)),
              colour::dim);
-    if (const Recording::NodeEvent* node = recording.node_of(*block))
-      ui::text(
-          fmt::format("array of a {} of {} refs at depth {}; click to show it",
-                      node->leaf ? "leaf" : "node", bench::count_text(node->refs), node->depth),
-          colour::dim);
     if (block->released != workloads::never)
       ui::text("freed: " + recording.time_text(block->released), colour::dim);
   } else {
@@ -69,21 +47,6 @@ void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t ind
                                                       static_cast<double>(map.cell_bytes)),
         colour::dim);
   ImGui::EndTooltip();
-}
-
-// Shows the node whose array the block is, if the recording tells.
-void show_node_of(State& state, const Recording& recording, const workloads::Block& block) {
-  const Recording::NodeEvent* event = recording.node_of(block);
-  if (!event || !state.scene || state.scene->name != recording.scene) return;
-  const std::vector<RootPath> nodes = nodes_with(state.scene->tree, event->depth, event->refs);
-  const std::string what =
-      fmt::format("depth {} with {} refs", event->depth, bench::count_text(event->refs));
-  if (nodes.empty()) return state.note("The tree that is shown has no node at " + what + ".");
-  state.node.visible = true;
-  state.node.choose(state.scene, nodes.front(), state.choice.settings);
-  state.note(nodes.size() == 1
-                 ? "Learn (F6) explains its node, at " + what + "."
-                 : fmt::format("{} nodes are at {}; Learn (F6) explains one.", nodes.size(), what));
 }
 
 // A frame around a run of cells, which continues from row to row.
@@ -107,19 +70,6 @@ void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 at, ImVec2 size
   draw.AddPolyline(corners, 8, shade, ImDrawFlags_Closed, 1.5f);
 }
 
-const char* hole_name(const HeapView& view) {
-  return view.whole_pool ? "largest hole of the pool" : "largest hole";
-}
-
-// State of the recording in a word or two.
-std::string origin_text(const HeapView& view, const Recording& recording) {
-  if (view.watched && view.watched->recording.get() == &recording)
-    return view.playing ? "live, " : "live, paused, ";
-  if (!recording.finished) return "stopped, ";
-  if (recording.events_in_all > recording.events) return "cut off, ";
-  return recording.device == "cpu" ? "" : "recorded on " + recording.device + ", ";
-}
-
 // The allocator and the pool's use at the time, as much text as fits over the map.
 void draw_map_title(State& state, const HeapView& view, std::size_t which, float width) {
   const Recording& recording = *view.recordings[which];
@@ -128,12 +78,15 @@ void draw_map_title(State& state, const HeapView& view, std::size_t which, float
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
   const bool cut_off = recording.events_in_all > recording.events;
   const bool frees = recording.frees != alloc::Frees::never;
-  std::string used = origin_text(view, recording), blocks, hole;
+  std::string used = cut_off                     ? "cut off, "
+                     : recording.device == "cpu" ? ""
+                                                 : "recorded on " + recording.device + ", ",
+              blocks, hole;
   if (const auto& map = view.drawn[which].map) {
     used += bench::bytes_text(map->taken_bytes) + (frees ? "" : " taken, never freed");
     blocks =
         fmt::format("{} {} blocks", frees ? " in" : ",", bench::compact_text(map->taken_blocks));
-    hole = fmt::format(", {} {}", hole_name(view), bench::bytes_text(map->hole_bytes));
+    hole = ", largest hole " + bench::bytes_text(map->hole_bytes);
   } else {
     used += bench::bytes_text(recording.at(view.time(recording)).used_bytes);
   }
@@ -142,14 +95,12 @@ void draw_map_title(State& state, const HeapView& view, std::size_t which, float
   if (ui::width_of(text) > room) text = used;
   ImGui::SameLine();
   ui::text(state.places.texts[fmt::format("title {}", which)] = text,
-           cut_off || !recording.finished ? colour::warning : colour::dim);
+           cut_off ? colour::warning : colour::dim);
   std::string hint = frees ? "Requested bytes in use."
                            : "Requested bytes of all blocks so far: this allocator never frees.";
-  hint += view.whole_pool
-              ? " Largest hole of the pool: the largest free region of the whole pool, outlined."
-              : " Largest hole: the largest free region below the highest address reached so far, "
-                "outlined where it is larger than a cell.";
-  if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
+  hint +=
+      " Largest hole: the largest free region below the highest address reached so far, outlined "
+      "where it is larger than a cell.";
   if (cut_off)
     hint += fmt::format(" The buffer held the first {} of {} events.",
                         bench::count_text(recording.events),
@@ -190,42 +141,13 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
                               cell(mouse.x - at.x, width, map.columns),
                       offset = index * map.cell_bytes;
   if (ImGui::IsItemHovered() && offset < map.bytes) {
-    const auto* block = first_block(recording, map.time, offset, offset + map.cell_bytes);
-    tell_cell(recording, map, index, block);
-    if (block && ImGui::IsItemClicked()) show_node_of(state, recording, *block);
+    tell_cell(recording, map, index,
+              first_block(recording, map.time, offset, offset + map.cell_bytes));
   }
   ImGui::EndGroup();
 }
 
 namespace {
-
-// A slider that shows a text instead of its value.
-bool text_slider(const char* id, float& value, float low, float high, const std::string& text) {
-  return ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
-}
-
-// The pace of a recorded build; unlimited at the right end.
-void draw_pace(State& state) {
-  HeapView& view = state.heap;
-  const bool cpu = state.choice.device.id.kind == simt::DeviceKind::cpu;
-  auto exponent = static_cast<float>(std::log10(view.pace));
-  const auto log_min = static_cast<float>(std::log10(HeapView::min_pace)),
-             log_max = static_cast<float>(std::log10(HeapView::full_pace));
-  ImGui::BeginDisabled(!cpu);
-  const bool full = view.pace >= HeapView::full_pace;
-  const std::string text =
-      full ? "full speed"
-           : bench::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
-  if (text_slider("##pace", exponent, log_min, log_max, text)) {
-    view.pace =
-        exponent >= log_max ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
-  }
-  ImGui::EndDisabled();
-  state.places.note("pace");
-  ui::hint(
-      cpu ? "Pace of a recorded build: slow it down to watch it while it runs."
-          : "A GPU's recording can be read only after the build, so it cannot be watched live.");
-}
 
 void draw_controls(State& state) {
   HeapView& view = state.heap;
@@ -234,18 +156,15 @@ void draw_controls(State& state) {
     view.toggle_play();
   ImGui::SameLine();
   // Width of the following widgets; if too little is left, the slider has its own line.
-  const float em = ImGui::GetFontSize(), others = em * 19, rest = ImGui::GetContentRegionAvail().x;
+  const float em = ImGui::GetFontSize(), others = em * 26, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
   const bool worst = !view.playing && view.place == first.worst_place();
-  const std::string time =
-      view.watched && view.place >= 1
-          ? fmt::format("event {}", bench::count_text(view.watched->recording->events))
-          : (worst ? "worst moment: " : "") + first.time_text(view.time(first));
+  const std::string time = (worst ? "worst moment: " : "") + first.time_text(view.time(first));
   state.places.texts["time"] = time;
-  if (text_slider("##time", place, 0, 1, time)) {
+  if (ImGui::SliderFloat("##time", &place, 0, 1, time.c_str(), ImGuiSliderFlags_NoInput)) {
     view.place = place;
-    view.playing = view.watched && view.playing;  // looking back does not pause the build
+    view.playing = false;
   }
   state.places.note("time");
   ui::flow(em * 8);
@@ -253,34 +172,6 @@ void draw_controls(State& state) {
   ui::hint(
       "Where the share of free bytes outside the largest hole was greatest, below the highest "
       "address");
-  ui::flow(em * 5);
-  ImGui::SetNextItemWidth(em * 5);
-  auto seconds = static_cast<float>(1 / view.speed);
-  if (text_slider("##speed", seconds, 60, 2, fmt::format("{:.0f} s", seconds)))
-    view.speed = 1 / static_cast<double>(seconds);
-  state.places.note("speed");
-  ui::hint("How long it takes to play what the plots show");
-  ui::flow(em * 4);
-  ui::checkbox(state, "loop", view.loop);
-  ImGui::SetNextItemWidth(em * 8);
-  draw_pace(state);
-  ui::flow(em * 6);
-  ImGui::SetNextItemWidth(em * 6);
-  const char* names[] = {"by state", "by size", "by age"};
-  if (ui::begin_combo(state, "##colours", names[static_cast<int>(view.colours)])) {
-    for (int i = 0; i < 3; ++i) {
-      if (ui::item(names[i], static_cast<int>(view.colours) == i))
-        view.colours = static_cast<HeapColours>(i);
-      state.places.note(names[i]);
-    }
-    ImGui::EndCombo();
-  }
-  state.places.note("colours");
-  ui::flow(em * 8);
-  ui::checkbox(state, "whole pool", view.whole_pool, "All addresses, including those never used");
-  ui::flow(em * 8);
-  ui::checkbox(state, "large plots", view.large_plots,
-               "More width for the plots than for the maps");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
   if (ui::begin_combo(state, "##other",
@@ -298,9 +189,6 @@ void draw_controls(State& state) {
   ui::hint("Records a second allocator on the same scene and pool, and shows both maps");
   ui::flow(em * 7);
   if (ui::button(state, "Record again")) record_again(state);
-  ui::flow(em * 4);
-  if (ui::button(state, "Export")) export_recordings(state, "");
-  ui::hint("Saves the curves and the largest blocks as JSON for Perfetto and chrome://tracing");
 }
 
 }  // namespace
@@ -324,28 +212,13 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     ui::text(text, colour::dim);
     ImGui::SameLine();
   };
-  if (view.colours == HeapColours::state) {
-    swatch(colour::used, "in use");
-    const bool lost =
-        std::any_of(view.recordings.begin(), view.recordings.end(),
-                    [](const auto& recording) { return recording->frees == alloc::Frees::never; });
-    if (lost) swatch(colour::abandoned, "freed, never reused");
-  } else if (view.colours == HeapColours::size) {
-    swatch(ramp_colour(0.25), "16 B");
-    std::string largest;  // of each map
-    for (const auto& recording : view.recordings) {
-      const std::string text = bench::bytes_text(recording->largest_block);
-      if (largest != text) largest += (largest.empty() ? "" : " and ") + text;
-    }
-    swatch(ramp_colour(1), largest.c_str());
-  } else {
-    swatch(ramp_colour(1), "just allocated");
-    swatch(ramp_colour(0.2), "long ago");
-  }
+  swatch(colour::used, "in use");
+  if (std::any_of(view.recordings.begin(), view.recordings.end(),
+                  [](const auto& recording) { return recording->frees == alloc::Frees::never; }))
+    swatch(colour::abandoned, "freed, never reused");
   const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
                                 [](const auto& recording) { return recording->in_pool; });
-  if (hole) swatch({250, 217, 102, 255}, hole_name(view), false);
-  if (!view.marked.empty()) swatch(colour::marked, "arrays of the node");
+  if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();
@@ -362,12 +235,6 @@ void draw_heap(State& state, const Area& area) {
       if (build_button(state, "Record a build", true, 0,
                        "Builds the tree of this scene once more and records every request (H)"))
         start_recording(state);
-      ui::flow(ImGui::GetFontSize() * 12);
-      ImGui::AlignTextToFramePadding();
-      ui::text("pace", colour::dim);
-      ImGui::SameLine();
-      ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
-      draw_pace(state);
     } else {
       view.play(ImGui::GetIO().DeltaTime);
       draw_controls(state);
@@ -375,8 +242,7 @@ void draw_heap(State& state, const Area& area) {
       // The maps have priority: without space for both there are no plots.
       const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
       const bool plots = ImGui::GetContentRegionAvail().x > em * 30 && height > em * 13;
-      const float share = view.large_plots ? 0.6f : 0.26f;
-      const float side = plots ? std::max(em * 15, area.width * share) : 0;
+      const float side = plots ? std::max(em * 15, area.width * 0.3f) : 0;
       const auto maps = static_cast<float>(view.recordings.size());
       const float width =
           std::max((ImGui::GetContentRegionAvail().x - side - gap * maps) / maps, em);
@@ -391,6 +257,15 @@ void draw_heap(State& state, const Area& area) {
     }
   }
   ImGui::End();
+}
+
+void draw_record_section(State& state) {
+  if (!ui::section("Record a build")) return;
+  allocator_field(state);
+  choose_pool(state);
+  if (build_button(state, "Heap map", true, ui::share_of_line(1),
+                   "Builds the tree of this scene once more and records every request (H)"))
+    start_recording(state);
 }
 
 }  // namespace heapwood::viewer

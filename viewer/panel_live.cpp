@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The Live tab: which of two allocators is slower, by how much, and what it costs. Over its
-// picture: both sides with their times, and refused requests.
+// picture: both sides with their times.
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
@@ -137,29 +137,6 @@ void draw_costs(const LiveView& live) {
   }
 }
 
-// Whether pools are emptied or kept, and what keeping them does.
-void draw_pool_use(State& state) {
-  const LiveView& live = state.live;
-  const float width = ui::share_of_line(2);
-  const bool keep = state.choice.keep_pools;
-  if (ui::button(state, "reset pool", !keep, true, width) && keep) keep_live_pools(state, false);
-  ui::hint("The pool is emptied before each build.");
-  ImGui::SameLine();
-  if (ui::button(state, "keep pool", keep, true, width) && !keep) keep_live_pools(state, true);
-  ui::hint(
-      "Each side keeps its pool from frame to frame, with the fragmentation that the builds "
-      "leave. Pools of allocators that never free are emptied.");
-  if (!live.pool_bytes) return;
-  std::string text = fmt::format("pool of {}", bench::bytes_text(live.pool_bytes));
-  for (std::size_t side = 0; side < 2; ++side) {
-    const LiveSide& own = live.sides[side];
-    text += fmt::format("; {} {}", letters[side], own.keeps_pool ? "kept" : "emptied");
-    if (own.fragmentation)
-      text += fmt::format(", fragmentation {}", bench::figure_text(*own.fragmentation));
-  }
-  ui::dim_text(state.places.texts["pool use"] = text);
-}
-
 std::string check_text(const LiveView& live) {
   if (live.different > 0)
     return fmt::format("{} of {} frames have different trees", live.different, live.compared);
@@ -167,40 +144,6 @@ std::string check_text(const LiveView& live) {
   const double rate = live.frames_per_second();
   return fmt::format("Identical trees in all {} frames{}", bench::count_text(live.compared),
                      live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
-}
-
-// Over the picture of an exhausted side: the refused request and the largest hole, to scale.
-void draw_refusal(State& state, const LiveSide& side, const Area& area) {
-  struct Bar {
-    const char* label;
-    std::uint64_t bytes;
-    ImU32 shade;
-  };
-  std::vector<Bar> bars{{"refused request", side.times.samples().back().refused_bytes,
-                         ImGui::GetColorU32(colour::error)}};
-  if (side.recording && side.recording->in_pool)
-    bars.push_back({"largest hole of the pool", tightest_hole(*side.recording),
-                    ImGui::GetColorU32(colour::hole)});
-  std::uint64_t maximum = 1;
-  for (const Bar& bar : bars) maximum = std::max(maximum, bar.bytes);
-  const float em = ImGui::GetFontSize(), width = std::min(em * 20, area.width - em * 2);
-  if (width < em * 8) return;
-  const float height = em * 2.6f * static_cast<float>(bars.size()) + em;
-  const ImVec2 low{area.x + (area.width - width) / 2, area.y + area.height * 0.3f};
-  ImDrawList& draw = *ImGui::GetBackgroundDrawList();
-  draw.AddRectFilled(low, {low.x + width, low.y + height}, IM_COL32(16, 18, 21, 225), em * 0.5f);
-  const float left = low.x + em * 0.75f, right = low.x + width - em * 0.75f;
-  float y = low.y + em * 0.6f;
-  for (const Bar& bar : bars) {
-    const std::string value = bench::bytes_text(bar.bytes);
-    state.places.texts["refusal"] += fmt::format("{} {}; ", bar.label, value);
-    draw.AddText({left, y}, ImGui::GetColorU32(ImGuiCol_Text), bar.label);
-    draw.AddText({right - ui::width_of(value), y}, bar.shade, value.c_str());
-    const double share = static_cast<double>(bar.bytes) / static_cast<double>(maximum);
-    const float length = std::max(2.0f, (right - left) * static_cast<float>(share));
-    draw.AddRectFilled({left, y + em * 1.3f}, {left + length, y + em * 1.8f}, bar.shade, 3);
-    y += em * 2.6f;
-  }
 }
 
 }  // namespace
@@ -235,10 +178,12 @@ void draw_live_panel(State& state, const Area& area) {
     // One line in any case: what is below does not move with the first frame.
     ui::wrapped_text(check.empty() ? " " : check, live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
-    draw_pool_use(state);
+    if (live.pool_bytes)
+      ui::dim_text(
+          fmt::format("pool of {}, emptied before each build", bench::bytes_text(live.pool_bytes)));
     if (ui::button(state, live.frozen ? "Continue (Space)" : "Freeze (Space)", live.frozen, true,
                    ui::share_of_line(1)))
-      live.toggle_frozen();
+      live.frozen = !live.frozen;
   }
   ImGui::End();
 }
@@ -251,10 +196,9 @@ void draw_live_overlay(State& state, const Area& area) {
     const LiveSide& own = state.live.sides[side];
     const bool full = own.times.exhausted();
     if (full) {
-      const Area half{side == 0 ? area.x : middle, area.y, area.width / 2, area.height};
-      draw.AddRectFilled({half.x, half.y}, {half.x + half.width, half.y + half.height},
+      const float left = side == 0 ? area.x : middle;
+      draw.AddRectFilled({left, area.y}, {left + area.width / 2, area.y + area.height},
                          IM_COL32(30, 8, 8, 170));
-      draw_refusal(state, own, half);
     }
     const std::string text = fmt::format("{}  {}", letters[side], own.label());
     const std::string ms = full                     ? "pool exhausted"

@@ -176,40 +176,6 @@ void draw_histograms(State& state) {
             false, width);
 }
 
-// The arrays that the node requests, and where the recorded build put them.
-void draw_node_blocks(State& state, const NodeExplanation& node) {
-  const std::uint64_t per_ref = kdtree::ref_bytes(state.choice.settings.refs);
-  std::vector<std::uint64_t> sizes{node.refs * per_ref};
-  std::string text = fmt::format("array {}", bench::bytes_text(sizes[0]));
-  if (!node.leaf) {
-    sizes.push_back(node.left * per_ref);
-    sizes.push_back(node.right * per_ref);
-    text += fmt::format("; requests {} and {}", bench::bytes_text(sizes[1]),
-                        bench::bytes_text(sizes[2]));
-  }
-  std::erase(sizes, 0);
-  const auto& recordings = state.heap.recordings;
-  const bool recorded = !recordings.empty() && !recordings.front()->in_rounds() &&
-                        recordings.front()->scene == state.scene->name;
-  if (recorded) {
-    // A recording names sizes, not nodes: blocks of the same size may be those of other nodes.
-    const auto& blocks = recordings.front()->blocks();
-    const auto same = std::count_if(blocks.begin(), blocks.end(), [&](const auto& block) {
-      return std::find(sizes.begin(), sizes.end(), block.bytes) != sizes.end();
-    });
-    text += fmt::format("; {} recorded block{} of these sizes", same, same == 1 ? "" : "s");
-  }
-  ui::dim_text(state.places.texts["node blocks"] = text);
-  if (ui::button(state, recorded ? "Mark them in the heap map" : "Record the heap map", false, true,
-                 ui::share_of_line(1))) {
-    state.heap.marked = sizes;
-    recorded ? show_tab(state, Tab::heap) : start_recording(state);
-  }
-  ui::hint(
-      "Marks the node's array and those that its split requested. Click a block in the map to "
-      "explain its node.");
-}
-
 }  // namespace
 
 void draw_lesson_button(State& state) {
@@ -228,7 +194,6 @@ void draw_node_section(State& state) {
   draw_figures(state, *node);
   draw_curve(state, *node);
   draw_histograms(state);
-  draw_node_blocks(state, *node);
   ui::checkbox(state, "plane", state.node.plane);
   ImGui::SameLine();
   ui::checkbox(state, "triangles", state.node.triangles);

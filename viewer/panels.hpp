@@ -8,8 +8,6 @@
 namespace heapwood::viewer {
 
 void draw_tab_bar(State& state, const Area& area);
-// The lines between the parts of the window, which can be dragged.
-void draw_splitters(State& state, const Area& panel, const Area& below);
 // Over the picture: name, numbers, progress, messages, legend.
 void draw_overlay(State& state, const Area& area);
 void draw_help(State& state);  // over everything
@@ -18,24 +16,17 @@ void draw_panel(State& state, const Area& area);  // the side panel: the section
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
 void draw_compare_section(State& state);
-void draw_sweep_section(State& state);
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);
 void draw_lesson_button(State& state);
 void draw_node_section(State& state);
 void draw_record_section(State& state);  // of a build, in the Heap tab
-void draw_graph_section(State& state);
-void draw_trace_section(State& state);
-void draw_stress_section(State& state);
-// Figures of a graph at the round shown, or of a trace at the event; false if there is neither.
-bool draw_moment_section(State& state);
 
 void draw_live_panel(State& state, const Area& area);    // verdict and costs
-void draw_live_below(State& state, const Area& area);    // frames, levels, maps, allocators
+void draw_live_below(State& state, const Area& area);    // frames, maps, allocators
 void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
 void draw_heap(State& state, const Area& area);          // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
-void draw_summary(State& state, const Area& area);  // the slowdown table alone, as a picture
 // The caption over the picture; returns the height that it covers, from the lower edge.
 float draw_lesson(State& state, const Area& area);
 

@@ -28,11 +28,6 @@ Json heap_json(const HeapView& view) {
         regions.push_back({region.offset, region.bytes});
     }
     const Recording::Point& point = r.at(time);
-    std::uint64_t inner = 0, leaves = 0;
-    for (const Recording::Level& level : point.levels) {
-      inner += level.inner;
-      leaves += level.leaves;
-    }
     Json json = {{"allocator", r.allocator},
                  {"events", r.events},
                  {"time", time},
@@ -42,15 +37,9 @@ Json heap_json(const HeapView& view) {
                  {"overlaps", r.history().overlaps},
                  {"used_regions_at_end", regions},
                  {"pool_bytes", r.pool_bytes},
-                 {"inner", inner},
-                 {"leaves", leaves},
-                 {"rounds", r.rounds.size()},
-                 {"round", r.in_rounds() ? r.round_of(time) : 0},
                  {"refused", r.requests.failures},
                  {"scene", r.scene},
                  {"device", r.device},
-                 {"finished", r.finished},
-                 {"watched", view.watched && view.watched->recording.get() == &r},
                  {"points", r.points.size()}};
     if (r.in_pool) {
       json["mark_bytes"] = point.pool.mark_bytes;
@@ -66,30 +55,12 @@ Json heap_json(const HeapView& view) {
       json["hole_bytes"] = drawn.map->hole_bytes;
       json["area"] = drawn.area;
       Json colours = Json::array();
-      for (const gl::Rgba8 c : drawn.map->colours(r, view.colours))
-        colours.push_back(c.r << 16 | c.g << 8 | c.b);
+      for (const gl::Rgba8 c : drawn.map->colours()) colours.push_back(c.r << 16 | c.g << 8 | c.b);
       json["colours"] = colours;
     }
     list.push_back(json);
   }
   return list;
-}
-
-Json sweep_json(const State& state) {
-  Json json = {{"pools", Json::array()}, {"lines", Json::array()}};
-  const SweepPlot plot = sweep_plot(state.swept, state.sweep_times);
-  for (const SweepPlot::Pool& pool : plot.pools)
-    json["pools"].push_back(
-        {{"pool", pool.text}, {"bytes", pool.bytes ? Json(*pool.bytes) : Json()}});
-  for (const SweepPlot::Line& line : plot.lines) {
-    Json values = Json::array();
-    for (const SweepPlot::Point& point : line.points)
-      values.push_back(point.value    ? Json(*point.value)
-                       : point.result ? Json(bench::name(point.result->status))
-                                      : Json());
-    json["lines"].push_back({{"allocator", line.allocator}, {"values", values}});
-  }
-  return json;
 }
 
 }  // namespace
@@ -102,7 +73,7 @@ void write_report(const State& state, const std::string& path) {
       render::to_string(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   json["mode"] = render::name(state.mode);
   json["material"] = state.clay ? "clay" : "scene";
-  json["panel"] = state.settings.panel;
+  json["panel"] = state.show.panel;
   json["help"] = state.help;
   json["samples"] = state.picture.status().samples;
   json["frames_per_second"] = state.frames.last_second_fps;
@@ -121,12 +92,11 @@ void write_report(const State& state, const std::string& path) {
   for (const CompareRow& row : compare_rows(state.compared, json["comparing"].get<bool>())) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
   }
-  json["sweep"] = sweep_json(state);
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["chosen"] = {state.choice.allocator->traits->id,
                     state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
-  json["fly"] = state.settings.fly;
+  json["fly"] = state.show.fly;
   json["live"] = {
       {"frames", state.live.frames},       {"compared", state.live.compared},
       {"different", state.live.different}, {"frozen", state.live.frozen},
@@ -138,9 +108,7 @@ void write_report(const State& state, const std::string& path) {
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
-         {"exhausted", side.times.exhausted()},
-         {"keeps_pool", side.keeps_pool},
-         {"fragmentation", side.fragmentation ? Json(*side.fragmentation) : Json()}});
+         {"exhausted", side.times.exhausted()}});
   }
   json["texts"] = state.places.texts;
   json["hint"] = ui::shown_hint();
@@ -150,26 +118,14 @@ void write_report(const State& state, const std::string& path) {
   json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   json["path"] = state.choice.path_text;
   json["heap"] = heap_json(state.heap);
-  json["heap_range"] = {state.heap.range.from, state.heap.range.to};
   json["heap_place"] = state.heap.place;
   json["heap_playing"] = state.heap.playing;
   json["tree"] = {{"visible", state.tree.visible}, {"depth", state.tree.depth}};
-  json["slice"] = {{"visible", state.slice.visible},
-                   {"axis", state.slice.axis},
-                   {"place", state.slice.place},
-                   {"cells", state.slice.total},
-                   {"triangles", state.slice.triangles}};
   if (state.node.shown) {
     const NodeExplanation& node = *state.node.shown;
-    json["node"] = {{"depth", node.depth()},
-                    {"leaf", node.leaf},
-                    {"refs", node.refs},
-                    {"left", node.left},
-                    {"marked", state.heap.marked}};
+    json["node"] = {
+        {"depth", node.depth()}, {"leaf", node.leaf}, {"refs", node.refs}, {"left", node.left}};
   }
-  json["path_keys"] = state.path.path.keys().size();
-  json["recent"] = state.settings.recent;
-  json["panel_widths"] = state.settings.panel_widths;
   json["lesson"] = state.lesson.step ? Json(*state.lesson.step + 1) : Json();
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;

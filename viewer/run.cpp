@@ -34,8 +34,8 @@ constexpr const char* examples = R"(Examples:
   heapwood-view app.trace                       requests of a program in the heap map
   heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
   heapwood-view --screenshot window.png --panel
-F1 shows the keys. Drop an OBJ, PLY or glTF file, a program trace (.trace)
-or a camera path (.path) onto the window to open it.
+F1 shows the keys. Drop an OBJ, PLY or glTF file or a program trace (.trace) onto
+the window to open it.
 Exit codes are those of 'heapwood --help'.)";
 
 void on_signal(int) {
@@ -81,7 +81,6 @@ void add_options(bench::CommandOptions& command, Options& options) {
   command.flag("--panel", options.panel, "screenshot of the whole window");
   command.need("--panel", "--screenshot");
   command.text("--script", options.script, "timed input (viewer/script.hpp)", "FILE");
-  command.text("--settings", options.settings_file, "settings file, or none", "FILE");
   bench::add_build_options(command, options.settings, true);
   bench::add_device_options(command, options.device);
 }
@@ -94,7 +93,6 @@ void check_files(const Options& options, const bench::HostMemoryOptions& host) {
   files.reads(options.script);
   files.writes_picture(options.screenshot);
   files.writes(host.trace);
-  if (options.settings_file != "none") files.writes(options.settings_file);
   files.check();
 }
 

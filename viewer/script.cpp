@@ -5,7 +5,6 @@
 // epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
-#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,16 +18,14 @@ namespace {
 
 int key_of(const std::string& name) {
   static const std::map<std::string, int> named = {
-      {"Escape", GLFW_KEY_ESCAPE},    {"Space", GLFW_KEY_SPACE},
-      {"Home", GLFW_KEY_HOME},        {"Enter", GLFW_KEY_ENTER},
-      {"[", GLFW_KEY_LEFT_BRACKET},   {"]", GLFW_KEY_RIGHT_BRACKET},
-      {"+", GLFW_KEY_EQUAL},          {"-", GLFW_KEY_MINUS},
-      {",", GLFW_KEY_COMMA},          {".", GLFW_KEY_PERIOD},
-      {"/", GLFW_KEY_SLASH},          {"Control", GLFW_KEY_LEFT_CONTROL},
-      {"End", GLFW_KEY_END},          {"Backspace", GLFW_KEY_BACKSPACE},
-      {"PageUp", GLFW_KEY_PAGE_UP},   {"PageDown", GLFW_KEY_PAGE_DOWN},
-      {"Shift", GLFW_KEY_LEFT_SHIFT}, {"Tab", GLFW_KEY_TAB},
-      {"Delete", GLFW_KEY_DELETE}};
+      {"Escape", GLFW_KEY_ESCAPE},   {"Space", GLFW_KEY_SPACE},
+      {"Home", GLFW_KEY_HOME},       {"Enter", GLFW_KEY_ENTER},
+      {"=", GLFW_KEY_EQUAL},         {"-", GLFW_KEY_MINUS},
+      {",", GLFW_KEY_COMMA},         {".", GLFW_KEY_PERIOD},
+      {"/", GLFW_KEY_SLASH},         {"]", GLFW_KEY_RIGHT_BRACKET},
+      {"End", GLFW_KEY_END},         {"Backspace", GLFW_KEY_BACKSPACE},
+      {"PageUp", GLFW_KEY_PAGE_UP},  {"PageDown", GLFW_KEY_PAGE_DOWN},
+      {"Shift", GLFW_KEY_LEFT_SHIFT}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   const auto c = static_cast<unsigned char>(name[0]);
   if (name.size() == 1 && (std::isupper(c) || std::isdigit(c))) return c;
@@ -37,14 +34,6 @@ int key_of(const std::string& name) {
     if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
   }
   throw std::invalid_argument("unknown key");
-}
-
-// What a key types on a US keyboard, as far as commands take it; 0: nothing.
-unsigned character_of(int key, bool shift) {
-  if (key == GLFW_KEY_EQUAL) return shift ? '+' : '=';
-  const bool typed =
-      key == GLFW_KEY_MINUS || key == GLFW_KEY_LEFT_BRACKET || key == GLFW_KEY_RIGHT_BRACKET;
-  return typed && !shift ? static_cast<unsigned>(key) : 0;
 }
 
 std::string without_first_word(const std::string& text) {
@@ -118,7 +107,6 @@ void Script::rest(const std::string& text, double seconds) {
 bool Script::parse_wait(const std::vector<std::string>& w, const std::string& text) {
   static const std::map<std::string, JobSpec::Kind> kinds = {{"built", JobSpec::Kind::build},
                                                              {"compared", JobSpec::Kind::compare},
-                                                             {"swept", JobSpec::Kind::sweep},
                                                              {"recorded", JobSpec::Kind::record}};
   const std::string& what = w[1];
   if (const auto kind = kinds.find(what); kind != kinds.end()) {
@@ -135,10 +123,6 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
       };
       return live.choice == c.state.jobs.live().choice() && has_frames(live.sides[0]) &&
              has_frames(live.sides[1]);
-    });
-  } else if (what == "events") {
-    add(text, [count = std::stoul(w.at(2))](const Context& c) {
-      return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
     });
   } else if (what == "stopped") {
     add(text, [](const Context& c) { return !c.state.heap.playing; });
@@ -160,10 +144,8 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
   } else if (what == "done") {
     add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
   } else if (what == "idle") {
-    add(text, [](const Context& c) {
-      return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() &&
-             !c.state.shots.panel;
-    });
+    add(text,
+        [](const Context& c) { return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shot; });
   } else {
     const double seconds = std::stod(what);
     if (!std::isfinite(seconds)) return false;
@@ -191,23 +173,18 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
   } else if ((first == "screenshot" || first == "window") && w.size() > 1) {
     const bench::ImageSize size = bench::parse_image_size(w.size() > 2 ? w[2] : "1280x720");
     const int samples = w.size() > 3 ? std::stoi(w[3]) : 16;
-    once(text, [=, path = w[1], panel = first == "window"](const Context& c) {
+    once(text, [=, path = w[1], window = first == "window"](const Context& c) {
       if (!c.state.scene)
         throw Error(Exit::failed, "script: '" + text + "': no scene has been built yet");
-      Settings& s = c.state.settings;
-      const Settings before = s;
-      s.shot_width = static_cast<int>(size.width);
-      s.shot_height = static_cast<int>(size.height);
-      s.shot_spp = samples;
-      s.shot_panel = panel;
+      const ShotSettings usual = c.state.shot_settings;
+      c.state.shot_settings = {static_cast<int>(size.width), static_cast<int>(size.height), samples,
+                               window};
       take_screenshot(c.state, path);
-      s = before;
+      c.state.shot_settings = usual;
     });
-    add(text, [](const Context& c) { return !c.state.shots.running() && !c.state.shots.panel; });
+    add(text, [](const Context& c) { return !c.state.shot; });
   } else if (first == "report" && w.size() > 1) {
     once(text, [path = w[1]](const Context& c) { write_report(c.state, path); });
-  } else if (first == "export" && w.size() > 1) {
-    once(text, [path = w[1]](const Context& c) { export_recordings(c.state, path); });
   } else if (first == "close" || first == "quit") {
     once(text, [](const Context& c) { c.window.close(); });
     // Later steps are not run: the viewer ends as it does for a user.
@@ -239,20 +216,15 @@ void Script::click(const std::string& text, const Place& place) {
   }
 }
 
-// `point`: the place at a share of the way.
-void Script::drag(const std::string& text, int button,
-                  const std::function<std::array<float, 2>(const State&, float)>& point) {
-  const auto move_to = [&](float share) {
-    move(text, [=](const State& state) { return point(state, share); });
-  };
-  move_to(0);
-  rest(text, 0.03);
-  press(text, button, GLFW_PRESS);
-  for (int i = 1; i <= 10; ++i) {
-    rest(text, 0);
-    move_to(static_cast<float>(i) / 10);
+void Script::drag(const std::string& text, int button, Point from, Point to) {
+  constexpr int moves = 10;
+  for (int i = 0; i <= moves; ++i) {
+    const float share = static_cast<float>(i) / moves;
+    const Point place{from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share};
+    move(text, [place](const State&) { return place; });
+    rest(text, i == 0 ? 0.03 : 0);
+    if (i == 0) press(text, button, GLFW_PRESS);
   }
-  rest(text, 0);
   press(text, button, GLFW_RELEASE);
 }
 
@@ -262,16 +234,9 @@ void Script::parse_key(const std::vector<std::string>& w, const std::string& tex
     mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
   const int key = key_of(w[1]);
   const bool other = w.size() == 4 && w[2] == "as" && w[3].size() == 1;
-  const unsigned character = other                     ? static_cast<unsigned char>(w[3][0])
-                             : mods & GLFW_MOD_CONTROL ? 0
-                                                       : character_of(key, mods != 0);
-  const int name = other && std::isalpha(static_cast<int>(character)) ? std::toupper(w[3][0]) : key;
-  for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
-    once(text, [=](const Context& c) {
-      c.window.on_key(key, action, mods, name);
-      if (character && action == GLFW_PRESS) c.window.on_char(character);
-    });
-  }
+  const int name = other ? std::toupper(static_cast<unsigned char>(w[3][0])) : key;
+  for (const int action : {GLFW_PRESS, GLFW_RELEASE})
+    once(text, [=](const Context& c) { c.window.on_key(key, action, mods, name); });
 }
 
 bool Script::parse_input(const std::vector<std::string>& w, const std::string& text) {
@@ -293,37 +258,15 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
     steps_.back().max_wait += number(2);
     once(text, [key = key_of(w[1])](const Context& c) { c.window.on_key(key, GLFW_RELEASE, 0); });
   } else if (first == "move" && w.size() > 2) {
-    move(text, [place = std::array{number(1), number(2)}](const State&) { return place; });
+    move(text, [place = Point{number(1), number(2)}](const State&) { return place; });
   } else if (first == "press" || first == "release") {
     press(text, button, first == "press" ? GLFW_PRESS : GLFW_RELEASE);
   } else if (first == "click" && w.size() == 3 && at_number) {
-    click(text, [place = std::array{number(1), number(2)}](const State&) { return place; });
+    click(text, [place = Point{number(1), number(2)}](const State&) { return place; });
   } else if (first == "click" && w.size() > 1) {
     click(text, at(without_first_word(text)));
-  } else if (first == "double" && w.size() > 2 && w[1] == "click") {
-    const auto allow = [&](float seconds) {  // between the clicks, however slow the machine is
-      once(text, [=](const Context&) { ImGui::GetIO().MouseDoubleClickTime = seconds; });
-    };
-    const float usual = ImGui::GetIO().MouseDoubleClickTime;
-    allow(10);
-    for (int i = 0; i < 2; ++i) click(text, at(without_first_word(without_first_word(text))));
-    allow(usual);
-  } else if (first == "drag" && w.size() > 3 && at_number) {
-    drag(text, button,
-         [x = number(1), y = number(2), to_x = number(3), to_y = number(4)](const State&,
-                                                                            float share) {
-           return std::array{x + (to_x - x) * share, y + (to_y - y) * share};
-         });
-  } else if (first == "drag" && w.size() > 3) {
-    std::string name = w[1];
-    for (std::size_t i = 2; i + 2 < w.size(); ++i) name += " " + w[i];
-    drag(text, button,
-         [name, from = number(w.size() - 2), to = number(w.size() - 1)](const State& state,
-                                                                        float share) {
-           const auto [x, y] = place_of(state, name);
-           const float width = state.places.width.at(name);
-           return std::array{x + width * (from + (to - from) * share - 0.5f), y};
-         });
+  } else if (first == "drag" && w.size() > 4) {
+    drag(text, button, {number(1), number(2)}, {number(3), number(4)});
   } else if (first == "scroll" && w.size() > 1) {
     once(text, [by = std::stod(w[1])](const Context& c) { c.window.on_scroll(0, by); });
   } else if (first == "type") {

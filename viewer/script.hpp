@@ -2,28 +2,23 @@
 // `--script FILE`: input and checks for unattended runs, one step per line. Input goes through the
 // same functions as GLFW's callbacks, so that a script does what a user can do.
 //
-//   wait built|compared|swept|recorded [N]
-//                                        until N jobs of that kind have ended (default 1)
+//   wait built|compared|recorded [N]     until N jobs of that kind have ended (default 1)
 //   wait live N                          until both sides, as they are chosen, have N frames and
 //                                        a recording
-//   wait events N                        until the live build has made N events
-//   wait stopped                         until the recording is not played
 //   wait bars N                          until N allocators have a time, while they are compared
-//   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
+//   wait stopped | wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
+//                                        stopped: the recording is not played
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ... of a US keyboard
 //   key NAME as C                        the same place on a keyboard where it types this character
 //   hold NAME SECONDS                    holds the key down
 //   down NAME | up NAME                  presses or releases a key alone, as Shift for a click
 //   move X Y | press [right] | release [right] | scroll N
 //   click X Y | click NAME | drag X Y X Y [right]
-//   double click NAME
-//   drag NAME FROM TO                    in a widget, between shares of its width from 0 to 1
 //   type TEXT
 //   drop PATH | resize W H | minimise | restore
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
 //   window PATH [WxH] [SAMPLES]          of the whole window
-//   export PATH                          the recordings as Chrome trace JSON
-//   report PATH                          the window's content as JSON (report.hpp)
+//   report PATH                          the window's content as JSON (report.cpp)
 //   close                                as the window's close button
 //   quit
 #pragma once
@@ -61,15 +56,15 @@ class Script {
     bool rests = false;
     double max_wait = 120;  // seconds; then the script fails
   };
-  using Place = std::function<std::array<float, 2>(const State&)>;
+  using Point = std::array<float, 2>;
+  using Place = std::function<Point(const State&)>;
   void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step)}); }
   void once(const std::string& text, std::function<void(const Context&)> action);
   void rest(const std::string& text, double seconds);
   void press(const std::string& text, int button, int action);
   void move(const std::string& text, Place place);
   void click(const std::string& text, const Place& place);
-  void drag(const std::string& text, int button,
-            const std::function<std::array<float, 2>(const State&, float)>& point);
+  void drag(const std::string& text, int button, Point from, Point to);
   bool parse(const std::vector<std::string>& words, const std::string& text);
   bool parse_wait(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);

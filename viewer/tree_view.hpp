@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drawn over the picture: boxes of the tree's nodes; in the Learn tab a slice plane through
-// geometry and tree, in front of which everything is cut away, with the cells that it crosses as
-// outlines.
+// Drawn over the picture: boxes of the tree's nodes, and the ray under the mouse with the leaves
+// that it visits.
 #pragma once
 
 #include <algorithm>
@@ -51,55 +50,6 @@ struct TreeView {
  private:
   using Made = std::tuple<const BuiltScene*, int, bool>;
   Made made_{};  // what was uploaded
-};
-
-// The cells of one depth, and the leaves above it, that a plane crosses; where it is a split plane,
-// the cells above that. At most `max_cells`; `total` is set to the number without that limit.
-std::vector<NodeBox> cells_on(const kdtree::Tree& tree, unsigned axis, float position,
-                              unsigned depth, std::size_t max_cells, std::size_t& total);
-
-// Where a plane cuts triangles: two points per triangle.
-std::vector<Vec3> section_on(const kdtree::MeshView& mesh, unsigned axis, float position);
-
-struct SliceView {
-  bool visible = false;
-  bool other_side = false;  // cut away what is behind the plane, as seen from the eye
-  unsigned axis = 0;
-  float place = 0.5f;  // of the plane, from 0 to 1 in the scene's box
-  int depth = static_cast<int>(kdtree::max_depth);
-
-  // What the plane crosses, and what of the scene is drawn.
-  std::size_t shown = 0, total = 0, triangles = 0, drawn_triangles = 0;
-
-  static constexpr std::size_t max_cells = 20000;
-  // OpenGL draws them in every frame, perhaps without a GPU.
-  static constexpr std::size_t max_triangles = 400000;
-
-  float position(const BuiltScene& scene) const;
-  // Puts the plane across the camera's direction: through its target, or, in a scene that surrounds
-  // it, through the middle of what is in front of the eye.
-  void face(const BuiltScene& scene, const render::Camera& camera);
-  // Another tree is shown from now on.
-  void clear() {
-    made_ = {};
-    surfaces_ = {};
-  }
-
-  struct Drawn {
-    gl::Surfaces surfaces, plane;
-    gl::Lines cells, section;
-  };
-  // Uploads what has changed, and draws.
-  void draw(const BuiltScene& scene, const render::Camera& camera, bool clay,
-            const gl::Matrix& to_clip, const gl::Rectangle& area, int line_width, Drawn& drawn);
-
- private:
-  void update(const BuiltScene& scene, bool clay, Drawn& drawn);
-
-  using Made = std::tuple<const BuiltScene*, unsigned, float, int>;
-  using Surfaces = std::pair<const BuiltScene*, bool>;
-  Made made_{};  // what was uploaded
-  Surfaces surfaces_{};
 };
 
 struct VisitedLeaf {

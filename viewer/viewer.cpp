@@ -37,23 +37,6 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-Settings settings_of(const Options& options, std::string& path, std::string& problem) {
-  path = options.settings_file.empty()     ? default_settings_path()
-         : options.settings_file == "none" ? ""
-                                           : options.settings_file;
-  // Scripts and screenshots give the same on every machine.
-  if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty()))
-    path.clear();
-  Settings settings = load_settings(path, problem);
-  // The user has to repair a broken file: the views in it are not overwritten.
-  if (!problem.empty()) path.clear();
-  if (options.size.width) {
-    settings.width = static_cast<int>(options.size.width);
-    settings.height = static_cast<int>(options.size.height);
-  }
-  return settings;
-}
-
 }  // namespace
 
 void request_close() noexcept { close_flag = true; }
@@ -66,14 +49,8 @@ Viewer::Viewer(const Options& options)
           options.screenshot.empty() && options.size.height ? static_cast<int>(options.size.height)
                                                             : 720,
           options.scale) {
-  std::string problem;
   state_.options = options;
-  state_.settings = settings_of(options, state_.settings_path, problem);
-  if (options.screenshot.empty() && !options.size.width)
-    window_.resize(state_.settings.width, state_.settings.height);
-  if (!problem.empty()) state_.warn(problem);
   if (!options.script.empty()) script_.emplace(options.script);
-  state_.devices = simt::list_devices();
   state_.tab = !options.tab.empty()         ? parse_tab(options.tab)
                : options.screenshot.empty() ? Tab::live
                                             : Tab::learn;
@@ -83,14 +60,15 @@ Viewer::Viewer(const Options& options)
   // On a CPU a frame of the whole atrium would take half a second.
   const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();
   const bool trace = is_program_trace(options.scene);
-  state_.choice.source = trace                    ? ""
-                         : !options.scene.empty() ? options.scene
-                         : small                  ? fmt::format("atrium:{}k", live_triangles / 1000)
-                                                  : "atrium";
+  choose_source(state_, trace                    ? ""
+                        : !options.scene.empty() ? options.scene
+                        : small                  ? fmt::format("atrium:{}k", live_triangles / 1000)
+                                                 : "atrium");
   state_.choice.settings = options.settings;
   state_.choice.pool_text = options.settings.pool.text;
   state_.mode = render::parse_mode(options.mode);
   state_.clay = options.material == "clay";
+  state_.shot_settings.samples = static_cast<int>(options.spp);
   if (trace) {
     open_trace(state_, options.scene);
   } else {
@@ -108,19 +86,13 @@ void Viewer::run() {
     throw Error(Exit::failed,
                 "the window was closed before the picture was written; start it again");
   if (script_ && close_flag) throw Error(Exit::failed, "stopped before the script had ended");
-  if (options_.screenshot.empty()) {
-    const auto [width, height] = window_.size();
-    state_.settings.width = std::max(width, Settings::min_width);
-    state_.settings.height = std::max(height, Settings::min_height);
-    save_settings(state_.settings, state_.settings_path);
-  }
 }
 
 // Closing waits for an unfinished picture; closing again discards it.
 bool Viewer::may_close() {
-  if (closing_ && !unfinished_shot()) return true;
+  if (closing_ && !state_.shot) return true;
   if (!window_.should_close()) return false;
-  if (closing_ || !unfinished_shot()) return true;
+  if (closing_ || !state_.shot) return true;
   closing_ = true;
   window_.stay_open();
   state_.warn("The picture is finished first. Close again to discard it.");
@@ -128,9 +100,9 @@ bool Viewer::may_close() {
 }
 
 bool Viewer::busy() const {
-  return (script_ && !script_->rests()) || state_.shots.panel || state_.jobs.progress().running ||
-         (state_.tab == Tab::heap && state_.heap.playing) || state_.path.playing ||
-         state_.path.recording || state_.now - last_activity_ < 0.6;
+  return (script_ && !script_->rests()) || state_.captures_window() ||
+         state_.jobs.progress().running || (state_.tab == Tab::heap && state_.heap.playing) ||
+         state_.now - last_activity_ < 0.6;
 }
 
 // Waits for the builds of Live on CPU threads to end, so that the window is drawn between them;
@@ -183,12 +155,11 @@ void Viewer::step() {
     state_.picture.hold(state_.jobs.progress().running &&
                         state_.jobs.progress().kind != JobSpec::Kind::record &&
                         state_.scene != nullptr);
-  state_.heap.follow(since);
   state_.node.take(state_.scene, state_.choice.settings);
   advance_lesson(state_);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // a minimised window has no framebuffer
-  if (state_.shots.panel) return capture();
+  if (state_.captures_window()) return capture();
 
   window_.new_frame(std::nullopt);
   const Layout at = layout(window_.pixels()[0], window_.pixels()[1]);
@@ -196,30 +167,26 @@ void Viewer::step() {
     for (const KeyPress& press : window_.take_keys()) key(press);
     mouse(at.picture);
     fly(since);
-    advance_path(state_);
     probe(at.picture);
     choose_node(at.picture);
   } catch (const simt::Stopped&) {
     // A build is being cancelled, and with it the few rays of this frame's input.
   }
   request_picture(at.picture, options_.spp);
+  const PictureStatus picture = state_.picture.status();
   gl::bind_window();
   draw(at);
   window_.swap();
+  finish_shot(picture);
   state_.frames.add(1e3 * thread_seconds(), state_.now);
 }
 
 void Viewer::take_results() {
   take_outcomes(state_);
-  if (const auto shot = state_.shots.take()) {
-    using How = Screenshots::Finished::How;
-    shot->how == How::failed ? state_.fail(Error(Exit::failed, shot->text))
-                             : state_.note(shot->text);
-    state_.shot_cancelled = shot->how == How::cancelled;
-    shot_taken_ = shot->how == How::fine;
-  }
   const bool of_heap = state_.tab == Tab::heap && shows_trace(state_);
-  const std::string shown = of_heap ? recorded_name(state_) : shown_scene_name(state_);
+  const std::string shown = of_heap        ? recorded_name(state_)
+                            : state_.scene ? state_.scene->name
+                                           : "";
   window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
   // One scene at a time.
   if (const auto drops = window_.take_drops(); !drops.empty()) open_scene(state_, drops.front());
@@ -228,7 +195,7 @@ void Viewer::take_results() {
 // Frames are built while the Live tab is shown and no other job runs.
 void Viewer::keep_live() {
   const bool shown = state_.tab == Tab::live;
-  state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shots.panel.has_value());
+  state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shot);
   state_.jobs.live().set_picture_done(state_.picture.status().done || !state_.scene);
   if (shown && !state_.jobs.is_live() && !state_.jobs.progress().running &&
       state_.live.problem.empty() && !state_.live.frozen)
@@ -241,13 +208,12 @@ Viewer::Layout Viewer::layout(int width, int height) const {
               h = static_cast<float>(height);
   const bool live = state_.tab == Tab::live, heap = state_.tab == Tab::heap;
   // Without the panel the picture fills the window.
-  const float bar = state_.settings.panel ? std::min(46 * scale, h * 0.2f) : 0;
-  const auto tab = static_cast<std::size_t>(state_.tab);
-  const float wanted = state_.settings.panel_widths[tab], high = state_.settings.below_heights[tab];
+  const float bar = state_.show.panel ? std::min(46 * scale, h * 0.2f) : 0;
+  const float wanted = state_.tab == Tab::live ? 340 : state_.tab == Tab::compare ? 560 : 400;
   // In a small window the panel leaves nearly half of the width to the picture.
-  const float panel = state_.settings.panel ? std::min(wanted * scale, w * 0.55f) : 0;
-  const bool has_below = heap || (live && state_.settings.panel);
-  const float below = has_below ? std::min(high * scale, (h - bar) * 0.62f) : 0;
+  const float panel = state_.show.panel ? std::min(wanted * scale, w * 0.55f) : 0;
+  const bool has_below = heap || (live && state_.show.panel);
+  const float below = has_below ? std::min((heap ? 440 : 340) * scale, (h - bar) * 0.62f) : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
   at.bar = {0, 0, w, bar};
@@ -264,6 +230,7 @@ gl::Rectangle Viewer::Layout::picture_rectangle() const {
 }
 
 void Viewer::request_picture(const Area& area, unsigned spp) {
+  if (state_.shot && !state_.captures_window()) return state_.picture.show(state_.shot->view);
   if (!state_.scene || area.width < 1 || area.height < 1) return;
   // The camera shown can be copied as text and read back to the bit.
   state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
@@ -273,34 +240,26 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
 
 void Viewer::draw(const Layout& at) {
   state_.places.texts.clear();
-  if (state_.shots.panel && state_.shots.panel->summary) {
-    gl::viewport({0, 0, at.width, at.height});
-    gl::clear(colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
-    draw_summary(state_, {0, 0, static_cast<float>(at.width), static_cast<float>(at.height)});
-    ImGui::Render();
-    return ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-  }
   state_.picture.upload(picture_);
   gl::viewport({0, 0, at.width, at.height});
   // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
   const gl::Rectangle area = at.picture_rectangle();
-  const bool traced = picture_.width() > 0 && !shows_slice();
-  if (!traced) gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
-  if (picture_.width() > 0) {
-    if (traced) present_.draw(picture_, area);
+  if (picture_.width() == 0) {
+    gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
+  } else {
+    present_.draw(picture_, area);
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
   ui::allow_hints(!state_.help && !ImGui::GetIO().WantTextInput);
-  if (state_.settings.panel) {
+  if (state_.show.panel) {
     draw_tab_bar(state_, at.bar);
     live ? draw_live_panel(state_, at.panel) : draw_panel(state_, at.panel);
     if (live) draw_live_below(state_, at.below);
   }
   if (state_.tab == Tab::heap) draw_heap(state_, at.below);
   if (live) draw_live_overlay(state_, at.picture);
-  draw_splitters(state_, at.panel, at.below);
   Area free = at.picture;
   if (state_.tab == Tab::learn) free.height -= draw_lesson(state_, at.picture);
   draw_overlay(state_, free);
@@ -313,15 +272,12 @@ void Viewer::draw(const Layout& at) {
 
 void Viewer::draw_lines(const Layout& at) {
   const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
-  const bool slice = shows_slice();
-  if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node && !slice)) return;
+  if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node)) return;
   const gl::Rectangle area = at.picture_rectangle();
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
   const int line_width = std::max(1, static_cast<int>(window_.scale()));
-  if (slice)
-    state_.slice.draw(*state_.scene, state_.camera, state_.clay, matrix, area, line_width, slice_);
   if (node) {
     state_.node.update(*state_.scene, node_);
     gl::clear_depth();
@@ -341,42 +297,37 @@ void Viewer::draw_lines(const Layout& at) {
 
 // Draws the window's content at another size. Returns whether the file has been written, which
 // waits for a complete picture.
-bool Viewer::draw_capture(const Screenshots::Panel& shot) {
-  const auto width = static_cast<unsigned>(shot.width), height = static_cast<unsigned>(shot.height);
-  if (!canvas_ || canvas_->width() != width || canvas_->height() != height) {
-    canvas_.emplace(width, height);
+bool Viewer::draw_capture(const Shot& shot) {
+  const auto [width, height, samples, window] = shot.settings;
+  const std::array size{static_cast<unsigned>(width), static_cast<unsigned>(height)};
+  if (!canvas_ || std::array{canvas_->width(), canvas_->height()} != size) {
+    canvas_.emplace(size[0], size[1]);
     canvas_frames_ = 0;
   }
-  window_.new_frame(std::array{shot.width, shot.height});
+  window_.new_frame(std::array{width, height});
   for (const KeyPress& press : window_.take_keys()) key(press);
-  if (!state_.shots.panel) {  // cancelled
+  if (!state_.shot) {  // cancelled
     ImGui::EndFrame();
     return true;
   }
-  const Layout at = layout(shot.width, shot.height);
-  if (!shot.summary) request_picture(at.picture, shot.samples);
+  const Layout at = layout(width, height);
+  request_picture(at.picture, static_cast<unsigned>(samples));
+  const PictureStatus picture = state_.picture.status();
   canvas_->bind();
   draw(at);
   canvas_->show(window_.pixels()[0], window_.pixels()[1]);
   window_.swap();
-  const PictureStatus picture = state_.picture.status();
   if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
-  const bool there =
-      shot.summary || (picture.done && picture.samples >= shot.samples &&
-                       picture_.width() == static_cast<unsigned>(at.picture.width) &&
-                       picture_.height() == static_cast<unsigned>(at.picture.height));
   // Dear ImGui needs two frames to determine its sizes.
-  if (!there || ++canvas_frames_ < 4) return false;
-  bench::OutputFile(shot.path).write(gl::to_png(canvas_->read(), width, height));
-  state_.note(fmt::format("Saved {}, {}x{}", shot.path, shot.width, shot.height));
-  shot_taken_ = true;
+  if (!picture.done || ++canvas_frames_ < 4) return false;
+  write_shot(shot, canvas_->read());
   return true;
 }
 
 void Viewer::capture() {
   bool ended = true;
   try {
-    ended = draw_capture(Screenshots::Panel(*state_.shots.panel));
+    ended = draw_capture(Shot(*state_.shot));
   } catch (const Error& error) {
     state_.fail(error);
   }
@@ -384,7 +335,30 @@ void Viewer::capture() {
   if (!ended) return;
   gl::bind_window();
   canvas_.reset();
-  state_.shots.panel.reset();
+  state_.shot.reset();
+}
+
+// Writes the screenshot of the scene once its picture, which the window shows meanwhile, is
+// complete. `picture`: from before the picture was drawn.
+void Viewer::finish_shot(const PictureStatus& picture) {
+  if (!state_.shot || state_.captures_window()) return;
+  try {
+    if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
+    if (!picture.done) return;
+    write_shot(*state_.shot, picture_.read());
+  } catch (const Error& error) {
+    state_.fail(error);
+  }
+  state_.shot.reset();
+}
+
+void Viewer::write_shot(const Shot& shot, const std::vector<gl::Rgba8>& pixels) {
+  const auto& [width, height, samples, window] = shot.settings;
+  bench::OutputFile(shot.path).write(
+      gl::to_png(pixels, static_cast<unsigned>(width), static_cast<unsigned>(height)));
+  state_.note(
+      fmt::format("Saved {}, {}x{}, {} samples per pixel", shot.path, width, height, samples));
+  shot_taken_ = true;
 }
 
 void Viewer::unattended() {
@@ -394,12 +368,11 @@ void Viewer::unattended() {
   if (shot_taken_) return window_.close();
   if (state_.shot_cancelled)
     throw Error(Exit::failed, "the picture was cancelled before it was written");
-  if (!state_.scene || !state_.jobs.is_idle() || unfinished_shot()) return;
-  Settings& s = state_.settings;
-  s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
-  s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);
-  s.shot_spp = static_cast<int>(options_.frames);
-  s.shot_panel = options_.panel;
+  if (!state_.scene || !state_.jobs.is_idle() || state_.shot) return;
+  const bench::ImageSize& size = options_.size;
+  state_.shot_settings = {static_cast<int>(size.width ? size.width : 1280),
+                          static_cast<int>(size.height ? size.height : 720),
+                          static_cast<int>(options_.frames), options_.panel};
   state_.messages.clear();
   take_screenshot(state_, options_.screenshot);
 }

@@ -31,7 +31,6 @@ class Viewer {
   void keep_live();
   // Input (input.cpp).
   void key(const KeyPress& press);
-  void copy_picture();
   void mouse(const Area& area);
   void fly(double seconds);
   void probe(const Area& area);
@@ -41,15 +40,14 @@ class Viewer {
   void draw(const Layout& at);
   void draw_lines(const Layout& at);
   void capture();
-  bool draw_capture(const Screenshots::Panel& shot);
+  bool draw_capture(const Shot& shot);
+  void finish_shot(const PictureStatus& picture);
+  void write_shot(const Shot& shot, const std::vector<gl::Rgba8>& pixels);
   void unattended();
-  bool is_live() const { return state_.tab == Tab::live && state_.jobs.is_live() && !frozen(); }
-  bool frozen() const { return state_.live.frozen; }
-  bool on_cpu() const { return state_.choice.device.id.kind == simt::DeviceKind::cpu; }
-  bool unfinished_shot() const { return state_.shots.running() || state_.shots.panel; }
-  bool shows_slice() const {
-    return state_.tab == Tab::learn && state_.slice.visible && state_.scene;
+  bool is_live() const {
+    return state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
   }
+  bool on_cpu() const { return state_.choice.device.id.kind == simt::DeviceKind::cpu; }
   bool busy() const;
   bool may_close();
 
@@ -61,7 +59,6 @@ class Viewer {
   gl::Present present_;
   gl::Lines boxes_, ray_;
   NodeView::Drawn node_;
-  SliceView::Drawn slice_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
   int canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;

@@ -207,8 +207,9 @@ Plot::Plot(State& state, const char* id, ImVec2 wanted, unsigned ground)
 bool Plot::has_mouse_between_x(float low, float high) const {
   return hovered && ImGui::GetIO().MousePos.x >= low && ImGui::GetIO().MousePos.x < high;
 }
-bool Plot::has_mouse_between_y(float low, float high) const {
-  return hovered && ImGui::GetIO().MousePos.y >= low && ImGui::GetIO().MousePos.y < high;
+ImVec2 Plot::place(double right, double up) const {
+  return {at.x + size.x * static_cast<float>(std::clamp(right, 0.0, 1.0)),
+          at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(up, 0.0, 1.0)))};
 }
 
 }  // namespace heapwood::viewer::ui

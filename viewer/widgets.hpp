@@ -87,7 +87,9 @@ struct Plot {
   Plot(State& state, const char* id, ImVec2 size, unsigned ground = 0);
   // Whether the mouse is over a part of it.
   bool has_mouse_between_x(float low, float high) const;
-  bool has_mouse_between_y(float low, float high) const;
+  // The point at shares of the width, from the left, and of the height, from the lower edge. The
+  // highest 5% stay free.
+  ImVec2 place(double right, double up) const;
   ImVec2 at, size, end;
   bool hovered;
 };

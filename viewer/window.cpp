@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "simt/error.hpp"
-#include "viewer/settings.hpp"
 #include "viewer/theme.hpp"
 
 namespace heapwood::viewer {
@@ -26,19 +25,13 @@ void on_error(int, const char* text) { last_error = text; }
 
 Window& self(GLFWwindow* window) { return *static_cast<Window*>(glfwGetWindowUserPointer(window)); }
 
-// Characters of commands that layouts have in different places, some of them behind Shift or AltGr:
-// they are taken as typed.
-bool is_typed(unsigned code) {
-  return code < 128 && code && std::strchr("+-=[]", static_cast<char>(code));
-}
-
-// The code of the key that types this on a US keyboard, for letters, comma and period.
+// The code of the key that types this character on a US keyboard; for + the character's own.
 int name_of(int key, int code) {
   const char* name = glfwGetKeyName(key, code);
   if (!name || !name[0] || name[1]) return key;
   const char c = name[0];
   if (c >= 'a' && c <= 'z') return GLFW_KEY_A + (c - 'a');
-  return c == ',' || c == '.' || is_typed(static_cast<unsigned char>(c)) ? c : key;
+  return std::strchr(",.+-=", c) ? c : key;
 }
 
 [[noreturn]] void no_window(const std::string& what) {
@@ -57,11 +50,10 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
   glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
   glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
-  window_ = glfwCreateWindow(std::max(width, Settings::min_width),
-                             std::max(height, Settings::min_height), "Heapwood", nullptr, nullptr);
+  window_ = glfwCreateWindow(std::max(width, min_width), std::max(height, min_height), "Heapwood",
+                             nullptr, nullptr);
   if (!window_) no_window("no window with OpenGL 3.3 can be opened");
-  glfwSetWindowSizeLimits(window_, Settings::min_width, Settings::min_height, GLFW_DONT_CARE,
-                          GLFW_DONT_CARE);
+  glfwSetWindowSizeLimits(window_, min_width, min_height, GLFW_DONT_CARE, GLFW_DONT_CARE);
   glfwMakeContextCurrent(window_);
   glfwSwapInterval(1);
   if (epoxy_gl_version() < 33) no_window("OpenGL is older than 3.3");
@@ -128,14 +120,8 @@ std::array<int, 2> Window::pixels() const {
 bool Window::minimised() const {
   return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || pixels()[0] == 0 || pixels()[1] == 0;
 }
-std::array<int, 2> Window::size() const {
-  std::array<int, 2> size{};
-  glfwGetWindowSize(window_, &size[0], &size[1]);
-  return size;
-}
 void Window::resize(int width, int height) {
-  glfwSetWindowSize(window_, std::max(width, Settings::min_width),
-                    std::max(height, Settings::min_height));
+  glfwSetWindowSize(window_, std::max(width, min_width), std::max(height, min_height));
 }
 void Window::minimise() { glfwIconifyWindow(window_); }
 void Window::restore() { glfwRestoreWindow(window_); }
@@ -172,16 +158,11 @@ void Window::on_key(int key, int action, int mods, int name) {
   activity_ = true;
   ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
   action == GLFW_RELEASE ? void(down_.erase(key)) : void(down_.insert(key));
-  repeats_ = action == GLFW_REPEAT;
-  // Physical keys of typed characters are ignored: their character follows.
-  const bool typed = is_typed(static_cast<unsigned>(key)) || is_typed(static_cast<unsigned>(name));
-  if (action != GLFW_RELEASE && !typed && !ImGui::GetIO().WantTextInput)
-    keys_.push_back({name, mods, repeats_});
+  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput)
+    keys_.push_back({name, mods, action == GLFW_REPEAT});
 }
 void Window::on_char(unsigned code) {
   activity_ = true;
-  if (is_typed(code) && !ImGui::GetIO().WantTextInput)
-    keys_.push_back({code == '+' ? GLFW_KEY_EQUAL : static_cast<int>(code), 0, repeats_});
   ImGui_ImplGlfw_CharCallback(window_, code);
 }
 void Window::on_button(int button, int action, int mods) {

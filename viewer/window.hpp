@@ -16,16 +16,17 @@ struct GLFWwindow;
 namespace heapwood::viewer {
 
 struct KeyPress {
-  // GLFW's code of the character that the user's layout gives the key (a to z, comma, period) or
-  // that was typed (+ - = [ ]). Other keys have the code of their position, also those that type
-  // letters of another alphabet.
+  // GLFW's code of the character that the user's layout gives the key: a to z , . + - =. Other keys
+  // have the code of their position, also those that type letters of another alphabet.
   int key = 0, mods = 0;
   bool repeated = false;  // by a key held down
 };
 
 class Window {
  public:
-  // A window smaller than the minimum of Settings is enlarged. Throws Error{Exit::failed} with the
+  // Panels and bars do not fit into a smaller window.
+  static constexpr int min_width = 640, min_height = 400;
+  // A window smaller than that is enlarged. Throws Error{Exit::failed} with the
   // reason if no window can be opened.
   Window(int width, int height, float scale);
   ~Window();
@@ -43,9 +44,7 @@ class Window {
 
   std::array<int, 2> pixels() const;  // of the framebuffer
   bool minimised() const;
-  // Size of the window in the units of resize(): on some systems screen coordinates, not pixels.
-  std::array<int, 2> size() const;
-  void resize(int width, int height);
+  void resize(int width, int height);  // in screen coordinates, on some systems not pixels
   void minimise();
   void restore();
   // Scale of everything drawn, relative to 96 dots per inch.
@@ -80,7 +79,6 @@ class Window {
   bool scale_changed_ = false, activity_ = true;
   std::string title_;
   std::vector<KeyPress> keys_;
-  bool repeats_ = false;  // the last key event was a repetition
   std::set<int> down_;
   std::vector<std::string> drops_;
   std::optional<std::array<float, 2>> scripted_mouse_;

@@ -26,9 +26,7 @@ struct Prepared {
                             scene.workspace().download(), cpu(), entry.traits->id);
   }
   kdtree::RecordedRun run() { return scene.build_recorded(entry, 1u << 20); }
-  Recording recording(const kdtree::RecordedRun& run, std::uint32_t bytes_per_ref = 0) {
-    return make_recording(scene.source(), entry, "cpu", scene.pool_bytes(), run, bytes_per_ref);
-  }
+  Recording recording() { return {scene.source(), entry, "cpu", scene.pool_bytes(), run()}; }
 
   const registry::RegisteredAllocator& entry;
   bench::PreparedScene scene;
@@ -38,8 +36,7 @@ inline std::shared_ptr<const BuiltScene> built(const std::string& source) {
   return Prepared(source).built();
 }
 inline Recording record(const std::string& source, const std::string& allocator = "cfmmalloc") {
-  Prepared prepared(source, allocator);
-  return prepared.recording(prepared.run());
+  return Prepared(source, allocator).recording();
 }
 
 // Whether a condition comes true within a minute.

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Work beside the window: jobs, screenshots, explanations of nodes; and another program, the one
-// that copies pictures.
-#include <sys/stat.h>
+// Work beside the window: jobs and explanations of nodes.
+#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <future>
 #include <thread>
 
-#include "tests/viewer/program.hpp"
+#include "tests/app/executable.hpp"
 #include "tests/viewer/recorded.hpp"
 #include "viewer/jobs.hpp"
 #include "viewer/node_view.hpp"
-#include "viewer/screenshot.hpp"
+#include "viewer/state.hpp"
 
 namespace heapwood::viewer {
 
@@ -31,7 +29,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   spec.kind = JobSpec::Kind::live;
   spec.source = "pipes:1k";
   spec.device = cpu();
-  jobs.live().choose({{&entry, &entry}});
+  jobs.live().choose({&entry, &entry});
   ASSERT_TRUE(jobs.start(spec));
   in_frame.get_future().wait();
   spec.kind = JobSpec::Kind::build;
@@ -58,27 +56,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   ASSERT_TRUE(builds.front().scene);
 }
 
-TEST(BackgroundScreenshots, AnOutcomeIsTakenBeforeTheNextOneStarts) {
-  const tests::Folder folder;
-  const std::shared_ptr<const BuiltScene> scene = built("pipes:1k");
-  render::RenderJob job;
-  job.width = job.height = 16;
-  job.spp = 1;
-  job.camera = scene->home;
-  job.lighting = scene->lighting;
-  Screenshots shots;
-  ASSERT_TRUE(shots.start(scene, job, folder / "a.png"));
-  ASSERT_TRUE(wait_for([&] { return std::filesystem::exists(folder / "a.png"); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until its thread ends
-  EXPECT_FALSE(shots.start(scene, job, folder / "b.png"));
-  std::optional<Screenshots::Finished> finished;
-  ASSERT_TRUE(wait_for([&] { return (finished = shots.take()).has_value(); }));
-  EXPECT_EQ(finished->how, Screenshots::Finished::How::fine) << finished->text;
-  EXPECT_FALSE(shots.running());
-  EXPECT_TRUE(shots.start(scene, job, folder / "b.png"));
-}
-
-TEST(BackgroundScreenshots, NoPictureIsOverwritten) {
+TEST(Screenshots, NoPictureIsOverwritten) {
   const tests::Folder folder;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
@@ -108,31 +86,3 @@ TEST(BackgroundNodes, TheLatestRequestIsExplained) {
 }  // namespace
 
 }  // namespace heapwood::viewer
-
-namespace heapwood::tests {
-
-namespace {
-
-class Clipboard : public Program {};
-
-// The viewer outlives an xclip that does not read the picture, and stores its settings.
-TEST_F(Clipboard, AProgramThatEndsEarlyIsReported) {
-  const std::string tool = path("xclip");
-  write_file(tool, "#!/bin/sh\nexec <&-\nsleep 0.2\nexit 1\n");
-  ::chmod(tool.c_str(), 0700);
-  const Outcome outcome = on_display(
-      {"/bin/sh", "-c",
-       with_paths("unset WAYLAND_DISPLAY; PATH='@':$PATH exec '") + view_ +
-           "' statue:5k --device cpu --tab learn --mode normals --spp 1 --size 1600x1000 "
-           "--settings '" +
-           path("settings.json") + "' --script '" +
-           write_script("wait built; wait done; key C ctrl; wait 0.2; report @report; quit") +
-           "'"});
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_PRED2(has, json("report")["messages"], "xclip has failed");
-  EXPECT_TRUE(std::filesystem::exists(path("settings.json")));
-}
-
-}  // namespace
-
-}  // namespace heapwood::tests

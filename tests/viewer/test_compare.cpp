@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The Compare tab: bars while a comparison runs, and the sweep over sizes of the pool.
+// The Compare tab, whose bars appear while a comparison runs.
 #include <set>
 
-#include "bench/results/bench_table.hpp"
-#include "bench/results/format.hpp"
 #include "tests/viewer/program.hpp"
 #include "viewer/comparison.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
-
-using tests::has;
 
 bench::BenchJob job_with(const std::vector<std::string>& ids, int runs) {
   bench::BenchJob job;
@@ -20,19 +16,6 @@ bench::BenchJob job_with(const std::vector<std::string>& ids, int runs) {
   job.settings.runs = runs;
   job.device = simt::find_device("cpu", 2);
   return job;
-}
-
-std::vector<bench::Result> compared(
-    const std::vector<std::string>& ids, const std::vector<std::string>& pools,
-    const std::function<void(std::vector<bench::Result>)>& partial) {
-  bench::BenchJob job = job_with(ids, 3);
-  job.pool_probe = registry::find("atomic");
-  std::vector<bench::PoolSize> sizes;
-  for (const std::string& text : pools) sizes.push_back(bench::parse_pool(text));
-  const auto progress = [](std::size_t done, std::size_t total, const std::string&) {
-    EXPECT_LE(done, total);
-  };
-  return compare_builds(job, sizes, {progress, partial, [](auto&, auto&) {}}).results;
 }
 
 // Results have the job's order, whatever order they were measured in, also while it runs.
@@ -44,7 +27,12 @@ TEST(Comparison, ResultsKeepTheirOrder) {
     return all;
   };
   std::size_t parts = 0;
-  const auto results = compared(ids, {}, [&](std::vector<bench::Result> part) {
+  bench::BenchJob job = job_with(ids, 3);
+  job.pool_probe = registry::find("atomic");
+  const auto progress = [](std::size_t done, std::size_t total, const std::string&) {
+    EXPECT_LE(done, total);
+  };
+  const auto partial = [&](std::vector<bench::Result> part) {
     ++parts;
     EXPECT_EQ(ids_of(part), ids);
     for (const CompareRow& row : compare_rows(part, true)) {
@@ -53,7 +41,8 @@ TEST(Comparison, ResultsKeepTheirOrder) {
         EXPECT_EQ(row.ms, "waiting");
       }
     }
-  });
+  };
+  const auto results = compare_builds(job, {progress, partial, [](auto&, auto&) {}}).results;
   EXPECT_GT(parts, 0u);
   EXPECT_EQ(ids_of(results), ids);
   for (const bench::Result& result : results) {
@@ -69,41 +58,12 @@ TEST(Comparison, TheOrderOfBuildsVaries) {
   std::set<std::vector<std::string>> orders;
   for (int i = 0; i < 12; ++i) {
     std::vector<std::string> order;
-    compare_builds(job, {},
-                   {[](auto, auto, const auto&) {}, [](auto) {},
-                    [&](auto&, bench::Result& result) { order.push_back(result.allocator); }});
+    compare_builds(job, {[](auto, auto, const auto&) {}, [](auto) {},
+                         [&](auto&, bench::Result& result) { order.push_back(result.allocator); }});
     EXPECT_EQ(order.size(), 4u);
     orders.insert(order);
   }
   EXPECT_GT(orders.size(), 1u);
-}
-
-// The plot has the figures of the table that `heapwood bench --pool LIST` prints.
-TEST(SweepPlot, HasTheFiguresOfTheTable) {
-  const auto results = compared({"atomic", "cfmmalloc"}, {"8M", "live:2"}, [](auto) {});
-  ASSERT_EQ(results.size(), 4u);
-  const SweepPlot plot = sweep_plot(results, false);
-  ASSERT_EQ(plot.pools.size(), 2u);
-  EXPECT_EQ(plot.pools[0].text, "live:2");  // the smaller one
-  EXPECT_LT(plot.pools[0].bytes, plot.pools[1].bytes);
-  ASSERT_EQ(plot.lines.size(), 2u);
-  EXPECT_TRUE(plot.lines[0].lower_bound);
-  EXPECT_FALSE(plot.lines[0].points[0].value);  // AtomicMalloc does not free
-  EXPECT_TRUE(plot.any_without_tree);
-  const std::string table = bench::to_csv(bench::pool_table(results));
-  for (const SweepPlot::Line& line : plot.lines) {
-    for (const SweepPlot::Point& point : line.points) {
-      ASSERT_NE(point.result, nullptr);
-      if (!point.value) continue;
-      EXPECT_PRED2(has, table, bench::ratio_text(*point.value));
-      EXPECT_LE(*point.lower_quartile, *point.value);
-      EXPECT_GE(*point.upper_quartile, *point.value);
-      EXPECT_GE(*point.lower_quartile, plot.low);
-      EXPECT_LE(*point.upper_quartile, plot.high);
-    }
-  }
-  const SweepPlot times = sweep_plot(results, true);
-  EXPECT_EQ(times.lines[1].points[1].value, times.lines[1].points[1].result->median_ms());
 }
 
 }  // namespace
@@ -128,46 +88,6 @@ TEST_F(Compare, BarsAppearWhileItRuns) {
     EXPECT_EQ(early["table"][i][4], false);  // none is the fastest so far
     EXPECT_NE(end["table"][i][1], "waiting");
   }
-}
-
-// The table stays where it is when a sweep starts; the sweep's plot is scrolled into view.
-TEST_F(Compare, ASweepDoesNotMoveTheTable) {
-  run("pipes:1k --runs 1 --mode normals --spp 1 --tab compare --size 1280x720",
-      "wait built; key C; wait compared; move 1000 600; scroll -50; wait 0.3; click Sweep; wait "
-      "swept; wait 0.2; report @swept");
-  const Json places = json("swept")["places"];
-  EXPECT_LT(places["row atomic"][1], places["sweep plot"][1]);
-  EXPECT_LT(places["sweep plot"][1], 720);
-  EXPECT_GT(places["sweep plot"][1], 100);
-}
-
-TEST_F(Compare, ASweepOverPools) {
-  const std::string other = "down Control; key A; up Control";  // replaces the field's text
-  run("pipes:1k --runs 3 --mode normals --spp 1 --allocator cfmmalloc --beside cmalloc --tab "
-      "compare --size 1280x900",
-      "wait built; click pools; " + other +
-          "; type live:x; click Sweep; wait 0.2; report @wrong; click pools; " + other +
-          "; type live:2,8M,fast; key Enter; wait swept; wait 0.2; report @swept; click Copy "
-          "sweep; "
-          "report @copied; click times; wait 0.2; report @times");
-  EXPECT_EQ(json("wrong")["texts"]["sweep problem"].get<std::string>().find("'live:x'"), 0u);
-  EXPECT_TRUE(json("wrong")["sweep"]["lines"].empty());
-  const Json sweep = json("swept")["sweep"], times = json("times")["sweep"];
-  ASSERT_EQ(sweep["pools"].size(), 3u);
-  EXPECT_EQ(sweep["pools"][0]["pool"], "live:2");
-  std::set<std::string> ids;
-  for (std::size_t l = 0; l < sweep["lines"].size(); ++l) {
-    const Json& line = sweep["lines"][l];
-    ids.insert(line["allocator"]);
-    for (std::size_t p = 0; p < 3; ++p) {
-      const Json &value = line["values"][p], &ms = times["lines"][l]["values"][p];
-      EXPECT_EQ(value.is_number(), ms.is_number());
-      EXPECT_TRUE(p == 0 || value.is_number()) << value;
-    }
-  }
-  EXPECT_EQ(ids, (std::set<std::string>{"atomic", "cfmmalloc", "cmalloc"}));
-  EXPECT_PRED2(has, json("copied")["clipboard"], "live:2");
-  EXPECT_PRED2(has, json("swept")["texts"]["sweep lines"], "CFMMalloc");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The viewer's parts without a window: cameras, boxes, rays, heap maps, settings.
-#include <sys/stat.h>
+// The viewer's parts without a window: cameras, boxes, rays, heap maps.
+#include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
@@ -8,13 +8,11 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
-#include "tests/viewer/program.hpp"
 #include "tests/viewer/recorded.hpp"
 #include "viewer/camera.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/heap_map.hpp"
 #include "viewer/pixels.hpp"
-#include "viewer/settings.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/tree_view.hpp"
 
@@ -22,23 +20,17 @@ namespace heapwood::viewer {
 
 namespace {
 
-using tests::has;
-using tests::has_not;
-
 float distance(const render::Camera& c) { return length(c.target - c.eye); }
 
-TEST(CameraControl, OrbitKeepsTargetAndDistance) {
+TEST(CameraControl, OrbitStopsAtThePole) {
   const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 1};
-  const render::Camera moved = orbit(start, 0.7f, -0.3f);
-  EXPECT_EQ(moved.target, start.target);
+  const render::Camera moved = orbit_about(start, start.target, 0.7f, -0.3f);
+  EXPECT_NEAR(length(moved.target - start.target), 0, 1e-5);
   EXPECT_NEAR(distance(moved), distance(start), 1e-5);
   EXPECT_GT(length(moved.eye - start.eye), 1);
-  // The view stops at the pole and never turns over.
-  const render::Camera top = orbit(start, 0, -100);
+  const render::Camera top = orbit_about(start, start.target, 0, -100);
   EXPECT_GT(top.eye.y, start.eye.y);
   EXPECT_NO_THROW(render::make_frame(top, 100, 100));
-  const render::Camera nothing = orbit(start, 0, 0);
-  EXPECT_NEAR(length(nothing.eye - start.eye), 0, 1e-5);
 }
 
 // The point under the mouse stays where it is in the picture, at the same distance.
@@ -155,7 +147,7 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
   ASSERT_GT(recording.events, 1000u);
   for (const std::uint32_t time :
        {0u, recording.events / 3, recording.events / 2, recording.events}) {
-    const HeapMap map(recording, time, 50, 20, recording.reach, false);
+    const HeapMap map(recording, time, 50, 20, recording.reach);
     ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
     std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
     for (const workloads::Block& block : recording.blocks()) {
@@ -165,29 +157,13 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
     }
     for (std::size_t c = 0; c < map.cells.size(); ++c) {
       std::uint64_t used = 0;
-      std::uint32_t youngest = 0;
       for (std::uint64_t b = c * map.cell_bytes; b < std::min((c + 1) * map.cell_bytes, map.bytes);
            ++b) {
         used += owner[b] != 0;
-        if (owner[b]) youngest = std::max(youngest, owner[b] - 1);
       }
       ASSERT_EQ(map.cells[c].used_bytes, used) << c;
-      ASSERT_EQ(map.cells[c].youngest, youngest) << c;
     }
   }
-}
-
-// Maps side by side show the same addresses: those that any of the recordings has reached.
-TEST(HeapMap, MapsSideBySideHaveOneScale) {
-  HeapView view;
-  EXPECT_EQ(view.shown_bytes(), 0u);
-  const auto a = std::make_shared<Recording>(record("pipes:1k", "cfmmalloc")),
-             b = std::make_shared<Recording>(record("pipes:1k", "atomic"));
-  ASSERT_NE(a->reach, b->reach);
-  view.recordings = {a, b};
-  EXPECT_EQ(view.shown_bytes(), std::max(a->reach, b->reach));
-  view.whole_pool = true;
-  EXPECT_EQ(view.shown_bytes(), std::max(a->pool_bytes, b->pool_bytes));
 }
 
 TEST(HeapMap, FirstBlockIsTheLowestInUse) {
@@ -217,9 +193,9 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
 
 TEST(HeapMap, ColoursSayWhatIsThere) {
   const Recording recording = record("pipes:1k", "atomic");
-  const HeapMap before(recording, 0, 40, 20, recording.pool_bytes, true),
-      after(recording, recording.events, 40, 20, recording.pool_bytes, true);
-  for (const gl::Rgba8 c : before.colours(recording, HeapColours::state))
+  const HeapMap before(recording, 0, 40, 20, recording.pool_bytes),
+      after(recording, recording.events, 40, 20, recording.pool_bytes);
+  for (const gl::Rgba8 c : before.colours())
     EXPECT_TRUE(c == colour::untouched || c == colour::outside);
   // All blocks are freed, and no memory can be reused.
   std::uint64_t lost = 0;
@@ -284,119 +260,6 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
     }
     EXPECT_GT(maximum, 0u);
   }
-}
-
-// ScatterAlloc serves requests from chunks of fixed sizes and AtomicMalloc rounds to granules, so
-// ScatterAlloc has more internal fragmentation.
-TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
-  const auto largest = [](const Recording& recording) {
-    double maximum = 0;
-    for (const Recording::Point& point : recording.points)
-      maximum = std::max(maximum, point.internal.value_or(0));
-    return maximum;
-  };
-  const double atomic = largest(record("pipes:2k", "atomic")),
-               scatter = largest(record("pipes:2k", "scatter"));
-  EXPECT_GT(scatter, atomic);
-  EXPECT_LT(atomic, 0.5);
-}
-
-// A recording added event by event equals one made at once.
-TEST(Recording, IsTheSameInPieces) {
-  Prepared prepared("statue:1k", "cmalloc");
-  const kdtree::RecordedRun run = prepared.run();
-  const Recording whole = prepared.recording(run);
-  Recording pieces("statue:1k", prepared.entry, "cpu", prepared.scene.pool_bytes());
-  for (std::size_t i = 0; i < run.events.size(); i += 333) {
-    pieces.add({run.events.data() + i, std::min<std::size_t>(333, run.events.size() - i)});
-  }
-  EXPECT_FALSE(pieces.finished);
-  pieces.finish(run);
-  ASSERT_EQ(pieces.points.size(), whole.points.size());
-  for (std::size_t i = 0; i < whole.points.size(); ++i) {
-    EXPECT_EQ(pieces.points[i].time, whole.points[i].time);
-    EXPECT_EQ(pieces.points[i].pool.largest_below_bytes, whole.points[i].pool.largest_below_bytes);
-    EXPECT_EQ(pieces.points[i].internal, whole.points[i].internal);
-  }
-  EXPECT_EQ(pieces.reach, whole.reach);
-}
-
-// A live build does not run ahead of the view's pace, and gives the same recording in the end.
-TEST(HeapView, FollowsABuildAtItsPace) {
-  Prepared prepared("statue:2k");
-  const auto lines = std::make_shared<alloc::LiveRecording>();
-  lines->hold_from(0);
-  kdtree::RecordedRun run;
-  std::jthread build(
-      [&] { run = prepared.scene.build_recorded(prepared.entry, 1u << 20, lines.get()); });
-  const std::shared_ptr<void> released(
-      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also if an assertion fails
-  HeapView view;
-  view.pace = 1000;
-  view.watch({lines, "statue:2k", "cpu", &prepared.entry, prepared.scene.pool_bytes(), 0});
-  ASSERT_EQ(view.recordings.size(), 1u);
-  const auto frame = [&] {
-    view.follow(0.016);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  };
-  for (unsigned frames = 1; view.recordings[0]->events <= 50; ++frames) {
-    frame();
-    EXPECT_LE(view.recordings[0]->events, 16 * frames);
-  }
-  EXPECT_FALSE(view.recordings[0]->finished);
-  // While paused it makes the events that it may, and no more.
-  view.playing = false;
-  const auto held = static_cast<std::uint32_t>(view.watched->held_from);
-  while (view.recordings[0]->events < held) frame();
-  for (unsigned i = 0; i < 5; ++i) frame();
-  EXPECT_EQ(view.recordings[0]->events, held);
-  view.playing = true;
-  view.pace = HeapView::full_pace;
-  view.follow(0.016);
-  build.join();
-  const Recording whole = prepared.recording(run);
-  ASSERT_GT(whole.events, held);
-  for (std::size_t i = 0; i < view.recordings[0]->blocks().size(); ++i) {
-    EXPECT_EQ(view.recordings[0]->blocks()[i].offset, whole.blocks()[i].offset);
-  }
-  view.show({std::make_shared<const Recording>(whole)});
-  EXPECT_FALSE(view.watched);
-  EXPECT_EQ(view.place, 1);
-  EXPECT_FALSE(view.playing);
-}
-
-TEST(Settings, ComeBackAsTheyWere) {
-  const tests::Folder folder;
-  Settings settings;
-  settings.fly = true;
-  settings.width = 900;
-  settings.bookmarks["atrium"] = {{"the arch", "500000.1,2,3,4,5,6,50", 2}};
-  save_settings(settings, folder / "deep/view.json");
-  std::string problem;
-  const Settings back = load_settings(folder / "deep/view.json", problem);
-  EXPECT_EQ(problem, "");
-  EXPECT_TRUE(back.fly);
-  EXPECT_EQ(back.width, 900);
-  ASSERT_EQ(back.bookmarks.at("atrium").size(), 1u);
-  EXPECT_EQ(back.bookmarks.at("atrium")[0].name, "the arch");
-  EXPECT_EQ(back.bookmarks.at("atrium")[0].up, 2u);
-  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera, "500000.1,2,3,4,5,6,50");
-  tests::write_file(folder / "broken.json", "{\"width\": ");
-  EXPECT_EQ(load_settings(folder / "broken.json", problem).width, Settings{}.width);
-  EXPECT_PRED2(has, problem, "broken.json");
-  EXPECT_PRED2(has, problem, "not valid JSON at line 1, column");
-  EXPECT_PRED2(has_not, problem, "exception");
-  ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
-  EXPECT_EQ(load_settings(folder / "pipe.json", problem = "").width, Settings{}.width);
-  EXPECT_PRED2(has, problem, "not a regular file");
-  EXPECT_EQ(load_settings(folder / "none.json", problem = "").width, Settings{}.width);
-  EXPECT_EQ(problem, "");
-}
-
-TEST(Settings, ANewViewHasANameOfItsOwn) {
-  EXPECT_EQ(next_name({}), "View 1");
-  EXPECT_EQ(next_name({{"View 2", "", 1}, {"View 3", "", 1}}), "View 4");
-  EXPECT_EQ(next_name({{"the arch", "", 1}}), "View 2");
 }
 
 TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Program traces in the heap map, and recordings as Chrome trace JSON.
+// Program traces in the heap map.
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/replay_bench.hpp"
@@ -13,7 +13,6 @@ namespace heapwood::viewer {
 
 namespace {
 
-using nlohmann::json;
 using tests::Folder;
 
 // The trace of a build, which leaves no block in use.
@@ -35,16 +34,15 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   const TraceRecorder recorder(file, {}, {registry::find("atomic")}, cpu(), 60);
   EXPECT_EQ(recorder.name(), "pipes");
   EXPECT_EQ(recorder.warning(), "");
-  std::vector<std::shared_ptr<const Recording>> recordings;
   for (const char* id : {"cfmmalloc", "cmalloc", "atomic"}) {
-    recordings.push_back(recorder.record(*registry::find(id)));
-    const Recording& recording = *recordings.back();
+    const std::shared_ptr<const Recording> served = recorder.record(*registry::find(id));
+    const Recording& recording = *served;
     EXPECT_EQ(recording.events, trace.events.size()) << id;
     EXPECT_EQ(recording.high_water_bytes, summary.peak_bytes) << id;
     EXPECT_EQ(recording.history().unmatched_frees, 0u) << id;
     EXPECT_EQ(recording.history().overlaps, 0u) << id;
     EXPECT_EQ(recording.requests.failures, 0u) << id;
-    EXPECT_TRUE(recording.finished && recording.is_trace);
+    EXPECT_TRUE(recording.is_trace);
     EXPECT_EQ(recording.at(recording.events).used_bytes, 0u);
   }
   // A pool that is too small refuses requests.
@@ -67,47 +65,6 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   }
   tests::write_file(file, "HWTRACE\nbroken");
   EXPECT_THROW(TraceRecorder(file, {}, {}, cpu(), 60), Error);
-
-  // Every slice of a track ends before the next one begins; counters have the curves' values.
-  const json exported = json::parse(chrome_trace({recordings[0], recordings[1]}));
-  std::map<std::pair<int, int>, std::uint64_t> busy_until;
-  std::uint64_t slices = 0, peak = 0;
-  std::vector<std::string> processes;
-  for (const json& event : exported["traceEvents"]) {
-    const std::pair track{event["pid"].get<int>(), event["tid"].get<int>()};
-    if (event["ph"] == "X") {
-      EXPECT_GE(event["ts"], busy_until[track]);
-      busy_until[track] = event["ts"].get<std::uint64_t>() + event["dur"].get<std::uint64_t>();
-      EXPECT_GT(event["dur"], 0);
-      ++slices;
-    } else if (event["ph"] == "C" && event["name"] == "bytes") {
-      peak = std::max(peak, event["args"]["peak"].get<std::uint64_t>());
-    } else if (event["ph"] == "M" && event["name"] == "process_name") {
-      processes.push_back(event["args"]["name"]);
-    }
-  }
-  EXPECT_GT(slices, 200u);
-  EXPECT_EQ(peak, summary.peak_bytes);
-  EXPECT_EQ(processes, (std::vector<std::string>{"CFMMalloc, pipes", "CMalloc, pipes"}));
-}
-
-// Every choice of the Heap tab: the requests depend on the test alone; all allocators serve them.
-TEST(TraceRecording, StressTestsAreServed) {
-  ASSERT_GE(stress_choices().size(), 3u);
-  for (const StressChoice& choice : stress_choices()) {
-    const alloc::ProgramTrace trace = record_stress(choice, cpu(), 60);
-    EXPECT_GT(trace.requests, 10000u) << choice.name;
-    EXPECT_EQ(trace.dropped + trace.refused, 0u) << choice.name;
-    if (&choice != &stress_choices().front()) continue;
-    const TraceRecorder recorder(choice.name, trace, {}, {}, cpu(), 60);
-    for (const char* id : {"heapwood", "cmalloc"}) {
-      const std::shared_ptr<const Recording> recording = recorder.record(*registry::find(id));
-      EXPECT_EQ(recording->scene, choice.name);
-      EXPECT_EQ(recording->requests.failures, 0u) << id;
-      EXPECT_EQ(recording->history().overlaps, 0u) << id;
-      EXPECT_LE(recording->largest_block, choice.max_bytes);
-    }
-  }
 }
 
 }  // namespace
@@ -120,30 +77,24 @@ namespace {
 
 class Traces : public Program {};
 
-TEST_F(Traces, ADroppedTraceIsAHeapMapThatCanBeExported) {
+TEST_F(Traces, ADroppedTraceIsAHeapMap) {
   write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
-  const std::string exported = "program-001.json";
-  std::filesystem::remove(exported);
   const Json report =
       run("atrium:1k --allocator cfmmalloc --beside cmalloc --mode normals --spp 1 --size 1280x800",
-          "wait built; drop @program.trace; wait recorded; key Space; export @step.json; wait 0.2; "
-          "click Export; wait 0.1; click Record again; wait recorded 2; wait 0.2");
+          "wait built; drop @program.trace; wait recorded; key Space; wait 0.2; click Record "
+          "again; wait recorded 2; wait 0.2");
   EXPECT_EQ(report["tab"], "heap");
   ASSERT_EQ(report["heap"].size(), 2u);
   for (const Json& heap : report["heap"]) {
     EXPECT_EQ(heap["scene"], "program");
     EXPECT_EQ(heap["refused"], 0);
     EXPECT_EQ(heap["overlaps"], 0);
-    EXPECT_EQ(heap["finished"], true);
   }
   EXPECT_EQ(report["heap"][0]["events"], report["heap"][1]["events"]);
   EXPECT_EQ(report["scene"], "atrium:1k");
-  EXPECT_EQ(read_file(exported), read_file(path("step.json")));
-  EXPECT_GT(Json::parse(read_file(exported))["traceEvents"].size(), 1000u);
-  std::filesystem::remove(exported);
 }
 
-// A trace is named, and its figures stand alone: no scene is shown that has nothing to do with it.
+// A trace is named, and no scene is shown that has nothing to do with it.
 TEST_F(Traces, ATraceOnTheCommandLineIsNamed) {
   write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
   const auto r = reports("@program.trace --size 1280x800",
@@ -152,7 +103,6 @@ TEST_F(Traces, ATraceOnTheCommandLineIsNamed) {
   EXPECT_TRUE(report["scene"].is_null());
   EXPECT_EQ(texts["name"], "program trace program");
   EXPECT_EQ(texts["shown"].get<std::string>().find("program trace program, 0 to "), 0u);
-  EXPECT_EQ(texts["moment"].get<std::string>().find("program trace program, event "), 0u);
   EXPECT_EQ(r[1]["scene"], "atrium:10k");
 }
 
@@ -162,22 +112,6 @@ TEST_F(Traces, AMissingTraceIsNoUnknownScene) {
   const Outcome picture = view("@none.trace --screenshot @none.png");
   EXPECT_EQ(picture.exit, 2) << picture.err;
   EXPECT_PRED2(has, picture.err, "a program trace has no picture");
-}
-
-TEST_F(Traces, AStressTestIsOpenedFromTheHeapTab) {
-  const auto r = reports(
-      "atrium:1k --tab heap --allocator heapwood --beside cmalloc --mode normals --spp 1 --size "
-      "1280x900",
-      "wait built; click Open##stress; wait recorded; key Space; wait 0.2; REPORT; click "
-      "Record again; wait recorded 2; wait 0.2; REPORT");
-  for (const Json& report : r) {
-    ASSERT_EQ(report["heap"].size(), 2u);
-    for (const Json& heap : report["heap"]) {
-      EXPECT_EQ(heap["scene"], "stress test, any order");
-      EXPECT_EQ(heap["refused"], 0);
-      EXPECT_GT(heap["events"], 10000);
-    }
-  }
 }
 
 }  // namespace
