@@ -2,12 +2,10 @@
 #include "render/device_materials.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
-#include <tuple>
 
 #include "geometry/vec3d.hpp"
-#include "render/emission_map.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -37,32 +35,30 @@ bool emits(const DeviceMaterial& m) {
   return luminance(m.emission) > 0 && !is_invisible;
 }
 
-// The shares of their materials' emission that triangles emit.
-class EmissionShares {
- public:
-  EmissionShares(const kdtree::MeshView& mesh, const Appearance& appearance)
-      : appearance_(appearance),
-        uv_triangles_(complete(appearance.uv_triangles, mesh.triangles.size())
-                          ? appearance.uv_triangles.data()
-                          : mesh.triangles.data()) {}
-
-  EmissionShare of(std::uint32_t triangle, const DeviceMaterial& m) {
-    if (m.emission_texture == no_texture) return {};
-    const Texture& texture = appearance_.textures[m.emission_texture];
-    if (is_blank(texture)) return {};
-    const std::tuple key{m.emission_texture, m.emission.x, m.emission.y, m.emission.z};
-    auto found = maps_.find(key);
-    if (found == maps_.end()) found = maps_.try_emplace(key, texture, m.emission).first;
-    const auto& v = uv_triangles_[triangle].v;
-    const std::vector<Uv>& uvs = appearance_.uvs;
-    return found->second.share({uvs[v[0]], uvs[v[1]], uvs[v[2]]});
+// The part of its material's emission that a triangle's texture leaves: the mean over points as
+// dense as texels, up to 64 along an edge. 0 if no point emits light.
+float left_by_texture(const Texture& texture, const std::array<Uv, 3>& uv, Vec3 emission) {
+  const DeviceTexture view{texture.texels.data(), texture.width,  texture.height,
+                           texture.wrap_u,        texture.wrap_v, texture.nearest};
+  float texels = 0;  // along the longest edge
+  for (unsigned i = 0; i < 3; ++i) {
+    const Uv a = uv[i], b = uv[(i + 1) % 3];
+    texels = std::max({texels, std::fabs(b.u - a.u) * static_cast<float>(texture.width),
+                       std::fabs(b.v - a.v) * static_cast<float>(texture.height)});
   }
-
- private:
-  const Appearance& appearance_;
-  const Triangle* uv_triangles_;
-  std::map<std::tuple<std::uint32_t, float, float, float>, EmissionMap> maps_;
-};
+  const auto steps = static_cast<unsigned>(std::clamp(2 * texels, 8.0f, 64.0f));
+  float sum = 0;
+  unsigned points = 0;
+  for (unsigned i = 0; i < steps; ++i) {
+    for (unsigned j = 0; i + j < steps; ++j, ++points) {
+      const float b = (static_cast<float>(i) + 1 / 3.0f) / static_cast<float>(steps),
+                  c = (static_cast<float>(j) + 1 / 3.0f) / static_cast<float>(steps), a = 1 - b - c;
+      const Uv at{a * uv[0].u + b * uv[1].u + c * uv[2].u, a * uv[0].v + b * uv[1].v + c * uv[2].v};
+      sum += luminance(emission * sample_texture(view, at).colour);
+    }
+  }
+  return sum / static_cast<float>(points) / luminance(emission);
+}
 
 }  // namespace
 
@@ -125,7 +121,8 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
                                     const std::vector<DeviceMaterial>& materials) {
   if (std::none_of(materials.begin(), materials.end(), emits)) return;
   const bool has_one_material = !complete(appearance.triangle_materials, mesh.triangles.size());
-  EmissionShares shares(mesh, appearance);
+  const std::vector<Triangle>& uv_triangles = appearance.uv_triangles;
+  const bool has_uv_triangles = complete(uv_triangles, mesh.triangles.size());
   std::vector<double> sums;
   double power = 0;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
@@ -134,12 +131,19 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
     if (!emits(m)) continue;
     const double here = area_of(kdtree::corners(mesh, id)) * luminance(m.emission);
     if (!(here > 0) || !std::isfinite(here)) continue;
-    const EmissionShare share = shares.of(id, m);
-    if (share.is_dark) continue;
+    float share = 1;
+    if (m.emission_texture != no_texture) {
+      const Texture& texture = appearance.textures[m.emission_texture];
+      const std::vector<Uv>& uvs = appearance.uvs;
+      const auto& v = has_uv_triangles ? uv_triangles[id].v : mesh.triangles[id].v;
+      if (!is_blank(texture))
+        share = left_by_texture(texture, {uvs[v[0]], uvs[v[1]], uvs[v[2]]}, m.emission);
+      if (!(share > 0)) continue;
+    }
     power += here;
     host_emitters_.push_back(id);
     host_emission_.push_back(m.emission);
-    host_shares_.push_back(share.mean);
+    host_shares_.push_back(share);
     sums.push_back(power);
   }
   if (!(power > 0) || !std::isfinite(static_cast<float>(power)) ||

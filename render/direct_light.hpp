@@ -25,21 +25,26 @@ HEAPWOOD_INLINE Vec3 key_light(const View& scene, const Frame& frame, const Pixe
   return is_blocked(scene, shadow, random, sample, salt) ? Vec3{} : light.colour * cosine;
 }
 
+// The k-th occlusion ray of a pixel. The reach varies from ray to ray, so that occlusion fades with
+// distance instead of ending abruptly.
+HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surface& at,
+                                          std::uint32_t k, float reach) {
+  return {start_above(at), 0,
+          cosine_direction(at.normal, random.even_point(k, dimension::occlusion)),
+          reach * (0.05f + 0.95f * random.even_value(k, dimension::reach))};
+}
+
 // Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
-// of its direction by a fixed small share of it. The reach varies from ray to ray, so that
-// occlusion fades with distance instead of ending abruptly. Without rays nothing occludes.
+// of its direction by a fixed small share of it. Without rays nothing occludes.
 template <class View>
 HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
                                    const Surface& at, std::uint32_t sample, std::uint32_t rays) {
   if (rays == 0) return surroundings(frame.lighting, at.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
-    const std::uint32_t k = sample * rays + i;
-    const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
-    const float reach =
-        frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
-    const kdtree::Ray ray{start_above(at), 0, d, reach};
-    const Vec3 light = surroundings(frame.lighting, d);
+    const kdtree::Ray ray =
+        occlusion_ray(random, at, sample * rays + i, frame.lighting.ambient_reach);
+    const Vec3 light = surroundings(frame.lighting, ray.direction);
     sum =
         sum + (is_blocked(scene, ray, random, sample, i) ? light * frame.lighting.occluded : light);
   }
@@ -67,10 +72,9 @@ HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const P
                                   float reach) {
   const LightSample light =
       sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
-  const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
-  if (open > 0 &&
-      is_blocked(scene, {start, 0, light.direction, light.distance}, random, sample, rays)) {
+  if (open > 0 && is_blocked(scene, {start_above(at), 0, light.direction, light.distance}, random,
+                             sample, rays)) {
     got = 0;
   }
   if (rays == 0) {
@@ -79,13 +83,10 @@ HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const P
     got += ambient;
   }
   for (std::uint32_t i = 0; i < rays; ++i) {
-    const std::uint32_t k = sample * rays + i;
-    const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
-    const float part = surroundings(frame.lighting, d).y / static_cast<float>(rays);
-    const float end = reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
+    const kdtree::Ray ray = occlusion_ray(random, at, sample * rays + i, reach);
+    const float part = surroundings(frame.lighting, ray.direction).y / static_cast<float>(rays);
     open += part;
-    got += is_blocked(scene, {start, 0, d, end}, random, sample, i) ? part * frame.lighting.occluded
-                                                                    : part;
+    got += is_blocked(scene, ray, random, sample, i) ? part * frame.lighting.occluded : part;
   }
   return open > 0 ? got / open : 1;
 }

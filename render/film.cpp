@@ -1,16 +1,59 @@
 // SPDX-License-Identifier: MIT
 #include "render/film.hpp"
 
+#include <stb/stb_easy_font.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
-
-#include "render/text.hpp"
+#include <vector>
 
 namespace heapwood::render {
 namespace {
+
+constexpr unsigned glyph_height = 9;  // font pixels
+
+// Blends a colour into a rectangle, clipped to the picture.
+void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour,
+                     double opacity) {
+  const auto mix = [&](std::uint8_t& to, std::uint8_t from) {
+    to = static_cast<std::uint8_t>(std::lround(to + (from - to) * opacity));
+  };
+  const int x1 = std::min(x + static_cast<int>(width), static_cast<int>(image.width));
+  const int y1 = std::min(y + static_cast<int>(height), static_cast<int>(image.height));
+  for (int j = std::max(y, 0); j < y1; ++j) {
+    for (int i = std::max(x, 0); i < x1; ++i) {
+      Rgb8& pixel = image.at(static_cast<unsigned>(i), static_cast<unsigned>(j));
+      mix(pixel.r, colour.r);
+      mix(pixel.g, colour.g);
+      mix(pixel.b, colour.b);
+    }
+  }
+}
+
+unsigned text_width(std::string text) {
+  return static_cast<unsigned>(stb_easy_font_width(text.data()));
+}
+
+// Draws text with its top left corner at (x, y), `scale` pixels per font pixel.
+void draw_text(Image& image, int x, int y, std::string text, Rgb8 colour, unsigned scale) {
+  struct Corner {
+    float x, y, z;
+    unsigned char colour[4];
+  };
+  std::vector<Corner> corners(32 * text.size());  // at least 270 bytes per character
+  const int quads = stb_easy_font_print(0, 0, text.data(), nullptr, corners.data(),
+                                        static_cast<int>(corners.size() * sizeof(Corner)));
+  for (int i = 0; i < quads; ++i) {
+    const Corner &low = corners[4 * i], &high = corners[4 * i + 2];
+    const auto scaled = [&](float at) { return static_cast<int>(at) * static_cast<int>(scale); };
+    shade_rectangle(image, x + scaled(low.x), y + scaled(low.y),
+                    static_cast<unsigned>(scaled(high.x - low.x)),
+                    static_cast<unsigned>(scaled(high.y - low.y)), colour, 1);
+  }
+}
 
 // The smallest round number >= x: one of the steps below times a power of ten.
 double round_up(double x) {
@@ -42,9 +85,8 @@ struct Legend {
                                    : "distance";
     for (unsigned tick = 0; tick < 3; ++tick)
       labels[tick] = number(range.low + (range.high - range.low) * tick / 2);
-    const unsigned end = std::max(text_width(labels[0], 1), text_width(labels[2], 1));
-    width = std::max(
-        {160u, text_width(title, 1), text_width(labels[1], 1) + 2 * (end + glyph_advance)});
+    const unsigned end = std::max(text_width(labels[0]), text_width(labels[2])), gap = 6;
+    width = std::max({160u, text_width(title), text_width(labels[1]) + 2 * (end + gap)});
   }
 };
 
@@ -74,7 +116,7 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
       shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2),
                       y - static_cast<int>(gap), 1, gap / 2, ink, 1);
       // Aligned left, centred, aligned right.
-      const unsigned space = width - text_width(legend.labels[tick], scale);
+      const unsigned space = width - scale * text_width(legend.labels[tick]);
       draw_text(image, x + static_cast<int>(space * tick / 2), y, legend.labels[tick], ink, scale);
     }
     return;

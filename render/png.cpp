@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <utility>
+#include <new>
 #include <vector>
 
 #include "geometry/picture_file.hpp"
@@ -15,33 +13,18 @@
 
 namespace {
 
-// stb's memory for the picture that is being written. A request that fails throws, because stb does
-// not check all of its requests. An exception skips stb's own frees, so its blocks are owned here.
-// std::pmr's pools cannot be used: libstdc++ 12 dereferences a null pointer if the allocation of a
-// pool's chunk fails.
-using Blocks = std::map<void*, std::unique_ptr<std::byte[]>>;
-thread_local Blocks* stb_blocks = nullptr;
-
-void* stb_allocate(std::size_t bytes) {
-  auto block = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  void* const address = block.get();
-  stb_blocks->emplace(address, std::move(block));
-  return address;
-}
-
-void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
-  void* const block = stb_allocate(bytes);
-  if (old == nullptr) return block;
-  std::memcpy(block, old, std::min(old_bytes, bytes));
-  stb_blocks->erase(old);
-  return block;
+// stb does not check all of its requests for memory. One that fails throws; what stb holds then is
+// lost.
+void* stb_allocate(void* old, std::size_t bytes) {
+  if (void* const block = std::realloc(old, bytes)) return block;
+  throw std::bad_alloc();
 }
 
 }  // namespace
 
-#define STBIW_MALLOC(bytes) stb_allocate(bytes)
-#define STBIW_REALLOC_SIZED(old, old_bytes, bytes) stb_reallocate(old, old_bytes, bytes)
-#define STBIW_FREE(block) static_cast<void>(stb_blocks->erase(block))
+#define STBIW_MALLOC(bytes) stb_allocate(nullptr, bytes)
+#define STBIW_REALLOC(old, bytes) stb_allocate(old, bytes)
+#define STBIW_FREE(block) std::free(block)
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb/stb_image_write.h>
 
@@ -66,8 +49,6 @@ void append(void* context, void* data, int size) {
 
 std::string to_png(const Image& image) {
   std::string bytes;
-  Blocks blocks;
-  stb_blocks = &blocks;
   const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
   if (image.pixels.empty() ||
       !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {
@@ -78,14 +59,13 @@ std::string to_png(const Image& image) {
 }
 
 std::string compress(const std::string& bytes) {
-  Blocks blocks;
-  stb_blocks = &blocks;
   constexpr int quality = 8;
   int size = 0;
   // stb does not change the input.
-  const unsigned char* const compressed =
+  unsigned char* const compressed =
       stbi_zlib_compress(reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data())),
                          static_cast<int>(bytes.size()), &size, quality);
+  const std::unique_ptr<unsigned char, void (*)(void*)> owner(compressed, std::free);
   return {reinterpret_cast<const char*>(compressed), static_cast<std::size_t>(size)};
 }
 

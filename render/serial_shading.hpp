@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, up to the rounding of
-// occlusion rays, but computed a few tiles at a time, in steps over all their samples: camera rays,
-// shadow rays, occlusion rays, colours. So each kind of ray is traced in packets
-// (kdtree/traverse/simd_rays.hpp). Occlusion rays are traced in the order of their pixels, grouped
-// by the signs of their directions: those of a packet start within a pixel or two of each other.
+// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, but computed a few tiles at
+// a time, in steps over all their samples: camera rays, shadow rays, occlusion rays, colours. So
+// each kind of ray is traced in packets (kdtree/traverse/simd_rays.hpp).
 //
 // Limit: scenes without holes, whose rays would continue behind a hit.
 #pragma once
@@ -13,7 +11,6 @@
 
 #include "kdtree/traverse/simd_rays.hpp"
 #include "render/kernel.hpp"
-#include "render/occlusion_rays.hpp"
 
 namespace heapwood::render {
 
@@ -144,10 +141,10 @@ struct SerialShadedKernel {
       sample.key = light.colour * cosine;
       batch.shadow.push_back({start_above(at), 0, light.direction, light.distance});
     }
-    const std::size_t first = batch.occlusion.size();
-    batch.occlusion.resize(first + frame.occlusion_rays);
-    make_occlusion_rays(at, random, sample.sample, frame.occlusion_rays,
-                        frame.lighting.ambient_reach, batch.occlusion.data() + first);
+    for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
+      batch.occlusion.push_back(occlusion_ray(random, at, sample.sample * frame.occlusion_rays + i,
+                                              frame.lighting.ambient_reach));
+    }
   }
 
   // The results of ambient_light() and floor_share(), from rays that have been traced.

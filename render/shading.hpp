@@ -129,11 +129,9 @@ struct Occlusion {
       const Surface at = surface_at(scene, ray, hit);
       std::uint32_t free = 0;
       for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
-        const std::uint32_t k = sample * frame.occlusion_rays + i;
-        const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
-        const float reach =
-            frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
-        free += kdtree::any_hit(scene.tree, {start_above(at), 0, d, reach}) ? 0 : 1;
+        const kdtree::Ray occlusion = occlusion_ray(random, at, sample * frame.occlusion_rays + i,
+                                                    frame.lighting.ambient_reach);
+        free += kdtree::any_hit(scene.tree, occlusion) ? 0 : 1;
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
     }

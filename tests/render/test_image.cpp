@@ -13,7 +13,6 @@
 #include "render/colour_map.hpp"
 #include "render/film.hpp"
 #include "render/renderer.hpp"
-#include "render/text.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -167,15 +166,6 @@ TEST(ImageFilm, EmptyFilmsAreDeveloped) {
     EXPECT_EQ(parse_mode(name(mode)), mode);
   }
   EXPECT_THROW(parse_mode("shiny"), Error);
-}
-
-TEST(ImageText, IsClippedToThePicture) {
-  Image image(20, 10);
-  draw_text(image, -8, -3, "0123456789 (max 12.5%)", {255, 255, 255}, 2);
-  draw_text(image, 18, 8, "Zz", {255, 255, 255}, 3);
-  EXPECT_EQ(text_width("", 3), 0u);
-  EXPECT_EQ(text_width("ab", 2), 22u);
-  EXPECT_NE(image, Image(20, 10));
 }
 
 }  // namespace
