@@ -8,7 +8,7 @@
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "app/output/animate_tables.hpp"
-#include "bench/animate_json.hpp"
+#include "bench/animate_bench.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/bench_table.hpp"
 #include "render/renderer.hpp"
@@ -89,7 +89,8 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   job.allocators = bench::shard_of(job.allocators, measuring.shard());
   job.device = measuring.start();
   if (job.allocators.empty())
-    return measuring.finish_empty_shard(bench::animate_report(argv, job.device, {}));
+    return measuring.finish_empty_shard(
+        bench::report_head(bench::animate_schema, argv, job.device));
   const std::string& json = command.measuring.json;
   job.kept = measuring.resume(
       [&] { return read_animations(json, job.device, bench::animate_row_head(job)); });
@@ -118,7 +119,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
         fmt::format("animate: {} of {} pictures written; the other frames were not measured",
                     pictures, job.settings.frames));
   return measuring.finish(
-      result.rows, bench::animate_report(argv, job.device, result.rows),
+      result.rows, bench::report_of(bench::animate_schema, argv, job.device, result.rows),
       {.csv_columns = animate_columns,
        .tables = {animate_time_table(result.rows), animate_pool_table(result.rows)},
        .notes = animate_method_lines(result.rows)},
@@ -135,7 +136,7 @@ void add_animate(bench::Program& program, Invocation& invocation) {
                                 "rebuild and trace a moving scene with every allocator",
                                 animate_examples);
   command.text("scene", options->scene, "a moving scene (heapwood list scenes)", "SCENE");
-  add_allocators(command, measuring);
+  add_allocators(command, measuring.allocators);
   command.number("--frames", settings.frames,
                  "frames to measure: spread over the scene's; more\nstart again", {1, 100000});
   command.text("--trace", options->trace,

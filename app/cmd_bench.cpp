@@ -8,16 +8,11 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/measured_device.hpp"
 #include "app/measuring.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "app/output/profile_table.hpp"
-#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/output_file.hpp"
-#include "bench/program/version.hpp"
 #include "bench/results/bench_table.hpp"
 #include "scenes/scene.hpp"
 
@@ -31,12 +26,10 @@ constexpr const char* bench_examples = R"(Examples:
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
   heapwood bench atrium statue --json out.json --resume   continues after Ctrl-C
   heapwood bench atrium --pool live:2,live:4,20x,fast    slowdown over the size of the pool
-  heapwood bench atrium --profile shares.json            share of malloc and free
   heapwood bench atrium --format csv > atrium.csv)";
 
 struct BenchOptions {
   std::vector<std::string> scenes;
-  std::string profile;
   bench::BuildSettings settings;
   std::vector<bench::PoolSize> pools;
   MeasuringOptions measuring;
@@ -130,7 +123,6 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
   job.device = measuring.start();
-  bench::check_multiprocessors(job.settings, job.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
@@ -168,58 +160,6 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   return Exit::done;
 }
 
-// Builds of all allocators with and without the probe, instead of the benchmark.
-Exit profile(BenchOptions options, const std::vector<std::string>& argv) {
-  check_scenes(options.scenes);
-  if (options.pools.size() > 1)
-    throw Error(Exit::usage, "bench: --profile measures in one pool: give one --pool");
-  bench::refuse_live_pool(options.settings.pool, "bench --profile");
-  options.settings.builder = bench::Builder::single;  // the default is both
-  bench::check_profile(options.settings);
-  const auto allocators = bench::find_allocators(options.measuring.allocators);
-  bench::OutputFile file(options.profile);
-  const simt::DeviceInfo device = choose_measured_device(options.measuring.device);
-  bench::check_multiprocessors(options.settings, device);
-  auto in_pool = allocators;  // also those that size the pool
-  if (const registry::RegisteredAllocator* probe = registry::find("atomic"))
-    in_pool.push_back(probe);
-  bench::Json json = bench::report_head(bench::profile_schema, argv, device);
-  json["settings"] = bench::to_json(options.settings);
-  std::size_t failed = 0, measured = 0;
-  for (const std::string& source : options.scenes) {
-    std::vector<bench::ProfiledBuild> all;
-    {
-      bench::Progress progress;
-      std::size_t step = 0;
-      const std::size_t steps =
-          allocators.size() * (static_cast<std::size_t>(options.settings.runs) + 2) + 2;
-      const auto announce = [&](const std::string& what) {
-        progress.update(std::min(step++, steps), steps, what);
-      };
-      announce(source + ": loading");
-      bench::PreparedScene scene(source, device, options.settings, bench::pool_needs(in_pool));
-      all = bench::profile_builds(scene, allocators, device, options.settings, announce);
-    }
-    for (const bench::ProfiledBuild& built : all) {
-      json["results"].push_back(bench::to_json(built));
-      failed += built.status == bench::Status::failed;
-      ++measured;
-    }
-    const std::optional<Error> write_error = write_report(&file, json);
-    for (const bench::Table& table : {allocator_share_table(all), level_table(all)}) {
-      if (!table.columns.empty())
-        fmt::print("{}\n", bench::to_text(table, bench::terminal_style()));
-    }
-    if (write_error) throw *write_error;
-  }
-  fmt::print("device: {}; {}\n", bench::device_text(device), bench::version_line());
-  if (failed)
-    throw Error(Exit::failed,
-                fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
-                            failed, measured));
-  return Exit::done;
-}
-
 }  // namespace
 
 void add_bench(bench::Program& program, Invocation& invocation) {
@@ -230,27 +170,18 @@ void add_bench(bench::Program& program, Invocation& invocation) {
       program, "bench", "build times with every allocator, and of both builders", bench_examples);
   command.texts("scene", options->scenes, "scene names or file paths (heapwood list scenes)",
                 "SCENE");
-  add_allocators(command, measuring);
+  add_allocators(command, measuring.allocators);
   add_report(command, measuring, "result");
   add_resume(command, measuring);
-  command.text("--profile", options->profile,
-               "write the share of malloc and free in the build with each\nallocator instead "
-               "(docs/measuring.md); clipped refs,\nsingle kernel",
-               "FILE");
   bench::add_builder_option(command, options->settings, true);
   bench::add_build_options(command, options->settings, true, &options->pools);
-  bench::add_multiprocessors_option(command, options->settings);
   add_shard_and_device(command, measuring);
-  for (const char* other : {"--json", "--format", "--resume", "--shard", "--builder"})
-    command.exclude("--profile", other);
   command.when_chosen([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
-    for (const std::string& path : {options->measuring.json, options->profile})
-      invocation.files.writes(path);
+    invocation.files.writes(options->measuring.json);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
-      return options->profile.empty() ? bench(*options, invocation.argv)
-                                      : profile(*options, invocation.argv);
+      return bench(*options, invocation.argv);
     };
   });
 }

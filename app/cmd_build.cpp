@@ -6,11 +6,10 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
-#include "app/measured_device.hpp"
+#include "app/measuring.hpp"
 #include "app/output/build_report.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "app/output/profile_table.hpp"
-#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
@@ -54,7 +53,6 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   bench::OutputFile file(command.profile);
   const simt::DeviceInfo device = choose_measured_device(command.device);
   bench::check_profile(command.settings, entry, device);
-  bench::check_multiprocessors(command.settings, device);
   bench::ProfiledBuild built;
   {
     bench::Progress progress;
@@ -69,7 +67,7 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   json["settings"] = bench::to_json(command.settings);
   json["results"].push_back(bench::to_json(built));
   const std::optional<Error> write_error = write_report(&file, json);
-  fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
+  bench::print_tables({profile_table(built)});
   if (write_error) throw *write_error;
   if (built.status == bench::Status::incomplete) bench::warning(built.reason + "; use --pool auto");
   return Exit::done;
@@ -87,7 +85,6 @@ Exit record(const BuildCommand& command) {
   bench::OutputFile file(command.trace);
   const simt::DeviceInfo device =
       bench::choose_device(command.device, bench::CpuNote::when_work_starts);
-  bench::check_multiprocessors(command.settings, device);
   alloc::ProgramTrace trace;
   {
     bench::Progress progress;
@@ -119,7 +116,6 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   job.device = choose_measured_device(command.device);
-  bench::check_multiprocessors(job.settings, job.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
@@ -182,18 +178,17 @@ void add_build(bench::Program& program, Invocation& invocation) {
   bench::CommandOptions command(program, "build", "build one tree: time, quality, memory, requests",
                                 build_examples);
   command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
-  add_allocator_option(command, options->allocator);
+  add_allocator(command, options->allocator);
   bench::add_builder_option(command, options->settings, false);
   bench::add_build_options(command, options->settings, true);
-  bench::add_multiprocessors_option(command, options->settings);
-  add_measured_device_options(command, options->device);
+  add_measured_device(command, options->device);
   command.flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command.flag("--validate", options->validate, "check the tree against the triangles");
-  add_json_option(command, options->json);
+  add_json(command, options->json);
   command.text(
       "--profile", options->profile,
       "write the time of each phase and of the allocator\ninstead (docs/measuring.md); for "
-      "heapwood and atomic,\nclipped refs, single kernel; see also bench --profile",
+      "heapwood and atomic,\nclipped refs, single kernel",
       "FILE");
   command.text("--record-trace", options->trace,
                "write the requests of an untimed build to a file for\n'heapwood replay' "

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/output/print_tables.hpp"
-#include "app/report_options.hpp"
+#include "app/measuring.hpp"
+#include "bench/build_settings.hpp"
 #include "bench/compare/compare.hpp"
-#include "bench/program/options.hpp"
+#include "bench/program/names.hpp"
 #include "bench/program/output_file.hpp"
 
 namespace heapwood::app {
@@ -48,12 +48,7 @@ std::vector<bench::Verdict> parse_verdicts(const std::string& list) {
   std::vector<Verdict> verdicts;
   for (const std::string& text :
        list.empty() ? std::vector<std::string>{} : bench::split(list, ',')) {
-    const auto* at = std::find_if(std::begin(known), std::end(known),
-                                  [&](const auto& one) { return text == one.first; });
-    if (at == std::end(known))
-      throw Error(Exit::usage,
-                  fmt::format("--fail-on '{}': use slower, faster, undecided, missing", list));
-    verdicts.push_back(at->second);
+    verdicts.push_back(bench::find_in(known, "--fail-on", text));
   }
   return verdicts;
 }
@@ -82,7 +77,7 @@ Exit compare(const CompareCommand& command) {
     table.notes.insert(table.notes.begin(),
                        fmt::format("old: {}; new: {}; {}", older.version_text(),
                                    newer.version_text(), newer.device_text()));
-    print_tables({table}, command.format);
+    bench::print_tables({table}, command.format);
   }
   if (write_error) throw *write_error;
   std::size_t failed = 0;
@@ -115,8 +110,8 @@ void add_compare(bench::Program& program, Invocation& invocation) {
                "new file)",
                "LIST");
   command.flag("--allow-mixed", options->allow_mixed, "compare different devices");
-  add_format_option(command, options->format,
-                    "table, markdown (without cells that are the same),\ncsv, json");
+  add_format(command, options->format,
+             "table, markdown (without cells that are the same),\ncsv, json");
   command.text("--json", options->json, "write all cells and their verdicts", "FILE");
   command.when_chosen([options, &invocation] {
     invocation.files.reads(options->older);

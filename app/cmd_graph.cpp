@@ -7,7 +7,7 @@
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "app/output/graph_tables.hpp"
-#include "bench/graph_json.hpp"
+#include "bench/graph_bench.hpp"
 #include "bench/record_trace.hpp"
 #include "workloads/graph/source.hpp"
 
@@ -74,13 +74,14 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   if (!command.trace.empty())
     return write_trace(command.trace, [&] { return bench::record_graph(bench); });
   if (bench.layouts.empty())
-    return measuring.finish_empty_shard(bench::graph_report(argv, bench.device, {}));
+    return measuring.finish_empty_shard(
+        bench::report_head(bench::graph_schema, argv, bench.device));
   bench.kept = measuring.resume(
       [&] { return read_graphs(command.measuring.json, bench.device, graph_row_head(bench)); });
   const std::vector<bench::GraphRow> rows =
       measuring.measure([&](const bench::OnStep& on_step) { return run_graph(bench, on_step); });
   return measuring.finish(
-      rows, bench::graph_report(argv, bench.device, rows),
+      rows, bench::report_of(bench::graph_schema, argv, bench.device, rows),
       {.csv_columns = graph_columns,
        .tables = {graph_time_table(rows), graph_rate_table(rows), graph_memory_table(rows)},
        .notes = source.notes,
@@ -96,7 +97,7 @@ void add_graph(bench::Program& program, Invocation& invocation) {
   bench::CommandOptions command(program, "graph", "dynamic graph with every allocator",
                                 graph_examples);
   command.text("graph", options->graph, "a generator with its size, or a file", "GRAPH");
-  add_allocators(command, measuring);
+  add_allocators(command, measuring.allocators);
   command.text("--layout", options->layouts,
                "blocks (of each allocator), pages (linked, 64 bytes),\ncsr (rows, rebuilt by each "
                "update), all",

@@ -10,7 +10,7 @@
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "app/output/host_bench_tables.hpp"
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/results/format.hpp"
 
@@ -25,7 +25,7 @@ constexpr const char* host_bench_examples = R"(Examples:
   heapwood host-bench --trace t.csv                replay them with all allocators)";
 
 struct HostBenchCommand {
-  std::string trace, save_trace;
+  std::string trace;
   bench::HostBenchTrace generated;
   host_alloc::HostAllocatorOptions options;
   int passes = 3;
@@ -62,13 +62,10 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
   } else {
     const std::optional<std::string> trace = bench::read_text(command.trace, Exit::scene);
     if (!trace)
-      throw Error(Exit::scene,
-                  command.trace + ": no such file; --save-trace and --host-trace write traces");
+      throw Error(Exit::scene, command.trace + ": no such file; --host-trace writes traces");
     bench.trace = host_alloc::parse_host_trace(*trace, command.trace);
     bench.trace_name = command.trace;
   }
-  if (!command.save_trace.empty())
-    bench::OutputFile(command.save_trace).write(host_alloc::host_trace_text(bench.trace));
   Measuring measuring("host-bench", command.measuring, true);
   bench.device = measuring.start();
   bench.allocators = chosen(command.measuring.allocators, bench.device.id);
@@ -104,7 +101,6 @@ void add_host_bench(bench::Program& program, Invocation& invocation) {
   command.text("--allocators", measuring.allocators,
                "all, or ids separated by commas: segfit, tlsf,\n...", "IDS");
   command.text("--trace", options->trace, "CSV of requests to replay: op,id,bytes", "FILE");
-  command.text("--save-trace", options->save_trace, "write the replayed requests", "FILE");
   bench::HostBenchTrace& generated = options->generated;
   command.number("--steps", generated.steps, "number of requests, without --trace", {1, 10000000});
   command.number("--slots", generated.slots, "max number of live blocks", {1, 1000000});
@@ -117,11 +113,10 @@ void add_host_bench(bench::Program& program, Invocation& invocation) {
   bytes("--growth", options->options.growth_bytes, "min memory mapped at a time", "16M");
   bytes("--capacity", options->options.capacity, "max mapped memory", "the device's memory");
   add_report(command, measuring, "pass");
-  add_device(command, measuring);
+  add_measured_device(command, measuring.device);
   command.when_chosen([options, &invocation] {
     invocation.files.reads(options->trace);
-    for (const std::string& path : {options->save_trace, options->measuring.json})
-      invocation.files.writes(path);
+    invocation.files.writes(options->measuring.json);
     invocation.action = [options, &invocation] { return host_bench(*options, invocation.argv); };
   });
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
@@ -58,26 +59,10 @@ std::vector<Kernel> allocators(const std::string& id,
   return kernels;
 }
 
-bench::Table allocator_table(const std::vector<Kernel>& kernels) {
-  bench::Table table;
-  table.title = "Allocators (--allocator ID, --allocators ID,ID:KEY=VALUE,...)";
-  table.columns = {
-      {"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
-  bool bounds = false;
-  for (const Kernel& kernel : kernels) {
-    const alloc::AllocatorTraits& traits = *kernel.entry->traits;
-    bounds |= traits.lower_bound;
-    table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""),
-               traits.paper, bench::name(traits.frees), traits.note});
-  }
-  if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
-  return table;
-}
-
 bench::Table setting_table(const registry::RegisteredAllocator& entry) {
   bench::Table table;
   table.title = fmt::format("Settings (--allocator {}:KEY=VALUE,...)", entry.traits->id);
-  table.columns = {{"key", true}, {"value", true}, {"default", true}, {"what", true, true}};
+  table.columns = bench::columns_of("key<; value<; default<; what~");
   for (const alloc::AllocatorSetting& setting : entry.settings())
     table.add({setting.key, registry::values_text(setting),
                setting.words ? registry::value_text(setting, {}) : "automatic", setting.about});
@@ -88,13 +73,8 @@ bench::Table setting_table(const registry::RegisteredAllocator& entry) {
 bench::Table register_table(const std::vector<Kernel>& kernels) {
   bench::Table table;
   table.title = "Registers per thread";
-  table.columns = {{"id", true}};
-  for (const char* group : {"alone", "coalesced"}) {
-    for (const char* kernel : {"malloc", "free", "both"})
-      table.columns.push_back({kernel, false, false, group});
-  }
-  table.columns.push_back({"own"});
-  table.columns.push_back({"build"});
+  table.columns = bench::columns_of(
+      "id<; alone: malloc, free, both; coalesced: malloc, free, both; own; build");
   for (const Kernel& kernel : kernels) {
     if (!kernel.use) continue;
     std::vector<bench::Cell> cells{kernel.entry->traits->id};
@@ -115,40 +95,94 @@ bench::Table register_table(const std::vector<Kernel>& kernels) {
   return table;
 }
 
-bench::Table scene_table() {
-  bench::Table table;
-  table.title = "Scenes (also NAME:TRIANGLES, as in atrium:1m, or an OBJ, PLY or glTF file)";
-  table.columns = {{"name", true}, {"triangles"}, {"what", true, true}};
+// What a section adds to both forms.
+struct Listing {
+  bench::Json json;
+  std::vector<bench::Table> tables;
+
+  bench::Table& add(const char* title, const char* columns) {
+    bench::Table& table = tables.emplace_back();
+    table.title = title;
+    table.columns = bench::columns_of(columns);
+    return table;
+  }
+};
+
+void list_allocators(Listing& listing, const std::string& id,
+                     const std::vector<simt::DeviceInfo>& devices) {
+  const std::vector<Kernel> kernels = allocators(id, devices);
+  bench::Table& table = listing.add("Allocators (--allocator ID, --allocators ID,ID:KEY=VALUE,...)",
+                                    "id<; name<; published in<; frees<; note~");
+  bool bounds = false;
+  bench::Json& all = listing.json["allocators"] = bench::Json::array();
+  for (const Kernel& kernel : kernels) {
+    const alloc::AllocatorTraits& traits = *kernel.entry->traits;
+    bounds |= traits.lower_bound;
+    table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""),
+               traits.paper, bench::name(traits.frees), traits.note});
+    bench::Json& one = all.push_back({{"id", traits.id},
+                                      {"label", traits.label},
+                                      {"paper", traits.paper},
+                                      {"note", traits.note},
+                                      {"frees", bench::name(traits.frees)},
+                                      {"lower_bound", traits.lower_bound},
+                                      {"keeps_live_memory", traits.keeps_live_memory},
+                                      {"cuda", kernel.entry->cuda != nullptr}});
+    for (const alloc::AllocatorSetting& setting : kernel.entry->settings()) {
+      bench::Json& about = one["settings"].push_back({{"key", setting.key},
+                                                      {"values", registry::values_text(setting)},
+                                                      {"about", setting.about}});
+      if (setting.words) about["default"] = registry::value_text(setting, {});
+    }
+    if (kernel.use) one["registers"] = kernel.use->registers;
+    if (kernel.calls) one["calls"] = bench::described(*kernel.calls);
+    if (kernel.coalesced) one["calls_coalesced"] = bench::described(*kernel.coalesced);
+  }
+  if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  if (!id.empty() && !kernels.front().entry->settings().empty())
+    listing.tables.push_back(setting_table(*kernels.front().entry));
+  if (bench::Table registers = register_table(kernels); !registers.rows.empty())
+    listing.tables.push_back(std::move(registers));
+}
+
+void list_scenes(Listing& listing) {
+  bench::Table& still =
+      listing.add("Scenes (also NAME:TRIANGLES, as in atrium:1m, or an OBJ, PLY or glTF file)",
+                  "name<; triangles; what~");
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-    table.add({scene.name, bench::compact_text(scene.default_triangles), scene.description});
+    still.add({scene.name, bench::compact_text(scene.default_triangles), scene.description});
+    listing.json["scenes"].push_back({{"name", scene.name},
+                                      {"description", scene.description},
+                                      {"default_triangles", scene.default_triangles}});
   }
-  return table;
-}
-
-bench::Table moving_scene_table() {
-  bench::Table table;
-  table.title = "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)";
-  table.columns = {{"name", true}, {"triangles"}, {"frames"}, {"what", true, true}};
+  bench::Table& moving = listing.add(
+      "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)",
+      "name<; triangles; frames; what~");
   for (const scenes::Procedural& scene : scenes::moving_scenes()) {
-    table.add({scene.name, bench::compact_text(scene.default_triangles),
-               std::to_string(scenes::procedural_frames), scene.description});
+    moving.add({scene.name, bench::compact_text(scene.default_triangles),
+                std::to_string(scenes::procedural_frames), scene.description});
+    listing.json["moving_scenes"].push_back({{"name", scene.name},
+                                             {"description", scene.description},
+                                             {"default_triangles", scene.default_triangles},
+                                             {"frames", scenes::procedural_frames}});
   }
-  return table;
 }
 
-bench::Table graph_table() {
-  bench::Table table;
-  table.title = "Graphs (heapwood graph NAME:ARGUMENTS)";
-  table.columns = {{"name", true}, {"arguments", true}, {"example", true}, {"what", true, true}};
-  for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators())
+void list_graphs(Listing& listing) {
+  bench::Table& table =
+      listing.add("Graphs (heapwood graph NAME:ARGUMENTS)", "name<; arguments<; example<; what~");
+  for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators()) {
     table.add({kind.id, kind.arguments, kind.example, kind.description});
-  return table;
+    listing.json["graphs"].push_back({{"name", kind.id},
+                                      {"arguments", kind.arguments},
+                                      {"description", kind.description},
+                                      {"stands_for", kind.stands_for},
+                                      {"example", kind.example}});
+  }
 }
 
-bench::Table device_table(const std::vector<simt::DeviceInfo>& devices) {
-  bench::Table table;
-  table.title = "Devices (--device ID)";
-  table.columns = {{"id", true}, {"units"}, {"memory"}, {"usable", true}, {"name", true, true}};
+void list_devices(Listing& listing, const std::vector<simt::DeviceInfo>& devices) {
+  bench::Table& table = listing.add("Devices (--device ID)", "id<; units; memory; usable<; name~");
   for (const simt::DeviceInfo& device : devices) {
     std::string text = device.name;
     if (!device.driver.empty()) text += ", " + device.driver;
@@ -157,75 +191,10 @@ bench::Table device_table(const std::vector<simt::DeviceInfo>& devices) {
                device.multiprocessors ? std::to_string(device.multiprocessors) : bench::missing,
                device.memory_bytes ? bench::bytes_text(device.memory_bytes) : bench::missing,
                device.usable ? "yes" : "no", text});
+    bench::Json& one = listing.json["devices"].push_back(bench::to_json(device));
+    one["usable"] = device.usable;
+    if (!device.usable) one["reason"] = device.reason;
   }
-  return table;
-}
-
-bench::Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& devices) {
-  bench::Json json;
-  json["schema"] = "heapwood.list/1";
-  json["version"] = bench::version();
-  if (options.wants("allocators")) {
-    json["allocators"] = bench::Json::array();
-    for (const Kernel& kernel : allocators(options.id, devices)) {
-      const alloc::AllocatorTraits& traits = *kernel.entry->traits;
-      bench::Json one{{"id", traits.id},
-                      {"label", traits.label},
-                      {"paper", traits.paper},
-                      {"note", traits.note}};
-      one["frees"] = bench::name(traits.frees);
-      one["lower_bound"] = traits.lower_bound;
-      one["keeps_live_memory"] = traits.keeps_live_memory;
-      one["cuda"] = kernel.entry->cuda != nullptr;
-      for (const alloc::AllocatorSetting& setting : kernel.entry->settings()) {
-        one["settings"].push_back({{"key", setting.key},
-                                   {"values", registry::values_text(setting)},
-                                   {"about", setting.about}});
-        if (setting.words) one["settings"].back()["default"] = registry::value_text(setting, {});
-      }
-      if (kernel.use) one["registers"] = kernel.use->registers;
-      if (kernel.calls) one["calls"] = bench::to_json(*kernel.calls);
-      if (kernel.coalesced) one["calls_coalesced"] = bench::to_json(*kernel.coalesced);
-      json["allocators"].push_back(one);
-    }
-  }
-  if (options.wants("scenes")) {
-    json["scenes"] = bench::Json::array();
-    for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-      json["scenes"].push_back({{"name", scene.name},
-                                {"description", scene.description},
-                                {"default_triangles", scene.default_triangles}});
-    }
-  }
-  if (options.wants("scenes")) {
-    json["moving_scenes"] = bench::Json::array();
-    for (const scenes::Procedural& scene : scenes::moving_scenes()) {
-      json["moving_scenes"].push_back({{"name", scene.name},
-                                       {"description", scene.description},
-                                       {"default_triangles", scene.default_triangles},
-                                       {"frames", scenes::procedural_frames}});
-    }
-  }
-  if (options.wants("graphs")) {
-    json["graphs"] = bench::Json::array();
-    for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators()) {
-      json["graphs"].push_back({{"name", kind.id},
-                                {"arguments", kind.arguments},
-                                {"description", kind.description},
-                                {"stands_for", kind.stands_for},
-                                {"example", kind.example}});
-    }
-  }
-  if (options.wants("devices")) {
-    json["devices"] = bench::Json::array();
-    for (const simt::DeviceInfo& device : devices) {
-      bench::Json one = bench::to_json(device);
-      one["usable"] = device.usable;
-      if (!device.usable) one["reason"] = device.reason;
-      json["devices"].push_back(one);
-    }
-  }
-  return json;
 }
 
 Exit list(const ListOptions& options) {
@@ -235,27 +204,15 @@ Exit list(const ListOptions& options) {
     bench::find_allocator(options.id);
   }
   const std::vector<simt::DeviceInfo> devices = simt::list_devices();
-  if (options.json) {
-    fmt::print("{}", bench::json_text(list_json(options, devices)));
-    return Exit::done;
-  }
-  std::vector<bench::Table> tables;
-  if (options.wants("allocators")) {
-    const std::vector<Kernel> kernels = allocators(options.id, devices);
-    tables.push_back(allocator_table(kernels));
-    if (!options.id.empty() && !kernels.front().entry->settings().empty())
-      tables.push_back(setting_table(*kernels.front().entry));
-    if (bench::Table registers = register_table(kernels); !registers.rows.empty())
-      tables.push_back(std::move(registers));
-  }
-  if (options.wants("scenes")) {
-    tables.push_back(scene_table());
-    tables.push_back(moving_scene_table());
-  }
-  if (options.wants("graphs")) tables.push_back(graph_table());
-  if (options.wants("devices")) tables.push_back(device_table(devices));
-  for (std::size_t i = 0; i < tables.size(); ++i)
-    fmt::print("{}{}", i ? "\n" : "", bench::to_text(tables[i], bench::terminal_style()));
+  Listing listing{{{"schema", "heapwood.list/1"}, {"version", bench::version()}}, {}};
+  if (options.wants("allocators")) list_allocators(listing, options.id, devices);
+  if (options.wants("scenes")) list_scenes(listing);
+  if (options.wants("graphs")) list_graphs(listing);
+  if (options.wants("devices")) list_devices(listing, devices);
+  if (options.json)
+    fmt::print("{}", bench::json_text(listing.json));
+  else
+    bench::print_tables(listing.tables);
   return Exit::done;
 }
 

@@ -26,7 +26,7 @@ of other devices, drivers, commits or settings are refused.)";
 struct MergeCommand {
   std::string out;
   std::vector<std::string> shards;
-  bool allow_mixed = false, same_gpu = false, strict = false;
+  bool allow_mixed = false, strict = false;
 };
 
 Exit merge(const MergeCommand& command) {
@@ -49,7 +49,7 @@ Exit merge(const MergeCommand& command) {
   std::vector<bench::ResultsFile> shards;
   for (const std::string& path : command.shards) shards.push_back(bench::read_results(path));
   const bench::Merged merged =
-      bench::merge_results(earlier, std::move(shards), command.allow_mixed, command.same_gpu);
+      bench::merge_results(earlier, std::move(shards), command.allow_mixed);
   file.write(bench::json_text(merged.json));
   std::string missing;
   for (const std::string& one : merged.missing) missing += (missing.empty() ? "" : ", ") + one;
@@ -73,7 +73,6 @@ void add_merge(bench::Program& program, Invocation& invocation) {
   command.texts("shard", options->shards, "results files of one command (--json)", "SHARD");
   command.flag("--allow-mixed", options->allow_mixed,
                "also of several devices, drivers, commits or settings:\nresults say their device");
-  command.flag("--same-gpu", options->same_gpu, "refuse also another GPU of the same model");
   command.flag("--strict", options->strict, "exit code 1 if a shard or case is missing");
   command.when_chosen([options, &invocation] {
     invocation.files.writes(options->out);

@@ -19,6 +19,7 @@
 #include "bench/program/file_identity.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
@@ -202,7 +203,7 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
                     "a larger --pool",
                     entry.traits->id, bench::bytes_text(scene.pool_bytes())));
   } else {
-    warn_of_large_leaf(scene.name(), largest_leaf(tree));
+    warn_of_large_leaf(scene.name(), scene.tree_stats().largest_leaf);
   }
   progress.update(0, command.spp, scene.name() + ": choosing a camera");
   const render::Scene traced(device.id, tree, scene.view(), command.watertight,
@@ -296,7 +297,7 @@ void add_render(bench::Program& program, Invocation& invocation) {
   command.number("--fps", options->frames_per_second, "frames per second of a path", {0.1, 1000});
   command.number("--seed", options->seed, "seed of the samples", {0, UINT32_MAX});
   bench::add_watertight_option(command, options->watertight);
-  add_allocator_option(command, options->allocator);
+  add_allocator(command, options->allocator);
   bench::add_builder_option(command, options->settings, false);
   bench::add_build_options(command, options->settings, false);
   bench::add_device_options(command, options->device);

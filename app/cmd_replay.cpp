@@ -7,11 +7,10 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/print_tables.hpp"
 #include "app/output/replay_tables.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/replay_json.hpp"
+#include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -23,13 +22,13 @@ constexpr const char* replay_examples = R"(Examples:
   heapwood replay atrium.trace --dry-run                    what it contains
   heapwood replay atrium.trace                              with every allocator
   heapwood replay atrium.trace --pool 1.25x,2x,auto         with little memory, too
-  heapwood replay atrium.trace --allocators halloc,heapwood --over-time
+  heapwood replay atrium.trace --allocators halloc,heapwood
 Sizes of pools are separated by commas; 1.5x is 1.5 times the peak bytes in
 use.)";
 
 struct ReplayCommand {
   std::string trace, pools = "auto";
-  bool dry_run = false, over_time = false;
+  bool dry_run = false;
   bench::ReplaySettings settings;
   MeasuringOptions measuring;
 };
@@ -84,7 +83,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   bench.trace = &trace;
   warn_of_gaps(command.trace, trace);
   if (command.dry_run) {
-    print_tables({trace_table(bench)}, options.format);
+    bench::print_tables({trace_table(bench)}, options.format);
     return Exit::done;
   }
   if (bench.summary.requests == 0)
@@ -96,12 +95,10 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   const std::vector<bench::ReplayRow> rows =
       measuring.measure([&](const bench::OnStep& on_step) { return run_replay(bench, on_step); });
   const bench::ReplayChoice choice = bench::choose_allocators(rows);
-  return measuring.finish(
-      rows, bench::replay_report(argv, bench, rows, choice),
-      {.csv_columns = replay_columns,
-       .tables = {replay_table(bench, rows),
-                  command.over_time ? replay_memory_table(bench, rows) : bench::Table{}},
-       .closing = choice.text});
+  return measuring.finish(rows, bench::replay_report(argv, bench, rows, choice),
+                          {.csv_columns = replay_columns,
+                           .tables = {replay_table(bench, rows)},
+                           .closing = choice.text});
 }
 
 }  // namespace
@@ -113,7 +110,7 @@ void add_replay(bench::Program& program, Invocation& invocation) {
   bench::CommandOptions command(
       program, "replay", "a recorded program's requests with every allocator", replay_examples);
   command.text("trace", options->trace, "a file that --record-trace wrote", "TRACE");
-  add_allocators(command, measuring);
+  add_allocators(command, measuring.allocators);
   command.text("--pool", options->pools,
                "memory for the allocator: auto (ample), 512M, 2G;\n1.5x what the program had in "
                "use at its peak",
@@ -130,7 +127,6 @@ void add_replay(bench::Program& program, Invocation& invocation) {
                  "seconds per allocator and pool for warm-up and runs;\n0 = no limit", {0, 86400},
                  "S");
   command.flag("--dry-run", options->dry_run, "print what the trace contains, replay nothing");
-  command.flag("--over-time", options->over_time, "print the memory held over time, too");
   add_report(command, measuring, "result");
   add_resume(command, measuring);
   command.flag("--strict", measuring.strict, "exit with 5 if a request is refused");

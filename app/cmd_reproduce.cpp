@@ -6,13 +6,12 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/measured_device.hpp"
-#include "app/report_options.hpp"
+#include "app/measuring.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/reproduce/results.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 #include "bench/results/table.hpp"
 #include "bench/shard.hpp"
 #include "bench/stopwatch.hpp"
@@ -31,7 +30,7 @@ constexpr const char* reproduce_examples = R"(Examples:
 Then 'make report' makes a page of it (docs/reproduction.md).)";
 
 struct ReproduceOptions {
-  std::string items = "all", allocators = "all", out, scenes, part, shard;
+  std::string items = "all", allocators = "all", out, scenes, shard;
   bool quick = false, full = false, list = false;
   double minutes = 0, seconds = 0;
   bench::DeviceOptions device;
@@ -112,8 +111,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   setup.full = options.full;
   setup.scenes = options.scenes;
   setup.seconds = options.seconds > 0 ? options.seconds : options.full ? 2 : 10;
-  const bench::Shard shard = options.part.empty() ? bench::chosen_shard(options.shard)
-                                                  : bench::parse_shard("--part", options.part);
+  const bench::Shard shard = bench::chosen_shard(options.shard);
   setup.allocators = bench::find_allocators(options.allocators);
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
@@ -123,7 +121,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   setup.device =
       options.list ? bench::choose_device(options.device) : choose_measured_device(options.device);
   if (options.list) {
-    fmt::print("{}", bench::to_text(overview(items, setup, nullptr), bench::terminal_style()));
+    bench::print_tables({overview(items, setup, nullptr)});
     return Exit::done;
   }
   bench::ReproduceResults results(options.out, setup, argv);
@@ -136,7 +134,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   table.notes.push_back(fmt::format("device: {}", bench::device_text(setup.device)));
   table.notes.push_back(fmt::format("{}: {} cases measured, {} reused, {} left", results.path(),
                                     done.measured, done.kept, done.left));
-  fmt::print("{}", bench::to_text(table, bench::terminal_style()));
+  bench::print_tables({table});
   if (simt::interrupted())
     throw Error(
         Exit::failed,
@@ -166,17 +164,15 @@ void add_reproduce(bench::Program& program, Invocation& invocation) {
                "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
                "default: procedural\nones of the same sizes",
                "DIR");
-  add_allocators_option(command, options->allocators);
+  add_allocators(command, options->allocators);
   command.number("--minutes", options->minutes, "start no case after this time; 0 = no limit",
                  {0, 1e6}, "M");
   command.number("--seconds", options->seconds,
                  "time limit of a kernel, and of one allocator in\none case (10; with --full 2)",
                  {0.001, 86400, false}, "S");
   bench::add_shard_option(command, options->shard);
-  command.text("--part", options->part, "the same as --shard", "K/N");
-  command.exclude("--part", "--shard");
   command.flag("--list", options->list, "list the items without measuring");
-  add_measured_device_options(command, options->device);
+  add_measured_device(command, options->device);
   command.when_chosen([options, &invocation] {
     register_files(*options, invocation.files);
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };

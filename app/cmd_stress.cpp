@@ -2,7 +2,6 @@
 // heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
 // figure 3 (docs/workloads.md).
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,14 +9,11 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/measured_device.hpp"
 #include "app/measuring.hpp"
-#include "app/output/print_tables.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
 #include "bench/record_trace.hpp"
-#include "bench/stress_json.hpp"
-#include "bench/stress_primitives.hpp"
+#include "bench/stress.hpp"
 
 namespace heapwood::app {
 
@@ -53,39 +49,17 @@ void refuse_unused_options(const std::string& test, const std::vector<std::strin
       {"--seed", {"p", "mixed", "churn", "lifetimes", "soak"}},
       {"--record-trace", {"lifetimes"}},
   };
-  static const Names of_primitives{"--help",   "--runs",    "--seconds",     "--format",
-                                   "--device", "--threads", "--wait-for-gpu"};
   const auto contains = [](const Names& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  const bool is_primitive = bench::is_primitive_test(test);
-  if (!is_primitive) bench::parse_stress_test(test);  // throws if it is none
+  bench::parse_stress_test(test);  // throws if it is none
   for (const std::string& name : given) {
-    if (is_primitive && !contains(of_primitives, name))
-      throw Error(Exit::usage, fmt::format("stress {}: {} is for tests of allocators", test, name));
     const auto limited = tests_of.find(name);
-    if (!is_primitive && limited != tests_of.end() && !contains(limited->second, test)) {
+    if (limited != tests_of.end() && !contains(limited->second, test)) {
       throw Error(Exit::usage, fmt::format("stress {}: {} is for {}", test, name,
-                                           fmt::join(limited->second, ", ")));
+                                           bench::joined(limited->second)));
     }
   }
-}
-
-// Tests of primitives have no allocator, points or JSON report.
-Exit primitives(const StressCommand& command) {
-  const std::string& format = command.measuring.format;
-  if (format == "json") {
-    throw Error(Exit::usage,
-                fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
-  }
-  const bench::Table table = bench::stress_primitives(
-      command.test, choose_measured_device(command.measuring.device),
-      command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
-  if (format == "csv")
-    fmt::print("{}", bench::to_csv(table));
-  else
-    print_tables({table}, format);
-  return Exit::done;
 }
 
 // The points that are omitted because they are larger than the pool.
@@ -101,7 +75,6 @@ std::vector<std::string> notes_of(const bench::StressBench& bench,
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
-  if (bench::is_primitive_test(command.test)) return primitives(command);
   bench::StressBench bench;
   bench.settings = command.settings;
   bench::StressSettings& settings = bench.settings;
@@ -131,7 +104,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
     return write_trace(command.trace, [&] { return bench::record_stress(bench); });
   bench.points = bench::shard_of(bench.points, measuring.shard());
   const auto report_of = [&](const std::vector<bench::StressRow>& rows) {
-    return bench::stress_report(argv, bench.device, rows);
+    return bench::report_of(bench::stress_schema, argv, bench.device, rows);
   };
   if (bench.points.empty()) return measuring.finish_empty_shard(report_of({}));
   const std::vector<bench::StressRow> rows = measuring.measure([&](const bench::OnStep& on_step) {
@@ -139,11 +112,10 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
       measuring.write(report_of(so_far));
     });
   });
-  return measuring.finish(
-      rows, report_of(rows),
-      {.csv_columns = stress_columns,
-       .tables = {stress_table(rows), stress_memory_table(rows), stress_allocator_table(rows)},
-       .notes = notes_of(bench, rows)});
+  return measuring.finish(rows, report_of(rows),
+                          {.csv_columns = stress_columns,
+                           .tables = {stress_table(rows), stress_memory_table(rows)},
+                           .notes = notes_of(bench, rows)});
 }
 
 }  // namespace
@@ -155,13 +127,12 @@ void add_stress(bench::Program& program, Invocation& invocation) {
   bench::StressSettings& settings = options->settings;
   settings.lanes = 0;
   settings.runs = 0;
-  bench::CommandOptions command(program, "stress", "stress tests of allocators and primitives",
-                                stress_examples);
+  bench::CommandOptions command(program, "stress", "stress tests of allocators", stress_examples);
   command.text("test", options->test,
                "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, "
-               "range, churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak",
+               "range, churn\n(Ouroboros); exhaust (bulk); lifetimes, soak",
                "TEST");
-  add_allocators(command, measuring);
+  add_allocators(command, measuring.allocators);
   command.text("--payload", lists.payload,
                "bytes per request; default: the paper's; mixed: the\nmaximum", "LIST");
   command.text("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M",

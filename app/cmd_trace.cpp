@@ -5,12 +5,10 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/measured_device.hpp"
+#include "app/measuring.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
@@ -52,10 +50,8 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
   bench::Table table;
   table.title =
       fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
-  for (const char* title : {"rays", "number", "hits", "ms", "Mrays/s"})
-    table.columns.push_back({title});
-  for (const char* title : {"inner", "leaves", "triangles"})
-    table.columns.push_back({title, false, false, "steps/ray"});
+  table.columns =
+      bench::columns_of("rays; number; hits; ms; Mrays/s; steps/ray: inner, leaves, triangles");
   for (const bench::TraceRow& row : result.rows) {
     const render::StepSums& steps = row.rays.steps;
     const auto per_ray = [&](std::uint64_t all) {
@@ -93,7 +89,6 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
 
 bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result,
                          const std::vector<std::string>& argv) {
-  const bench::LackOfMemoryEnds end;
   const kdtree::TreeStats& tree = result.tree;
   bench::Json json = bench::report_head(trace_schema, argv, bench.device);
   json["scene"] = {{"name", result.scene},
@@ -139,7 +134,7 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   bench::clear_progress_line();
   const std::optional<Error> write_error =
       write_report(file.get(), trace_report(bench, result, argv));
-  fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
+  bench::print_tables({rays_table(bench, result)});
   if (write_error) throw *write_error;
   if (result.incomplete) {
     bench::warning(fmt::format(
@@ -170,13 +165,13 @@ void add_trace(bench::Program& program, Invocation& invocation) {
   bench::add_watertight_option(command, options->bench.watertight);
   command.number("--runs", options->bench.settings.runs,
                  "timed builds and launches, after a warm-up", {1, 1000});
-  add_allocator_option(command, options->allocator);
+  add_allocator(command, options->allocator);
   bench::add_build_options(command, options->bench.settings, false);
   command.describe("--timeout",
                    "time limit of one build, including restarts with\nlarger arrays or pools, and "
                    "of one launch of rays\n(exit 1)");
-  add_measured_device_options(command, options->device);
-  add_json_option(command, options->json);
+  add_measured_device(command, options->device);
+  add_json(command, options->json);
   command.when_chosen([options, &invocation] {
     invocation.files.reads_scene(options->bench.scene);
     invocation.files.writes(options->json);

@@ -4,39 +4,85 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "alloc/recording/trace_file.hpp"
-#include "app/measured_device.hpp"
-#include "app/output/print_tables.hpp"
-#include "app/report_options.hpp"
 #include "bench/earlier_results.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/process_lock.hpp"
 #include "bench/program/version.hpp"
 #include "bench/record_trace.hpp"
+#include "bench/results/device_record.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/json_columns.hpp"
 #include "simt/launch.hpp"
+#include "simt/nvml.hpp"
 
 namespace heapwood::app {
 
-void add_allocators(bench::CommandOptions& options, MeasuringOptions& to) {
-  add_allocators_option(options, to.allocators);
+void add_allocators(bench::CommandOptions& command, std::string& allocators) {
+  command.text("--allocators", allocators,
+               "all, or ids separated by commas; with settings:\nscatter:page=64K (heapwood list "
+               "allocators ID)",
+               "IDS");
 }
 
-void add_report(bench::CommandOptions& options, MeasuringOptions& to, const char* line) {
-  add_report_options(options, line, to.format, to.json);
+void add_allocator(bench::CommandOptions& command, std::string& allocator) {
+  command.text("--allocator", allocator, "allocator id (heapwood list allocators)", "ID");
 }
 
-void add_resume(bench::CommandOptions& options, MeasuringOptions& to) {
-  add_resume_option(options, to.resume);
+void add_format(bench::CommandOptions& command, std::string& format, const std::string& what) {
+  command.choice("--format", format, what, {"table", "markdown", "csv", "json"}, "FORMAT");
+}
+
+void add_json(bench::CommandOptions& command, std::string& json) {
+  command.text("--json", json, "write all measurements, including raw samples", "FILE");
+}
+
+void add_measured_device(bench::CommandOptions& command, bench::DeviceOptions& options) {
+  bench::add_device_options(command, options);
+  command.flag("--wait-for-gpu", options.waits, "wait while another heapwood measures on the GPU");
+}
+
+void add_report(bench::CommandOptions& command, MeasuringOptions& to, const char* line) {
+  add_format(command, to.format, fmt::format("table, markdown, csv (one line per {}), json", line));
+  add_json(command, to.json);
+}
+
+void add_resume(bench::CommandOptions& command, MeasuringOptions& to) {
+  command.flag("--resume", to.resume, "reuse results in FILE measured with the same settings");
   to.can_resume = true;
 }
 
-void add_device(bench::CommandOptions& options, MeasuringOptions& to) {
-  add_measured_device_options(options, to.device);
+void add_shard_and_device(bench::CommandOptions& command, MeasuringOptions& to) {
+  bench::add_shard_option(command, to.shard);
+  add_measured_device(command, to.device);
 }
 
-void add_shard_and_device(bench::CommandOptions& options, MeasuringOptions& to) {
-  bench::add_shard_option(options, to.shard);
-  add_device(options, to);
+simt::DeviceInfo choose_measured_device(const bench::DeviceOptions& options) {
+  const simt::DeviceInfo device = bench::choose_device(options, bench::CpuNote::when_work_starts);
+  const char* shares = std::getenv("HEAPWOOD_SHARE_GPU");
+  if (device.id.kind == simt::DeviceKind::cuda && (!shares || !*shares)) {
+    const std::string uuid = simt::gpu_address(device.id.index).uuid;
+    static std::optional<bench::ProcessLock> lock;  // until the process ends
+    lock.reset();
+    lock.emplace(bench::lock_gpu(
+        device.key,
+        uuid.empty() ? "cuda-" + std::to_string(device.id.index) : bench::uuid_hash(uuid),
+        options.waits));
+  }
+  bench::begin_device_record(device);
+  return device;
+}
+
+std::optional<Error> write_report(bench::OutputFile* file, const bench::Json& report) {
+  if (file == nullptr) return std::nullopt;
+  try {
+    file->write(bench::json_text(report));
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
 }
 
 Measuring::Measuring(std::string command, const MeasuringOptions& options, bool whole)
@@ -78,13 +124,15 @@ void Measuring::show(bench::Json report, const Printed& printed) {
   notes.push_back(
       fmt::format("device: {}; {}", bench::device_text(device_), bench::version_line()));
   notes.insert(notes.end(), printed.notes.begin(), printed.notes.end());
-  print_tables(tables, options_.format);
+  bench::print_tables(tables, options_.format);
   if (!printed.closing.empty()) fmt::print("\n{}\n", printed.closing);
 }
 
 void Measuring::check(const std::vector<Outcome>& outcomes,
                       const std::optional<Error>& failure) const {
-  note_better(options_.json, better_);
+  if (better_ > 0)
+    bench::note(fmt::format("{}: {} kept: more runs than measured now", options_.json,
+                            bench::plural_text(better_, "earlier result")));
   if (write_error_) throw *write_error_;
   if (failure) throw *failure;
   const auto has = [](bench::Status status) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the commands that measure allocators have in common: their options, the results file that
-// --resume continues, the tables, and the exit status.
+// What the commands that measure have in common: options, device, the results file that --resume
+// continues, the tables, and the exit status.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "bench/measured_row.hpp"
 #include "bench/program/command_options.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/results/table.hpp"
+#include "bench/row_bench.hpp"
 #include "bench/shard.hpp"
 
 namespace heapwood::app {
@@ -27,15 +27,26 @@ struct MeasuringOptions {
   bench::DeviceOptions device;
 };
 
-// --allocators
-void add_allocators(bench::CommandOptions& options, MeasuringOptions& to);
+void add_allocators(bench::CommandOptions& command, std::string& allocators);
+void add_allocator(bench::CommandOptions& command, std::string& allocator);
+void add_format(bench::CommandOptions& command, std::string& format, const std::string& what);
+void add_json(bench::CommandOptions& command, std::string& json);
+// --device, --threads and --wait-for-gpu.
+void add_measured_device(bench::CommandOptions& command, bench::DeviceOptions& options);
 // --format, whose lines of CSV are one per `line`, and --json.
-void add_report(bench::CommandOptions& options, MeasuringOptions& to, const char* line);
+void add_report(bench::CommandOptions& command, MeasuringOptions& to, const char* line);
 // --resume
-void add_resume(bench::CommandOptions& options, MeasuringOptions& to);
-// --device, --threads, --wait-for-gpu; the second adds --shard.
-void add_device(bench::CommandOptions& options, MeasuringOptions& to);
-void add_shard_and_device(bench::CommandOptions& options, MeasuringOptions& to);
+void add_resume(bench::CommandOptions& command, MeasuringOptions& to);
+void add_shard_and_device(bench::CommandOptions& command, MeasuringOptions& to);
+
+// choose_device(); then no other process may measure on this GPU as long as this one runs, unless
+// the environment has HEAPWOOD_SHARE_GPU, and the reports contain the GPU's state
+// (bench/results/device_record.hpp).
+simt::DeviceInfo choose_measured_device(const bench::DeviceOptions& options);
+
+// Writes the report, if there is a file. Returns the error, so that the tables are printed in any
+// case.
+std::optional<Error> write_report(bench::OutputFile* file, const bench::Json& report);
 
 // What is printed of the results.
 struct Printed {

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "alloc/statistics.hpp"
-#include "bench/measured_row.hpp"
+#include "bench/earlier_results.hpp"
+#include "bench/row_bench.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/image.hpp"
 #include "simt/device.hpp"
@@ -92,5 +93,13 @@ unsigned scene_frame(unsigned number, unsigned measured, unsigned scene_frames);
 
 // A row of this job before it is measured, without an allocator.
 AnimateRow animate_row_head(const AnimateJob& job);
+
+inline constexpr const char* animate_schema = "heapwood.animate/1";
+// All but the settings can be read back.
+void describe(JsonFields& fields, AnimateRow& row);
+Json to_json(const AnimateSettings& settings);
+// For --resume: complete rows of the same scene and settings.
+Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
+                                    const AnimateRow& head);
 
 }  // namespace heapwood::bench

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/animate_json.hpp"
-
-#include "bench/program/out_of_memory.hpp"
-#include "bench/results/json_fields.hpp"
+#include "bench/animate_bench.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -82,23 +79,13 @@ void describe(JsonFields& fields, AnimateRow& row) {
   fields.hashes("tree_hashes", row.hashes);
 }
 
-Json to_json(const AnimateRow& row) { return described(row); }
-
-Json animate_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                    const std::vector<AnimateRow>& rows) {
-  const LackOfMemoryEnds end;
-  Json json = report_head(animate_schema, argv, device);
-  for (const AnimateRow& row : rows) json["results"].push_back(to_json(row));
-  return json;
-}
-
 Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
                                     const AnimateRow& head) {
   const Json settings = to_json(head.settings);
   const auto reuse = [&](const Json& result) -> std::optional<AnimateRow> {
     AnimateRow row = read_described<AnimateRow>(result);
     if (row.source != scenes::utf8_text(head.source) || row.digest != head.digest ||
-        !same(result.at("settings"), settings) || !is_complete(row, head.settings.frames))
+        result.at("settings") != settings || !is_complete(row, head.settings.frames))
       return std::nullopt;
     row.source = head.source;
     row.settings = head.settings;

@@ -50,9 +50,8 @@ class Animation : public RowBench {
     return job_.settings.shaded || job_.settings.primary || job_.picture_spp > 0;
   }
 
-  void warm_up(std::size_t i) override;
-  void run(std::size_t i) override;
-  void keep_warm_up(std::size_t) override {}  // there is no budget
+  std::optional<double> warm_up(std::size_t i) override;
+  std::optional<double> run(std::size_t i) override;
   void judge(std::size_t i) override;
 
   // Calls f with the candidate's own pool in the workspace, if it has one.
@@ -116,9 +115,9 @@ void Animation::run_all() {
                  pool_needs(job_.sized_for.empty() ? job_.allocators : job_.sized_for));
   prepare(0);
   for (const std::string& text : scene_->mesh().notes) warning(text);
-  runner_.warm_up();
+  warm_up_all();
   if (keeps_pool()) make_pools();
-  runner_.measure();
+  measure();
 }
 
 template <class F>
@@ -190,15 +189,17 @@ std::string Animation::reason_to_skip(const registry::RegisteredAllocator& entry
   const std::size_t all_refs = kdtree::Workspace::suggested_pool(scene_->mesh().triangles.size(),
                                                                  job_.settings.build.refs, false);
   if (!traits.keeps_live_memory && (keeps_pool() || scene_->pool_bytes() < all_refs)) {
-    return "the pool is smaller than the sum of all requests; this allocator would overwrite live "
-           "memory";
+    return would_overwrite;
   }
   return "";
 }
 
-void Animation::warm_up(std::size_t i) {
+std::optional<double> Animation::warm_up(std::size_t i) {
   prepare(0);
-  if (const std::string reason = reason_to_skip(entry(i)); !reason.empty()) return skip(i, reason);
+  if (const std::string reason = reason_to_skip(entry(i)); !reason.empty()) {
+    skip(i, reason);
+    return {};
+  }
   if (!has_provided_) provide_memory(entry(i));
   scene_->upload();
   bool is_complete = !scene_->build(entry(i)).incomplete;
@@ -208,6 +209,7 @@ void Animation::warm_up(std::size_t i) {
   row(i).status = is_complete ? Status::ok : Status::incomplete;
   row(i).reason.clear();
   frame(i);
+  return {};
 }
 
 void Animation::choose_view() {
@@ -246,7 +248,7 @@ FrameTimes Animation::frame(std::size_t i) {
   return times;
 }
 
-void Animation::run(std::size_t i) {
+std::optional<double> Animation::run(std::size_t i) {
   AnimateRow& row = this->row(i);
   const unsigned number = states_[i].next;
   prepare(number);
@@ -267,6 +269,7 @@ void Animation::run(std::size_t i) {
   check_tree(i, number, times.build.incomplete);
   note_pool(i, number);
   if (candidates_[i].running) take_picture(number);
+  return {};
 }
 
 void Animation::take_picture(unsigned number) {

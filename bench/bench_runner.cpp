@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bench/measured_row.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
@@ -23,10 +23,7 @@ Result blank_result(const BenchJob& job, const std::string& source, const std::s
   result.digest = digest;
   result.scene = source;
   if (entry) {
-    result.allocator = entry->traits->id;
-    result.label = entry->traits->label;
-    result.frees = entry->traits->frees;
-    result.lower_bound = entry->traits->lower_bound;
+    result.set_allocator(*entry->traits);
   } else {
     result.builder = Builder::per_level;
     result.allocator = job.settings.host_allocator;
@@ -66,50 +63,7 @@ std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
   return jobs;
 }
 
-void fail_all(const std::vector<SceneBench::Candidate>& candidates, const std::string& reason) {
-  for (const SceneBench::Candidate& candidate : candidates) {
-    candidate.result->status = Status::failed;
-    candidate.result->reason = reason;
-  }
-}
-
 }  // namespace
-
-const char* name(Status status) {
-  switch (status) {
-    case Status::ok:
-      return "ok";
-    case Status::skipped:
-      return "skipped";
-    case Status::incomplete:
-      return "incomplete";
-    case Status::failed:
-      break;
-  }
-  return "failed";
-}
-
-const char* name(alloc::Frees frees) {
-  switch (frees) {
-    case alloc::Frees::never:
-      return "never";
-    case alloc::Frees::all_at_once:
-      return "all at once";
-    case alloc::Frees::individually:
-      break;
-  }
-  return "individually";
-}
-
-std::string registers_text(const registry::CallUse& use) {
-  return fmt::format("{} / {} / {}", use.malloc.registers, use.free.registers, use.both.registers);
-}
-
-std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use) {
-  if (!use) return {missing, missing, missing};
-  return {std::to_string(use->malloc.registers), std::to_string(use->free.registers),
-          std::to_string(use->both.registers)};
-}
 
 const char* cannot_build(const registry::RegisteredAllocator& entry) {
   if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
@@ -197,12 +151,8 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
                                announce(what);
                              });
           announce(scene->name() + ": sizing the pool");
-          measure.choose_pool(kept_pool);
-          measure.warm_up();
-          measure.measure();
-          measure.instrument();
+          measure.run_all(kept_pool);
           ++done;
-          measure.finish();
           bench.interrupted = measure.stopped();
         } catch (const std::exception& error) {
           const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
@@ -213,7 +163,10 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
             bench.scene_error =
                 ours ? *ours
                      : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
-            fail_all(candidates, bench.scene_error->what());
+            for (const SceneBench::Candidate& candidate : candidates) {
+              candidate.row->status = Status::failed;
+              candidate.row->reason = bench.scene_error->what();
+            }
           }
         }
       }

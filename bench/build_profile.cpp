@@ -105,30 +105,14 @@ void check_profile(const BuildSettings& settings, const registry::RegisteredAllo
   if (!can_profile(entry, device))
     throw Error(Exit::usage,
                 fmt::format("--profile: {} has no kernel with a probe: use heapwood or atomic, "
-                            "build with -DHEAPWOOD_PROBES=ON, or use 'heapwood bench --profile'",
+                            "or build with -DHEAPWOOD_PROBES=ON",
                             entry.traits->id));
 }
 
-double share_of_work(const kdtree::BuildProfile& profile, Phase phase) {
-  const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait);
-  return work == 0 ? 0 : static_cast<double>(profile.phase_ns(phase)) / static_cast<double>(work);
-}
-
 double share_of_calls(const kdtree::BuildProfile& profile) {
-  return share_of_work(profile, Phase::allocate) + share_of_work(profile, Phase::free);
-}
-
-std::optional<double> allocation_us(const kdtree::BuildProfile& profile, unsigned first_level,
-                                    unsigned end_level) {
-  std::uint64_t ns = 0, visits = 0;
-  for (unsigned level = first_level; level < std::min(end_level, kdtree::profile_levels - 1);
-       ++level) {
-    const unsigned cell = level * phase_count + static_cast<unsigned>(Phase::allocate);
-    ns += profile.sums.ns[cell];
-    visits += profile.sums.visits[cell];
-  }
-  if (visits == 0) return std::nullopt;
-  return 1e-3 * static_cast<double>(ns) / static_cast<double>(visits);
+  const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait),
+                      calls = profile.phase_ns(Phase::allocate) + profile.phase_ns(Phase::free);
+  return work == 0 ? 0 : static_cast<double>(calls) / static_cast<double>(work);
 }
 
 std::optional<double> share_of_build(const ProfiledBuild& built) {
@@ -152,33 +136,8 @@ ProfiledBuild blank_profile(const PreparedScene& scene,
 
 kdtree::BuildProfile profile_once(PreparedScene& scene,
                                   const registry::RegisteredAllocator& entry) {
-  const kdtree::BuildOptions options = scene.build_options(entry);
+  const kdtree::BuildOptions options = scene.build_options();
   return scene.prepare(entry).build_profiled(scene.workspace(), options);
-}
-
-void set_failed(ProfiledBuild& built, const std::exception& error) {
-  const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
-  if (stop && stop->reason() == simt::Stopped::Reason::interrupted) throw;
-  built.status = Status::failed;
-  built.reason = reason_text(error);
-}
-
-void set_incomplete(ProfiledBuild& built) {
-  built.status = Status::incomplete;
-  built.reason = "the pool is exhausted and the tree is incomplete";
-}
-
-// Why the allocator cannot build in the scene's pool, or nullptr.
-const char* cannot_build_here(const PreparedScene& scene,
-                              const registry::RegisteredAllocator& entry,
-                              const simt::DeviceInfo& device, bool pool_holds_all) {
-  if (const char* reason = cannot_build(entry)) return reason;
-  if (!entry.on(device.id.kind)) return "not compiled for this device";
-  if (scene.pool_bytes() < entry.traits->smallest_pool) return "needs a larger pool";
-  if (!entry.traits->keeps_live_memory && !pool_holds_all)
-    return "the pool is smaller than the sum of all requests; this allocator would overwrite live "
-           "memory";
-  return nullptr;
 }
 
 }  // namespace
@@ -189,7 +148,7 @@ ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllo
   ProfiledBuild built = blank_profile(scene, entry);
   announce(scene.name() + ": builds without the probe");
   scene.build_growing(entry);  // a warm-up
-  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options(entry));
+  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options());
   for (int run = 0; run < settings.runs; ++run) {
     built.runs_ms.push_back(scene.build_growing(entry).ms);
     built.without_cost_ms.push_back(without_cost.build().ms);
@@ -197,65 +156,11 @@ ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllo
   built.pool_bytes = scene.pool_bytes();
   announce(scene.name() + ": profile");
   built.profile = profile_once(scene, entry);
-  if (built.profile->run.incomplete) set_incomplete(built);
+  if (built.profile->run.incomplete) {
+    built.status = Status::incomplete;
+    built.reason = "the pool is exhausted and the tree is incomplete";
+  }
   return built;
-}
-
-std::vector<ProfiledBuild> profile_builds(
-    PreparedScene& scene, const std::vector<const registry::RegisteredAllocator*>& entries,
-    const simt::DeviceInfo& device, const BuildSettings& settings,
-    const std::function<void(const std::string&)>& announce) {
-  announce(scene.name() + ": sizing the pool");
-  bool pool_holds_all = false;
-  const registry::RegisteredAllocator* probe = registry::find("atomic");
-  if (probe && probe->on(device.id.kind)) {
-    pool_holds_all = !scene.build_growing(*probe).incomplete;
-  } else {
-    for (const auto* entry : entries) {
-      if (!cannot_build_here(scene, *entry, device, false)) scene.build_growing(*entry);
-    }
-  }
-  std::vector<ProfiledBuild> all;
-  for (const registry::RegisteredAllocator* entry : entries) {
-    all.push_back(blank_profile(scene, *entry));
-    all.back().pool_bytes = scene.pool_bytes();
-    if (const char* reason = cannot_build_here(scene, *entry, device, pool_holds_all)) {
-      all.back().status = Status::skipped;
-      all.back().reason = reason;
-    }
-  }
-  const auto for_each_usable = [&](const char* what, auto f) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (all[i].status != Status::ok) continue;
-      announce(fmt::format("{}: {}, {}", scene.name(), all[i].label, what));
-      try {
-        f(*entries[i], all[i]);
-      } catch (const std::exception& error) {
-        set_failed(all[i], error);
-      }
-    }
-  };
-  for_each_usable("a warm-up", [&](const auto& entry, ProfiledBuild& built) {
-    if (scene.build(entry).incomplete) set_incomplete(built);
-  });
-  const auto usable = std::find_if(all.begin(), all.end(), [](const ProfiledBuild& built) {
-    return built.status == Status::ok;
-  });
-  if (usable == all.end()) return all;
-  kdtree::NoCostBuilder without_cost(
-      scene.workspace().mesh(),
-      scene.build_options(*entries[static_cast<std::size_t>(usable - all.begin())]));
-  for (int run = 0; run < settings.runs; ++run) {
-    const double ms = without_cost.build().ms;
-    for_each_usable("builds without the probe", [&](const auto& entry, ProfiledBuild& built) {
-      built.runs_ms.push_back(scene.build(entry).ms);
-      built.without_cost_ms.push_back(ms);
-    });
-  }
-  for_each_usable("profile", [&](const auto& entry, ProfiledBuild& built) {
-    if (can_profile(entry, device)) built.profile = profile_once(scene, entry);
-  });
-  return all;
 }
 
 Json to_json(const ProfiledBuild& built) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `heapwood build --profile` and `bench --profile`: measurement and JSON (schema heapwood.profile/1
+// `heapwood build --profile`: measurement and JSON (schema heapwood.profile/1
 // in docs/measuring.md).
 #pragma once
 
@@ -41,21 +41,9 @@ void check_profile(const BuildSettings& settings, const registry::RegisteredAllo
 ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
                             const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
-// All allocators in one pool, in which AtomicMalloc (if it is not compiled, each of them) completes
-// a build; interleaved with each other and with the no-cost allocator. A failure of an allocator is
-// its status.
-std::vector<ProfiledBuild> profile_builds(
-    PreparedScene& scene, const std::vector<const registry::RegisteredAllocator*>& entries,
-    const simt::DeviceInfo& device, const BuildSettings& settings,
-    const std::function<void(const std::string&)>& announce);
 
-// The share of the warps' working time, without waiting, in one phase or in the allocator's calls.
-double share_of_work(const kdtree::BuildProfile& profile, kdtree::Phase phase);
+// The share of the warps' working time, without waiting, in the allocator's calls.
 double share_of_calls(const kdtree::BuildProfile& profile);
-// Mean microseconds of an allocation at the nodes of the levels [first_level, end_level); nullopt
-// if their nodes made none.
-std::optional<double> allocation_us(const kdtree::BuildProfile& profile, unsigned first_level,
-                                    unsigned end_level);
 // The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built);
 

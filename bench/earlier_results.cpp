@@ -10,7 +10,7 @@
 #include "bench/compare/cells.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/version.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 
@@ -39,8 +39,7 @@ std::size_t runs_of(const Json& result) {
   if (status != name(Status::ok) && status != name(Status::incomplete)) return 0;
   // Of builds and replays; of animations; of graphs.
   for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
-    if (const auto runs = result.find(key); runs != result.end())
-      return runs->is_array() ? runs->size() : 0;
+    if (const Json* const runs = result.find(key)) return runs->is_array() ? runs->size() : 0;
   }
   return 0;
 }
@@ -50,7 +49,7 @@ bool is_better(const Json& earlier, const Json& now) {
   if (now.value("wrong_tree", Json()) == true) return false;
   const std::size_t runs = runs_of(now);
   return runs_of(earlier) > runs &&
-         (runs == 0 || same(earlier.value("settings", Json()), now.value("settings", Json())));
+         (runs == 0 || earlier.value("settings", Json()) == now.value("settings", Json()));
 }
 
 // Keys of a measurement: by the digest of its scene file, wherever that is, and by the path of the
@@ -81,7 +80,7 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
     std::vector<BuildSettings> mine = settings;
     if (source == sources.end() || !measures(job, result, mine)) return std::nullopt;
     const auto of_pool = std::find_if(mine.begin(), mine.end(), [&](const BuildSettings& one) {
-      return result.is_object() && same(result.value("settings", Json()), to_json(one));
+      return result.value("settings", Json()) == to_json(one);
     });
     if (of_pool == mine.end()) return std::nullopt;
     // Reports of earlier versions have no digest.
@@ -106,7 +105,6 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
 }
 
 std::size_t add_earlier(Json& report, const std::vector<Json>& earlier) {
-  const LackOfMemoryEnds end;
   Json& results = report["results"];
   std::map<std::string, std::size_t> places;  // of the new results
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bench/bench_runner.hpp"
-#include "bench/program/out_of_memory.hpp"
 #include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
@@ -27,7 +26,6 @@ struct Earlier : EarlierReport {
 template <class Row, class Reuse>
 Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& device,
                           const char* schema, Reuse reuse) {
-  const LackOfMemoryEnds end;
   Earlier<Row> earlier{read_report(path, device, schema), {}};
   for (const Json& result : earlier.results) {
     try {

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/measured_row.hpp"
+#include "bench/earlier_results.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/graph/generate.hpp"
 #include "workloads/graph/host_graph.hpp"
@@ -126,5 +127,13 @@ std::uint64_t pool_bytes(const GraphBench& bench);
 GraphRow graph_row_head(const GraphBench& bench);
 // One row per candidate, in order. A failure of one candidate is reported in its row.
 std::vector<GraphRow> run_graph(const GraphBench& bench, const OnStep& on_step);
+
+inline constexpr const char* graph_schema = "heapwood.graph/1";
+// All but the settings can be read back.
+void describe(JsonFields& fields, GraphRow& row);
+Json to_json(const GraphSettings& settings);
+// For --resume: complete rows of the same graph and settings.
+Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
+                              const GraphRow& head);
 
 }  // namespace heapwood::bench

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/graph_json.hpp"
-
-#include "bench/results/json_fields.hpp"
+#include "bench/graph_bench.hpp"
 
 namespace heapwood::bench {
 
@@ -84,15 +82,6 @@ Json to_json(const GraphSettings& settings) {
   return json;
 }
 
-Json to_json(const GraphRow& row) { return described(row); }
-
-Json graph_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<GraphRow>& rows) {
-  Json json = report_head(graph_schema, argv, device);
-  for (const GraphRow& row : rows) json["results"].push_back(to_json(row));
-  return json;
-}
-
 Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
                               const GraphRow& head) {
   const Json settings = to_json(head.settings);
@@ -100,7 +89,7 @@ Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& d
     GraphRow row = read_described<GraphRow>(result);
     const bool same_work = row.graph == head.graph && row.digest == head.digest &&
                            row.vertices == head.vertices && row.edges == head.edges &&
-                           same(result.at("settings"), settings);
+                           result.at("settings") == settings;
     // With a budget a slow candidate has fewer runs.
     const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
                          (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&

@@ -42,15 +42,15 @@ class GraphRunner : public RowBench {
 
   void run_all() {
     prepare();
-    runner_.warm_up();
-    runner_.measure();
+    warm_up_all();
+    measure();
     finish();
   }
 
  private:
   GraphRow& row(std::size_t i) const { return static_cast<GraphRow&>(*candidates_[i].row); }
 
-  void warm_up(std::size_t i) override {
+  std::optional<double> warm_up(std::size_t i) override {
     GraphRow seen;
     execute(i, true, seen);
     GraphRow& to = row(i);
@@ -62,12 +62,14 @@ class GraphRunner : public RowBench {
     to.refused = seen.refused;
     to.cut = seen.cut;
     warm_ups_[i] = std::move(seen);
+    return {};
   }
 
-  void run(std::size_t i) override {
+  std::optional<double> run(std::size_t i) override {
     GraphRow copy = row(i);  // an interrupted run adds nothing
     execute(i, false, copy);
     row(i) = std::move(copy);
+    return {};
   }
 
   void keep_warm_up(std::size_t i) override {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "bench/graph_bench.hpp"
+#include "bench/program/names.hpp"
 
 namespace heapwood::bench {
 
@@ -29,23 +28,20 @@ constexpr std::pair<const char*, GraphUpdates> all_updates[] = {
 constexpr std::pair<const char*, GraphInit> inits[] = {{"each", GraphInit::each},
                                                        {"counted", GraphInit::counted}};
 
-template <class Value, std::size_t n>
-const char* name_in(const std::pair<const char*, Value> (&table)[n], Value value) {
-  for (const auto& [text, known] : table) {
-    if (known == value) return text;
+// "all", or names separated by commas, which add() takes one by one.
+template <class Value, std::size_t n, class Add>
+std::vector<Value> parse_names(const std::pair<const char*, Value> (&names)[n],
+                               const std::string& text, std::vector<Value> found, Add add) {
+  for (const std::string& part : split(text, ',')) {
+    if (part == "all") {
+      for (const auto& [known, value] : names) found.push_back(value);
+    } else {
+      add(part, found);
+    }
   }
-  return "";
-}
-
-template <class Value, std::size_t n>
-Value find_in(const std::pair<const char*, Value> (&table)[n], const std::string& option,
-              const std::string& text, const std::string& more = "") {
-  std::string known = more;
-  for (const auto& [name, value] : table) {
-    if (text == name) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  throw Error(Exit::usage, fmt::format("{} '{}': use {}", option, text, known));
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 }  // namespace
@@ -60,34 +56,20 @@ bool GraphSettings::has(GraphPhase phase) const {
 }
 
 std::vector<GraphPhase> parse_phases(const std::string& text) {
-  std::vector<GraphPhase> found{GraphPhase::init};
-  for (const std::string& part : split(text, ',')) {
-    if (part == "all") {
-      for (const auto& [known, phase] : phases) found.push_back(phase);
-    } else if (part == "vertices") {
-      found.push_back(GraphPhase::insert_vertices);
-      found.push_back(GraphPhase::delete_vertices);
-    } else {
-      found.push_back(find_in(phases, "--phase", part, "all, vertices"));
-    }
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  const auto add = [](const std::string& part, std::vector<GraphPhase>& found) {
+    if (part == "vertices")
+      found.insert(found.end(), {GraphPhase::insert_vertices, GraphPhase::delete_vertices});
+    else
+      found.push_back(find_in(phases, "--phase", part, "all, vertices, "));
+  };
+  return parse_names(phases, text, {GraphPhase::init}, add);
 }
 
 std::vector<GraphLayout> parse_layouts(const std::string& text) {
-  std::vector<GraphLayout> found;
-  for (const std::string& part : split(text, ',')) {
-    if (part == "all") {
-      for (const auto& [known, layout] : layouts) found.push_back(layout);
-    } else {
-      found.push_back(find_in(layouts, "--layout", part, "all"));
-    }
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  const auto add = [](const std::string& part, std::vector<GraphLayout>& found) {
+    found.push_back(find_in(layouts, "--layout", part, "all, "));
+  };
+  return parse_names(layouts, text, {}, add);
 }
 
 GraphUpdates parse_updates(const std::string& text) {

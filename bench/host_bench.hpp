@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measured_row.hpp"
+#include "bench/row_bench.hpp"
 #include "host_alloc/trace.hpp"
 #include "simt/device.hpp"
 
@@ -69,5 +69,17 @@ struct HostBench {
 
 // A failure of one allocator is reported in its row.
 std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const OnStep& on_step);
+
+// Percentiles of one kind of latency; all but the maximum are absent if there are too few samples.
+struct Percentiles {
+  std::optional<double> p50, p99, p999, max;
+};
+Percentiles percentiles(std::vector<double> samples);
+// Of all passes after the first, which maps the memory; of the first if it is the only one.
+HostLatencies warm_latencies(const HostBenchRow& row);
+
+// Schema heapwood.host-bench/1.
+Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
+                       const std::vector<HostBenchRow>& rows);
 
 }  // namespace heapwood::bench

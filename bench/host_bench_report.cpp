@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 
 #include <algorithm>
 
-#include "bench/program/out_of_memory.hpp"
+#include "bench/results/json_report.hpp"
 #include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
@@ -72,8 +72,7 @@ HostLatencies warm_latencies(const HostBenchRow& row) {
 
 Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
                        const std::vector<HostBenchRow>& rows) {
-  const LackOfMemoryEnds end;
-  Json json = report_head(host_bench_schema, argv, bench.device);
+  Json json = report_head("heapwood.host-bench/1", argv, bench.device);
   json["trace"] = {
       {"name", bench.trace_name}, {"ops", bench.trace.ops.size()}, {"slots", bench.trace.slots}};
   json["settings"] = {{"initial_bytes", bench.options.initial_bytes},

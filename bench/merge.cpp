@@ -10,9 +10,8 @@
 
 #include "bench/merge_checks.hpp"
 #include "bench/merge_reproductions.hpp"
-#include "bench/program/out_of_memory.hpp"
 #include "bench/reproduce/results.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 
 namespace heapwood::bench {
 
@@ -28,11 +27,11 @@ void order_shards(std::vector<ResultsFile>& shards) {
   for (std::size_t i = 1; i < shards.size();) {
     const ResultsFile &before = shards[i - 1], &file = shards[i];
     const Shard shard = shard_in(file);
-    if (same(before.json, file.json)) {
+    if (before.json == file.json) {
       shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(i));
       continue;
     }
-    if (!shard.is_whole() && shard == shard_in(before) && same(before.device(), file.device()))
+    if (!shard.is_whole() && shard == shard_in(before) && before.device() == file.device())
       refuse_file(file, fmt::format("is shard {}, as is {}; name one of them", shard_text(shard),
                                     before.path));
     ++i;
@@ -43,9 +42,7 @@ void order_shards(std::vector<ResultsFile>& shards) {
 std::vector<Shard> shards_in(const ResultsFile& file) {
   std::vector<Shard> shards;
   if (const Shard own = shard_in(file); !own.is_whole()) shards.push_back(own);
-  const auto list = file.json.find("shards");
-  if (list == file.json.end()) return shards;
-  for (const Json& record : *list) {
+  for (const Json& record : file.json.value("shards", Json())) {
     if (record.contains("shard")) shards.push_back(shard_of_json(record["shard"]));
   }
   return shards;
@@ -89,8 +86,8 @@ struct MergedResult {
 
 // The number of the shard that a result is from; 0 if it is from a whole file.
 std::size_t tag_of(const Json& result) {
-  const auto tag = result.find("shard");
-  return tag != result.end() && tag->is_number_unsigned() ? tag->get<std::size_t>() : 0;
+  const Json* const tag = result.find("shard");
+  return tag && tag->is_unsigned() ? tag->get<std::size_t>() : 0;
 }
 
 std::string measured_on(const ResultsFile& file) {
@@ -117,7 +114,7 @@ class ResultMerger {
         continue;
       }
       const MergedResult& other = results_[known->second];
-      if (!same(other.json, result))
+      if (other.json != result)
         refuse_file(file,
                     fmt::format("has another result of a measurement that is in {}, too; name one "
                                 "of them",
@@ -174,11 +171,10 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     }
   };
   const auto add_all = [&](const ResultsFile& file) {
-    const auto list = file.json.find("shards");
-    if (list != file.json.end()) {
-      for (const Json& record : *list) add(record);
-    }
-    return list != file.json.end();
+    const Json* const list = file.json.find("shards");
+    if (!list) return false;
+    for (const Json& record : *list) add(record);
+    return true;
   };
   for (const ResultsFile& file : shards) {
     if (!add_all(file)) add(shard_record(file));
@@ -200,8 +196,8 @@ std::string unfinished_text(const Json& record) {
     const Shard shard = shard_of_json(record["shard"]);
     whose = fmt::format("shard {} of {}", shard.number, shard.count);
   }
-  const auto remaining = record.find(remaining_scenes);
-  if (remaining != record.end() && remaining->is_number_integer()) {
+  const Json* const remaining = record.find(remaining_scenes);
+  if (remaining && remaining->is_integer()) {
     const auto scenes = remaining->get<std::int64_t>();
     return fmt::format("{} scene{}{}", scenes, scenes == 1 ? "" : "s",
                        record.contains("shard") ? " of " + whose : "");
@@ -245,8 +241,7 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
 }  // namespace
 
 Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<ResultsFile> shards,
-                     bool allow_mixed, bool same_gpu) {
-  const LackOfMemoryEnds end;
+                     bool allow_mixed) {
   order_shards(shards);
   bool is_mixed = false;
   std::set<std::string> drivers;
@@ -255,8 +250,8 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
   for (const ResultsFile& file : shards) files.push_back(&file);
   if (earlier) files.push_back(&*earlier);
   for (const ResultsFile* file : files) {
-    if (file != files.front()) check_same_sweep(*files.front(), *file, allow_mixed, same_gpu);
-    is_mixed |= !same(file->device(), files.front()->device());
+    if (file != files.front()) check_same_sweep(*files.front(), *file, allow_mixed);
+    is_mixed |= file->device() != files.front()->device();
     drivers.merge(file->recorded("driver_version"));
     cells_of(*file);  // throws if it is damaged
     if (file->schema != reproduce_schema) {

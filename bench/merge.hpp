@@ -25,9 +25,9 @@ struct Merged {
 //
 // Throws Error{Exit::usage} that names a file: of another command, of other settings, with results
 // that another file has, too, but which differ; and, without `allow_mixed`, of another device,
-// driver or commit. With it, each result says on which device it was measured. With `same_gpu` also
-// of another GPU of the same model; in any case each result says which, where that is known.
+// driver or commit. With it, each result says on which device it was measured. In any case each
+// says on which GPU of a model, where that is known.
 Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<ResultsFile> shards,
-                     bool allow_mixed, bool same_gpu = false);
+                     bool allow_mixed);
 
 }  // namespace heapwood::bench

@@ -6,7 +6,8 @@
 #include <map>
 
 #include "bench/reproduce/results.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/json.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -16,22 +17,21 @@ void refuse_file(const ResultsFile& file, const std::string& why) {
 }
 
 std::string list_text(const std::set<std::string>& values) {
-  return scenes::printable(fmt::format("{}", fmt::join(values, ", ")), 200);
+  return scenes::printable(joined(values), 200);
 }
 
 Shard shard_of_json(const Json& shard) { return {shard.at("number"), shard.at("count")}; }
 
 Shard shard_in(const ResultsFile& file) {
-  const auto at = file.json.find("shard");
-  return at == file.json.end() ? Shard{} : shard_of_json(*at);
+  const Json* const shard = file.json.find("shard");
+  return shard ? shard_of_json(*shard) : Shard{};
 }
 
 std::vector<std::string> command_of(const Json& json) {
   std::vector<std::string> words;
-  const auto argv = json.find("argv");
-  if (argv == json.end() || !argv->is_array()) return words;
-  for (std::size_t i = 1; i < argv->size(); ++i) {
-    const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
+  const Json argv = json.value("argv", Json());
+  for (std::size_t i = 1; argv.is_array() && i < argv.size(); ++i) {
+    const std::string word = argv[i].is_string() ? argv[i].get<std::string>() : "";
     bool skipped = word == "--resume" || word == "--wait-for-gpu";
     for (const char* option :
          {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
@@ -51,28 +51,13 @@ bool is_ok(const Json& result) {
 
 namespace {
 
-// Throws unless both files have the same single value, or one of them has none.
-void check_recorded(const ResultsFile& first, const ResultsFile& file, const char* key,
-                    const char* name, const char* option) {
-  const std::set<std::string> one = first.recorded(key), other = file.recorded(key);
-  if (one.empty() || other.empty() || (one == other && one.size() == 1)) return;
-  refuse_file(file, fmt::format("measured with {} {}, but {} with {}; merge them {}", name,
-                                list_text(other), first.path, list_text(one), option));
-}
-
-std::string commit_of(const Json& json) {
-  const auto git = json.find("git");
-  return git == json.end() ? "" : sorted_text(*git);
-}
+std::string commit_of(const Json& json) { return sorted_text(json.value("git", Json())); }
 
 // Of a reproduction: of all its runs.
 std::set<std::string> commits_of(const ResultsFile& file) {
   std::set<std::string> commits;
   if (file.schema != reproduce_schema) return {commit_of(file.json)};
-  const auto runs = file.json.find("runs");
-  if (runs != file.json.end() && runs->is_array()) {
-    for (const Json& run : *runs) commits.insert(commit_of(run));
-  }
+  for (const Json& run : file.json.value("runs", Json())) commits.insert(commit_of(run));
   return commits;
 }
 
@@ -80,9 +65,7 @@ std::set<std::string> commits_of(const ResultsFile& file) {
 // their part of the cases may differ: parts of several command lines are one reproduction.
 std::set<std::string> reproduction_settings(const ResultsFile& file) {
   std::set<std::string> settings;
-  const auto runs = file.json.find("runs");
-  if (runs == file.json.end() || !runs->is_array()) return settings;
-  for (const Json& run : *runs) {
+  for (const Json& run : file.json.value("runs", Json())) {
     const std::vector<std::string> words = command_of(run);
     std::map<std::string, std::string> values;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -98,8 +81,7 @@ std::set<std::string> reproduction_settings(const ResultsFile& file) {
 
 }  // namespace
 
-void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed,
-                      bool same_gpu) {
+void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
   if (file.schema != first.schema)
     refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
                                   file.schema, first.path, first.schema));
@@ -108,14 +90,18 @@ void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool al
     refuse_file(file, fmt::format("scale '{}', but {} has '{}'; merge parts of one scale",
                                   scenes::printable(text_at(file.json, "scale")), first.path,
                                   scenes::printable(text_at(first.json, "scale"))));
-  if (!same(file.device(), first.device()) && (!allow_mixed || is_reproduction))
+  if (file.device() != first.device() && (!allow_mixed || is_reproduction))
     refuse_file(file, fmt::format("measured on {}, but {} on {}; {}", file.device_text(),
                                   first.path, first.device_text(),
                                   is_reproduction ? "merge parts of one device"
                                                   : "merge them with --allow-mixed"));
-  if (same_gpu) check_recorded(first, file, "uuid_hash", "GPU", "without --same-gpu");
   if (allow_mixed) return;
-  check_recorded(first, file, "driver_version", "driver", "with --allow-mixed");
+  const std::set<std::string> one = first.recorded("driver_version"),
+                              other = file.recorded("driver_version");
+  if (!one.empty() && !other.empty() && (one != other || one.size() > 1))
+    refuse_file(
+        file, fmt::format("measured with driver {}, but {} with {}; merge them with --allow-mixed",
+                          list_text(other), first.path, list_text(one)));
   std::set<std::string> commits = commits_of(first);
   commits.merge(commits_of(file));
   if (commits.size() > 1)

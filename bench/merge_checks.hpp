@@ -28,7 +28,6 @@ std::vector<std::string> command_of(const Json& json);
 bool is_ok(const Json& result);
 
 // Throws as merge_results(), unless both files are of one sweep.
-void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed,
-                      bool same_gpu);
+void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed);
 
 }  // namespace heapwood::bench

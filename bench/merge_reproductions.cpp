@@ -8,7 +8,7 @@
 #include <set>
 
 #include "bench/merge_checks.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 
 namespace heapwood::bench {
 
@@ -29,7 +29,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
     const Json own_runs = file->json.value("runs", empty);
     for (Json one : file->json.at("cases")) {
       if (const Json run = one.value("run", Json());
-          run.is_number_unsigned() && run < own_runs.size()) {
+          run.is_unsigned() && run.get<std::size_t>() < own_runs.size()) {
         const Json& own = own_runs.at(run.get<std::size_t>());
         // A later file of the same part has a later state of the GPU.
         Json without = own;
@@ -41,7 +41,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       const std::string key = text_at(one, "key");
       const auto [known, is_new] = cases.emplace(key, std::pair(one, file));
       if (is_new) case_order.push_back(key);
-      if (!is_new && (!earlier || file != &*earlier) && !same(known->second.first, one))
+      if (!is_new && (!earlier || file != &*earlier) && known->second.first != one)
         refuse_file(*file,
                     fmt::format("has another result of a case that is in {}, too; name one of "
                                 "them",

@@ -33,9 +33,8 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
   std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
   if (settings.pool.for_speed) {
     const bool gpu = device.id.kind == simt::DeviceKind::cuda;
-    const unsigned used =
-        settings.multiprocessors != 0 ? settings.multiprocessors : device.multiprocessors;
-    const std::size_t warps = used * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
+    const std::size_t warps =
+        device.multiprocessors * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
     bytes += kdtree::Workspace::useful_cache(
         triangles, settings.refs,
         std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16));
@@ -90,17 +89,6 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
-kdtree::BuildOptions PreparedScene::build_options(
-    const registry::RegisteredAllocator& entry) const {
-  kdtree::BuildOptions options = build_options();
-  if (settings_.multiprocessors != 0) {
-    const registry::KernelUse use =
-        compiled_for(entry, device_).kernel_use(device_.id, settings_.refs);
-    options.warps = settings_.multiprocessors * use.warps_per_multiprocessor;
-  }
-  return options;
-}
-
 const registry::CompiledAllocator& PreparedScene::prepare(
     const registry::RegisteredAllocator& entry) {
   size_live_pool(entry);
@@ -110,7 +98,7 @@ const registry::CompiledAllocator& PreparedScene::prepare(
 }
 
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) {
-  return build(entry, build_options(entry));
+  return build(entry, build_options());
 }
 
 kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
@@ -120,13 +108,13 @@ kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(
     const registry::RegisteredAllocator& entry) {
-  return prepare(entry).build_instrumented(*workspace_, build_options(entry));
+  return prepare(entry).build_instrumented(*workspace_, build_options());
 }
 
 kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
                                                   std::size_t capacity,
                                                   alloc::LiveRecording* live) {
-  kdtree::BuildOptions options = build_options(entry);
+  kdtree::BuildOptions options = build_options();
   options.live = live;
   if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
   return prepare(entry).build_recorded(*workspace_, options, capacity);
@@ -169,7 +157,7 @@ bool PreparedScene::enlarge_to_limit() {
 }
 
 kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocator& entry) {
-  kdtree::BuildOptions options = build_options(entry);
+  kdtree::BuildOptions options = build_options();
   options.started = simt::HostClock::now();
   kdtree::BuildRun run = build(entry, options);
   while (run.incomplete && enlarge_pool()) run = build(entry, options);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/program/options.hpp"
+#include "bench/build_settings.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/levels/builder.hpp"
 #include "scenes/mesh.hpp"
@@ -44,8 +44,7 @@ class PreparedScene {
   std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
   kdtree::Workspace& workspace() { return *workspace_; }
 
-  // Costs, time limit and number of warps of the scene's builds with this allocator.
-  kdtree::BuildOptions build_options(const registry::RegisteredAllocator& entry) const;
+  kdtree::BuildOptions build_options() const;  // costs and time limit of the scene's builds
   // The compiled allocator, with its settings and the pool in the workspace.
   const registry::CompiledAllocator& prepare(const registry::RegisteredAllocator& entry);
   // One build with this scene's settings; passes on what the compiled allocator throws.
@@ -87,7 +86,6 @@ class PreparedScene {
   void change_pool(const PoolSize& pool);
 
  private:
-  kdtree::BuildOptions build_options() const;
   kdtree::BuildRun build(const registry::RegisteredAllocator& entry,
                          const kdtree::BuildOptions& options);
   std::size_t pool_limit() const;

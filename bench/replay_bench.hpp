@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "bench/measured_row.hpp"
+#include "bench/earlier_results.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
@@ -74,5 +75,25 @@ struct ReplayBench {
 std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool);
 // One row per pool and allocator, in order. A failure of one allocator is reported in its row.
 std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step);
+
+// Which allocator serves the program fastest, and which with the least memory.
+struct ReplayChoice {
+  std::string text;  // one line
+  // Ids; empty if undecided.
+  std::string fastest, smallest;
+};
+// Considers the allocators that free single blocks and served every request. Time is compared in
+// the largest pool. For memory, one that serves the program in a smaller pool than all others is
+// best; else, the bytes held at the peak decide. An allocator is named only where the quartiles of
+// its samples do not overlap the others'.
+ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows);
+
+inline constexpr const char* replay_schema = "heapwood.replay/1";
+// All but the settings can be read back.
+void describe(JsonFields& fields, ReplayRow& row);
+Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
+                   const std::vector<ReplayRow>& rows, const ReplayChoice& choice);
+// For --resume: complete rows of the same trace and settings.
+Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& bench);
 
 }  // namespace heapwood::bench

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "bench/replay_choice.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::bench {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "bench/replay_json.hpp"
-
-#include "bench/results/json_fields.hpp"
+#include "bench/replay_bench.hpp"
+#include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
 
@@ -93,16 +92,13 @@ void describe(JsonFields& fields, ReplayRow& row) {
   });
 }
 
-Json to_json(const ReplayRow& row) { return described(row); }
-
 Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
                    const std::vector<ReplayRow>& rows, const ReplayChoice& choice) {
-  Json json = report_head(replay_schema, argv, bench.device);
+  Json json = report_of(replay_schema, argv, bench.device, rows);
   json["trace"] = summary_json(bench);
   json["choice"]["text"] = choice.text;
   if (!choice.fastest.empty()) json["choice"]["fastest"] = choice.fastest;
   if (!choice.smallest.empty()) json["choice"]["smallest"] = choice.smallest;
-  for (const ReplayRow& row : rows) json["results"].push_back(to_json(row));
   return json;
 }
 
@@ -111,7 +107,7 @@ Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& benc
   const auto reuse = [&](const Json& result) -> std::optional<ReplayRow> {
     ReplayRow row = read_described<ReplayRow>(result);
     row.settings = bench.settings;
-    const bool same_work = row.digest == bench.digest && same(result.at("settings"), settings);
+    const bool same_work = row.digest == bench.digest && result.at("settings") == settings;
     // With a budget a slow allocator has fewer runs.
     const bool has_all = row.runs_ms.size() == static_cast<std::size_t>(bench.settings.runs) ||
                          (bench.settings.budget_seconds > 0 && !row.runs_ms.empty());

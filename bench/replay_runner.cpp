@@ -45,11 +45,11 @@ class ReplayPoolRunner : public RowBench {
 
   void run_all() {
     prepare();
-    runner_.warm_up();
-    runner_.measure();
-    runner_.each("without calls", [&](std::size_t i) { measure_floor(i); });
+    warm_up_all();
+    measure();
+    each("without calls", [&](std::size_t i) { measure_floor(i); });
     data_.reset();
-    runner_.each("inspection", [&](std::size_t i) { inspect(i); });
+    each("inspection", [&](std::size_t i) { inspect(i); });
     finish();
   }
 
@@ -58,8 +58,14 @@ class ReplayPoolRunner : public RowBench {
 
   ReplayRow& row(std::size_t i) const { return static_cast<ReplayRow&>(*candidates_[i].row); }
 
-  void warm_up(std::size_t i) override { warm_ups_[i] = replay(i, job_of(plan_, *data_)); }
-  void run(std::size_t i) override { add_run(i, replay(i, job_of(plan_, *data_))); }
+  std::optional<double> warm_up(std::size_t i) override {
+    warm_ups_[i] = replay(i, job_of(plan_, *data_));
+    return {};
+  }
+  std::optional<double> run(std::size_t i) override {
+    add_run(i, replay(i, job_of(plan_, *data_)));
+    return {};
+  }
   void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i]); }
   std::string time_limit_text() const override {
     return fmt::format("the replay did not finish within {} s (--seconds)",
@@ -74,7 +80,7 @@ class ReplayPoolRunner : public RowBench {
       if (!reason.empty()) skip(i, reason);
     }
     if (!any_running()) return;
-    runner_.guarded(
+    guarded(
         [this] {
           memory_ = simt::Memory(bench_.device.id, pool_bytes_);
           data_.emplace(bench_.device.id, plan_);

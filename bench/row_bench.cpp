@@ -8,34 +8,39 @@
 #include <utility>
 
 #include "bench/program/messages.hpp"
-#include "simt/device.hpp"
+#include "bench/results/format.hpp"
+#include "simt/clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::bench {
 
-RowBench::RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds,
-                   const Step& step, const std::string& unit)
+RowBench::RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds, Step step,
+                   std::string unit)
     : candidates_(std::move(candidates)),
-      runner_(
-          run_candidates(), runs, 1e3 * budget_seconds,
-          [this, step](std::size_t i, const std::string& what) {
-            step(fmt::format("{}: {}", candidates_[i].row->label, what));
-          },
-          unit),
+      times_(candidates_.size()),
       runs_(runs),
-      unit_(unit) {}
+      budget_ms_(1e3 * budget_seconds),
+      step_(std::move(step)),
+      unit_(std::move(unit)) {}
 
-std::vector<RunCandidate> RowBench::run_candidates() {
-  std::vector<RunCandidate> all;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    RunCandidate& one = all.emplace_back();
-    one.warm_up = [this, i] { return warm_up(i), std::nullopt; };
-    one.run = [this, i] { return run(i), std::nullopt; };
-    one.running = [this, i] { return candidates_[i].running; };
-    one.fail = [this, i](const std::exception& error) { fail(i, error); };
-    one.keep_warm_up = [this, i] { keep_warm_up(i); };
+void RowBench::guarded(const std::function<void()>& f,
+                       const std::function<void(const std::exception&)>& failed) {
+  if (simt::interrupted()) stopped_ = true;
+  if (stopped_) return;
+  try {
+    f();
+  } catch (const simt::Stopped& stop) {
+    if (stop.reason() == simt::Stopped::Reason::interrupted)
+      stopped_ = true;
+    else
+      failed(stop);
+  } catch (const std::exception& error) {
+    failed(error);
   }
-  return all;
+}
+
+void RowBench::guarded(std::size_t i, const std::function<void()>& f) {
+  guarded(f, [this, i](const std::exception& error) { fail(i, error); });
 }
 
 void RowBench::skip(std::size_t i, const std::string& reason) {
@@ -67,18 +72,104 @@ bool RowBench::any_running() const {
                      [](const Candidate& candidate) { return candidate.running; });
 }
 
+// Whether a run as long as the last one would exceed the budget.
+bool RowBench::out_of_budget(const Times& times) const {
+  return budget_ms_ > 0 && times.last_ms > 0 && times.spent_ms + times.last_ms > budget_ms_;
+}
+
+void RowBench::announce(std::size_t i, const std::string& what) const {
+  step_(fmt::format("{}: {}", step_name(i), what));
+}
+
+void RowBench::timed(std::size_t i, const std::function<std::optional<double>()>& f,
+                     const std::function<void(double)>& done) {
+  const simt::HostClock::time_point start = simt::HostClock::now();
+  guarded(i, [&] {
+    const std::optional<double> ms = f();
+    done(ms ? *ms : 1e3 * simt::seconds_since(start));
+  });
+  times_[i].seconds += simt::seconds_since(start);
+}
+
+void RowBench::warm_up_all(const std::function<bool(std::size_t)>& chosen) {
+  for (std::size_t i = 0; i < candidates_.size() && !stopped_; ++i) {
+    if (chosen && !chosen(i)) continue;
+    announce(i, "warm-up");
+    if (!candidates_[i].running) continue;
+    timed(
+        i, [&] { return warm_up(i); }, [&](double ms) { times_[i].warm_up_ms = ms; });
+  }
+}
+
+bool RowBench::measure(const std::function<bool()>& valid) {
+  for (Times& times : times_) {
+    times.spent_ms = times.last_ms = times.warm_up_ms;
+    times.runs = 0;
+  }
+  for (int number = 1; number <= runs_; ++number) {
+    for (std::size_t i = 0; i < candidates_.size() && !stopped_; ++i) {
+      announce(i, fmt::format("{} {} of {}", unit_, number, runs_));
+      if (!candidates_[i].running || out_of_budget(times_[i])) continue;
+      run_once(i, number == runs_, valid);
+      if (valid && !valid()) return false;
+    }
+  }
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Times& times = times_[i];
+    times.only_warm_up =
+        candidates_[i].running && !stopped_ && times.runs == 0 && times.warm_up_ms > 0;
+    if (times.only_warm_up) keep_warm_up(i);
+  }
+  return true;
+}
+
+void RowBench::run_once(std::size_t i, bool last, const std::function<bool()>& valid) {
+  Times& times = times_[i];
+  timed(
+      i, [&] { return run(i); },
+      [&](double ms) {
+        if (valid && !valid()) return;
+        times.last_ms = ms;
+        times.spent_ms += ms;
+        ++times.runs;
+        if (last || out_of_budget(times)) last_run_done(i);
+      });
+}
+
+void RowBench::each(const std::string& what, const std::function<void(std::size_t)>& f) {
+  for (std::size_t i = 0; i < candidates_.size() && !stopped_; ++i) {
+    announce(i, what);
+    if (!candidates_[i].running) continue;
+    timed(
+        i,
+        [&]() -> std::optional<double> {
+          f(i);
+          return {};
+        },
+        [](double) {});
+  }
+}
+
 void RowBench::finish() {
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    candidates_[i].row->seconds = runner_.seconds(i);
+    candidates_[i].row->seconds = times_[i].seconds;
     if (candidates_[i].running) judge(i);
   }
 }
 
 std::string RowBench::reason_of_few_runs(std::size_t i, std::size_t runs) const {
-  if (runner_.only_warm_up(i)) return "slow: only the warm-up";
+  if (only_warm_up(i)) return "slow: only the warm-up";
   if (runs >= static_cast<std::size_t>(runs_)) return "";
-  return fmt::format("{} {} of {} {}s", stopped() ? "interrupted after" : "slow: only", runs, runs_,
+  return fmt::format("{} {} of {} {}s", stopped_ ? "interrupted after" : "slow: only", runs, runs_,
                      unit_);
+}
+
+std::string reason_not_to_run(const registry::RegisteredAllocator& entry,
+                              const simt::DeviceInfo& device, std::uint64_t pool_bytes) {
+  if (entry.on(device.id.kind) == nullptr) return "not compiled for " + device.key;
+  if (pool_bytes < entry.traits->smallest_pool)
+    return fmt::format("needs a pool of at least {}", bytes_text(entry.traits->smallest_pool));
+  return "";
 }
 
 RowBench::Step counted_steps(const OnStep& on_step, std::size_t total) {

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: MIT
-// One measurement of several allocators, interleaved (InterleavedRunner), each with its row. A
-// failure of one becomes its row's status and reason, and the others go on.
+// The measuring loop of the benchmarks: a warm-up of each candidate, then run 1 of all, run 2 of
+// all, and so on, so that drift affects all alike. A failure of one becomes its row's status and
+// reason, and the others go on; an interruption (Ctrl-C) ends the measurement.
+//
+// Each candidate has a budget of time for its warm-up and runs. A run starts only if one as long as
+// the last would fit; if none fits, the warm-up is the only run.
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/interleaved_runner.hpp"
-#include "bench/measured_row.hpp"
+#include "bench/results/measured_row.hpp"
+#include "simt/device.hpp"
 
 namespace heapwood::bench {
+
+inline constexpr const char* interrupted_reason = "interrupted before it was measured";
+
+// Called before each step of a measurement: steps done, all steps, the next step.
+using OnStep = std::function<void(std::size_t, std::size_t, const std::string&)>;
 
 class RowBench {
  public:
@@ -23,45 +34,85 @@ class RowBench {
   // Called with the next step before each, including skipped ones.
   using Step = std::function<void(const std::string&)>;
 
-  RowBench(const RowBench&) = delete;  // the runner refers to it
+  RowBench(const RowBench&) = delete;
   RowBench& operator=(const RowBench&) = delete;
   virtual ~RowBench() = default;
 
-  bool stopped() const { return runner_.stopped(); }  // by an interruption
+  bool stopped() const { return stopped_; }  // by an interruption
 
  protected:
-  // unit: what a run is.
-  RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds, const Step& step,
-           const std::string& unit = "run");
+  // budget_seconds: per candidate; 0 = no limit. unit: what a run is.
+  RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds, Step step,
+           std::string unit = "run");
 
-  // Of the candidate with this index.
-  virtual void warm_up(std::size_t i) = 0;
-  virtual void run(std::size_t i) = 0;
-  virtual void keep_warm_up(std::size_t i) = 0;  // as the only run
+  // Of the candidate with this index. They return the milliseconds that count towards the budget,
+  // or nothing: their wall time counts.
+  virtual std::optional<double> warm_up(std::size_t i) = 0;
+  virtual std::optional<double> run(std::size_t i) = 0;
+  virtual void keep_warm_up(std::size_t) {}   // as the only run
+  virtual void last_run_done(std::size_t) {}  // by number or by budget
   // Sets status and reason of a row that did not fail.
   virtual void judge(std::size_t i) = 0;
+  virtual std::string step_name(std::size_t i) const { return candidates_[i].row->label; }
   // The reason of a row that a time limit has ended; "": the message of the exception.
   virtual std::string time_limit_text() const { return ""; }
 
+  // Of all, or of those that `chosen` names.
+  void warm_up_all(const std::function<bool(std::size_t)>& chosen = {});
+  // All runs. `valid`, if given, is asked after each: false ends the measurement and is returned. A
+  // further call repeats all runs.
+  bool measure(const std::function<bool()>& valid = {});
+  // A step of each candidate outside the budget.
+  void each(const std::string& what, const std::function<void(std::size_t)>& f);
+  // Judges the rows and sets their wall times.
+  void finish();
+
+  // Calls f unless the measurement was interrupted. An exception is passed to `failed`, but an
+  // interruption ends the measurement.
+  void guarded(const std::function<void()>& f,
+               const std::function<void(const std::exception&)>& failed);
+  void guarded(std::size_t i, const std::function<void()>& f);
   void skip(std::size_t i, const std::string& reason);
   void fail(std::size_t i, const std::string& reason);
   void fail(std::size_t i, const std::exception& error);
   void fail_all(const std::exception& error);  // those that are running
   bool any_running() const;
-  // Judges the rows and sets their wall times.
-  void finish();
+  bool only_warm_up(std::size_t i) const { return times_[i].only_warm_up; }
   // "slow: only 2 of 5 runs"; "" if there are all.
   std::string reason_of_few_runs(std::size_t i, std::size_t runs) const;
 
   std::vector<Candidate> candidates_;
-  InterleavedRunner runner_;
 
  private:
-  std::vector<RunCandidate> run_candidates();
+  struct Times {
+    double warm_up_ms = 0, spent_ms = 0, last_ms = 0;  // towards the budget
+    double seconds = 0;                                // of all steps, including failed ones
+    int runs = 0;
+    bool only_warm_up = false;
+  };
+  bool out_of_budget(const Times& times) const;
+  void announce(std::size_t i, const std::string& what) const;
+  // A guarded step. Its wall time is added to the candidate's and, if f returns no milliseconds,
+  // passed to `done`.
+  void timed(std::size_t i, const std::function<std::optional<double>()>& f,
+             const std::function<void(double)>& done);
+  void run_once(std::size_t i, bool last, const std::function<bool()>& valid);
 
+  std::vector<Times> times_;
   int runs_;
+  double budget_ms_;
+  Step step_;
   std::string unit_;
+  bool stopped_ = false;
 };
+
+// Why an allocator that may hand out memory in use cannot build in a pool.
+inline constexpr const char* would_overwrite =
+    "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
+
+// Why an allocator cannot run on the device in a pool of this size; "" if it can.
+std::string reason_not_to_run(const registry::RegisteredAllocator& entry,
+                              const simt::DeviceInfo& device, std::uint64_t pool_bytes);
 
 // Counts its calls, also those of copies.
 RowBench::Step counted_steps(const OnStep& on_step, std::size_t total);

@@ -5,25 +5,17 @@
 
 #include <algorithm>
 
-#include "bench/program/messages.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::bench {
 
 namespace {
 
-void fail(Result& result, const std::string& reason) {
-  result.status = Status::failed;
-  result.reason = reason;
-}
-
 std::string exhausted_text(const Result& result) {
-  std::string text =
-      fmt::format("pool of {} exhausted: {} request", bytes_text(result.pool_bytes.value_or(0)),
-                  bytes_text(result.refused_bytes));
-  const char* plural = result.refused_splits == 1 ? "" : "s";
-  return text +
-         fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
+  return fmt::format("pool of {} exhausted: {} request refused, {} not split",
+                     bytes_text(result.pool_bytes.value_or(0)), bytes_text(result.refused_bytes),
+                     plural_text(result.refused_splits, "node"));
 }
 
 void ignore_failure(const std::exception&) {}
@@ -40,65 +32,55 @@ void note_run(Result& result, const kdtree::BuildRun& run) {
 
 SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
                        std::vector<Candidate> candidates, std::vector<Result*> all, Step step)
-    : job_(job),
+    : RowBench(std::move(candidates), job.settings.runs, job.budget_seconds, step),
+      job_(job),
       events_(events),
       scene_(scene),
-      candidates_(std::move(candidates)),
       all_(std::move(all)),
       step_(std::move(step)),
-      runner_(run_candidates(), job_.settings.runs, 1e3 * job_.budget_seconds,
-              [this](std::size_t i, const std::string& what) {
-                step_(fmt::format("{}: {}, {}", scene_.name(), candidates_[i].name(), what));
-              }) {
-  for (Candidate& candidate : candidates_) {
-    Result& result = *candidate.result;
-    result.scene = scene_.name();
-    result.triangles = scene_.triangles();
-    result.degenerate = scene_.degenerate();
+      warm_ups_(candidates_.size()) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    result(i).scene = scene_.name();
+    result(i).triangles = scene_.triangles();
+    result(i).degenerate = scene_.degenerate();
   }
 }
 
-// The callbacks refer to this object and to the elements of candidates_.
-std::vector<RunCandidate> SceneBench::run_candidates() {
-  std::vector<RunCandidate> all;
-  for (Candidate& candidate : candidates_) {
-    RunCandidate one;
-    one.warm_up = [this, &candidate] {
-      candidate.warmed_up = true;
-      return candidate.entry ? warm_up(candidate) : warm_up_per_level(candidate);
-    };
-    one.run = [this, &candidate] { return run(candidate); };
-    one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
-    one.fail = [&candidate](const std::exception& error) {
-      fail(*candidate.result, reason_text(error));
-    };
-    one.keep_warm_up = [this, &candidate] { keep_warm_up(candidate); };
-    one.last_run_done = [this, &candidate] { compare_with_first(*candidate.result); };
-    all.push_back(std::move(one));
+std::string SceneBench::step_name(std::size_t i) const {
+  return fmt::format("{}: {}{}", scene_.name(), entry(i) ? "" : "per level, ", result(i).label);
+}
+
+void SceneBench::run_all(std::optional<std::uint64_t> kept_bytes) {
+  choose_pool(kept_bytes);
+  warm_up_in_order();
+  // The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
+  // run. All runs are then repeated in the pool that this run has enlarged.
+  std::size_t pool = scene_.pool_bytes();
+  while (!measure([&] { return scene_.pool_bytes() == pool; })) {
+    pool = scene_.pool_bytes();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) discard_runs(i);
   }
-  return all;
+  instrument();
+  finish();
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
   if (std::none_of(candidates_.begin(), candidates_.end(),
                    [](const Candidate& candidate) { return candidate.entry; }))
     return;
-  if (kept_bytes) {
-    scene_.set_pool(*kept_bytes);
-    return;
-  }
+  if (kept_bytes) return scene_.set_pool(*kept_bytes);
   if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
     if (scene_.live_bytes()) return;
     const registry::RegisteredAllocator* probe = live_probe();
-    if (probe) runner_.guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
+    if (probe) guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
     // Outside: a pool that cannot be allocated fails for every allocator.
     if (scene_.live_bytes()) scene_.set_live_bytes(*scene_.live_bytes());
     return;
   }
   if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
   if (job_.pool_probe) {
-    runner_.guarded([&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; },
-                    ignore_failure);
+    guarded([&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; },
+            ignore_failure);
     return;
   }
   growing_ = true;
@@ -121,85 +103,66 @@ const registry::RegisteredAllocator* SceneBench::live_probe() const {
 // Without a probe (choose_pool()) it also sizes the pool of `--pool auto`, which grows until every
 // allocator that keeps live memory completes a build. Those that may hand it out again come last,
 // when the size is known.
-void SceneBench::warm_up() {
-  for (const bool keeps : {true, false}) {
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const registry::RegisteredAllocator* entry = candidates_[i].entry;
-      const bool careful = !entry || entry->traits->keeps_live_memory;
-      if (careful == keeps) runner_.warm_up(i);
-      if (stopped()) return;
-    }
-  }
-  for (Candidate& candidate : candidates_) {
-    if (candidate.entry && scene_.has_sized_pool())
-      candidate.result->pool_bytes = scene_.pool_bytes();
+void SceneBench::warm_up_in_order() {
+  for (const bool keeps : {true, false})
+    warm_up_all(
+        [&](std::size_t i) { return (!entry(i) || entry(i)->traits->keeps_live_memory) == keeps; });
+  if (stopped()) return;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (entry(i) && scene_.has_sized_pool()) result(i).pool_bytes = scene_.pool_bytes();
   }
   compare_trees();
 }
 
-void SceneBench::build_per_level(Candidate& candidate, bool timed) {
-  Result& result = *candidate.result;
+std::optional<double> SceneBench::warm_up(std::size_t i) {
+  Result& result = this->result(i);
+  double ms = 0;  // that of a per-level build does not count towards the budget
+  if (!entry(i)) {
+    build_per_level(i, false);
+  } else {
+    if (const std::string reason = reason_to_skip(*entry(i)); !reason.empty()) {
+      skip(i, reason);
+      return 0;
+    }
+    scene_.size_live_pool(*entry(i));
+    result.pool_bytes = scene_.pool_bytes();
+    const bool grow = growing_ && entry(i)->traits->keeps_live_memory;
+    const kdtree::BuildRun build = grow ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
+    note_run(result, build);
+    warm_ups_[i] = {build.ms, build.reset_ms};
+    ms = build.ms;
+    result.workspace_bytes = scene_.workspace().overhead_bytes();
+    if (job_.device.id.kind == simt::DeviceKind::cuda) {
+      const registry::CompiledAllocator& compiled = compiled_for(*entry(i), job_.device);
+      result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
+      result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
+    }
+  }
+  result.tree = scene_.tree_stats();
+  if (result.status != Status::incomplete) result.status = Status::ok;
+  if (events_.tree_built) events_.tree_built(scene_, result);
+  return ms;
+}
+
+double SceneBench::build_per_level(std::size_t i, bool timed) {
+  Result& result = this->result(i);
   const kdtree::LevelRun run = scene_.build_per_level();
   if (!result.levels) result.levels.emplace();
   result.levels->run = run;
   result.levels->mapped_bytes = scene_.host_statistics().peak_mapped_bytes;
-  if (!timed) return;
-  result.runs_ms.push_back(run.ms);
-  result.levels->allocation_ms.push_back(run.allocation_ms);
+  if (timed) {
+    result.runs_ms.push_back(run.ms);
+    result.levels->allocation_ms.push_back(run.allocation_ms);
+  }
+  return run.ms;
 }
 
-// Its time does not count towards the budget.
-double SceneBench::warm_up_per_level(Candidate& candidate) {
-  Result& result = *candidate.result;
-  build_per_level(candidate, false);
-  result.tree = scene_.tree_stats();
-  result.status = Status::ok;
-  if (events_.tree_built) events_.tree_built(scene_, result);
-  return 0;
-}
-
-double SceneBench::warm_up(Candidate& candidate) {
-  Result& result = *candidate.result;
-  if (!may_run(candidate)) return 0;
-  scene_.size_live_pool(*candidate.entry);
-  result.pool_bytes = scene_.pool_bytes();
-  const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
+std::optional<double> SceneBench::run(std::size_t i) {
+  if (!entry(i)) return build_per_level(i, true);
+  Result& result = this->result(i);
   const kdtree::BuildRun build =
-      grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
-  note_run(result, build);
-  candidate.warm_up_ms = build.ms;
-  candidate.warm_up_reset_ms = build.reset_ms;
-  result.tree = scene_.tree_stats();
-  result.workspace_bytes = scene_.workspace().overhead_bytes();
-  if (job_.device.id.kind == simt::DeviceKind::cuda) {
-    const registry::CompiledAllocator& compiled = compiled_for(*candidate.entry, job_.device);
-    result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
-    result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
-  }
-  if (result.status != Status::incomplete) result.status = Status::ok;
-  if (events_.tree_built) events_.tree_built(scene_, result);
-  return build.ms;
-}
-
-// The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
-// run. All runs are then repeated in the pool that this run has enlarged.
-void SceneBench::measure() {
-  std::size_t pool = scene_.pool_bytes();
-  while (!runner_.measure([&] { return scene_.pool_bytes() == pool; })) {
-    pool = scene_.pool_bytes();
-    for (Candidate& candidate : candidates_) discard_runs(candidate);
-  }
-}
-
-double SceneBench::run(Candidate& candidate) {
-  Result& result = *candidate.result;
-  if (!candidate.entry) {
-    build_per_level(candidate, true);
-    return result.runs_ms.back();
-  }
-  const kdtree::BuildRun build =
-      growing_ ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
-  // In a larger pool than the other candidates': the runner discards it.
+      growing_ ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
+  // In a larger pool than the other candidates': measure() discards it.
   if (scene_.pool_bytes() != result.pool_bytes) return 0;
   note_run(result, build);
   result.runs_ms.push_back(build.ms);
@@ -207,76 +170,50 @@ double SceneBench::run(Candidate& candidate) {
   return build.ms;
 }
 
-void SceneBench::keep_warm_up(Candidate& candidate) {
-  candidate.result->runs_ms.push_back(candidate.warm_up_ms);
-  if (candidate.entry) candidate.result->reset_ms.push_back(candidate.warm_up_reset_ms);
+void SceneBench::keep_warm_up(std::size_t i) {
+  result(i).runs_ms.push_back(warm_ups_[i].ms);
+  if (entry(i)) result(i).reset_ms.push_back(warm_ups_[i].reset_ms);
 }
 
-void SceneBench::discard_runs(Candidate& candidate) {
-  Result& result = *candidate.result;
+void SceneBench::discard_runs(std::size_t i) {
+  Result& result = this->result(i);
   result.runs_ms.clear();
   result.reset_ms.clear();
   if (result.levels) result.levels->allocation_ms.clear();
-  if (candidate.entry) result.pool_bytes = scene_.pool_bytes();
+  if (entry(i)) result.pool_bytes = scene_.pool_bytes();
 }
 
 void SceneBench::instrument() {
   for (std::size_t i = 0; i < candidates_.size() && !stopped(); ++i) {
-    Candidate& candidate = candidates_[i];
-    step_(
-        fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
-    if (!candidate.running() || !candidate.entry) continue;
-    runner_.guarded(i, [&] {
-      const kdtree::InstrumentedRun run = scene_.build_instrumented(*candidate.entry);
-      candidate.result->requests = run.requests;
-      if (candidate.entry->traits->in_pool) candidate.result->at_end = run.at_end;
+    Result& result = this->result(i);
+    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), result.label));
+    if (!candidates_[i].running || !entry(i)) continue;
+    guarded(i, [&] {
+      const kdtree::InstrumentedRun run = scene_.build_instrumented(*entry(i));
+      result.requests = run.requests;
+      if (entry(i)->traits->in_pool) result.at_end = run.at_end;
     });
-    if (!job_.instrument_all && candidate.result->requests &&
-        candidate.result->status == Status::ok)
-      break;
+    if (!job_.instrument_all && result.requests && result.status == Status::ok) break;
   }
 }
 
-void SceneBench::finish() {
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    Result& result = *candidates_[i].result;
-    const std::size_t done = result.runs_ms.size();
-    if (result.status == Status::incomplete) {
-      result.reason = exhausted_text(result);
-    } else if (result.status == Status::ok && done == 0) {
-      result.status = Status::skipped;
-      result.reason = interrupted_reason;
-    } else if (result.status == Status::ok) {
-      const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
-      const char* why = stopped() ? "interrupted after" : "slow: only";
-      result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
-      if (runner_.only_warm_up(i)) result.reason = "slow: only the warm-up";
-    }
+void SceneBench::judge(std::size_t i) {
+  Result& result = this->result(i);
+  if (result.status == Status::incomplete) {
+    result.reason = exhausted_text(result);
+  } else if (result.runs_ms.empty()) {
+    result.status = Status::skipped;
+    result.reason = interrupted_reason;
+  } else {
+    result.reason = reason_of_few_runs(i, result.runs_ms.size());
   }
 }
 
-bool SceneBench::may_run(Candidate& candidate) {
-  Result& result = *candidate.result;
-  if (const char* reason = cannot_build(*candidate.entry)) {
-    result.reason = reason;
-    return false;
-  }
-  if (!candidate.entry->on(job_.device.id.kind)) {
-    result.reason = "not compiled for " + job_.device.key;
-    return false;
-  }
-  if (scene_.pool_bytes() < candidate.entry->traits->smallest_pool) {
-    result.reason = fmt::format("needs a pool of at least {}",
-                                bytes_text(candidate.entry->traits->smallest_pool));
-    return false;
-  }
-  if (candidate.entry->traits->keeps_live_memory || pool_holds_all()) return true;
-  // It would wrap around and hand out arrays that nodes still read; ids in them may be out of
-  // range.
-  result.reason =
-      "the pool is smaller than the sum of all requests; this allocator would overwrite live "
-      "memory";
-  return false;
+std::string SceneBench::reason_to_skip(const registry::RegisteredAllocator& entry) {
+  if (const char* reason = cannot_build(entry)) return reason;
+  const std::string reason = reason_not_to_run(entry, job_.device, scene_.pool_bytes());
+  if (!reason.empty() || entry.traits->keeps_live_memory || pool_holds_all()) return reason;
+  return would_overwrite;
 }
 
 bool SceneBench::pool_holds_all() {
@@ -284,7 +221,7 @@ bool SceneBench::pool_holds_all() {
     holds_all_ = false;
     const registry::RegisteredAllocator* bump = registry::find("atomic");
     const auto build = [&] { return growing_ ? scene_.build_growing(*bump) : scene_.build(*bump); };
-    if (bump) runner_.guarded([&] { holds_all_ = !build().incomplete; }, ignore_failure);
+    if (bump) guarded([&] { holds_all_ = !build().incomplete; }, ignore_failure);
   }
   return *holds_all_;
 }
@@ -296,22 +233,23 @@ void SceneBench::compare_trees() {
     if (result->status != Status::ok || !result->tree) continue;
     if (!first || result->allocator == "atomic") first = result;
   }
-  for (Candidate& candidate : candidates_) {
-    Result& result = *candidate.result;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Result& result = this->result(i);
     if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash)
       continue;
     result.wrong_tree = true;
-    fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}",
-                             first->label, result.tree->hash, first->tree->hash));
+    fail(i, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label,
+                        result.tree->hash, first->tree->hash));
   }
 }
 
-void SceneBench::compare_with_first(Result& result) {
+void SceneBench::last_run_done(std::size_t i) {
+  Result& result = this->result(i);
   const std::uint64_t hash = scene_.tree_stats().hash;
   if (result.status != Status::ok || result.tree->hash == hash) return;
   result.wrong_tree = true;
-  fail(result, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}",
-                           result.tree->hash, hash));
+  fail(i, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}", result.tree->hash,
+                      hash));
 }
 
 }  // namespace heapwood::bench

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "bench/program/messages.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 
 namespace heapwood::bench {
 
@@ -27,14 +27,14 @@ std::string shard_text(const Shard& shard) {
   return fmt::format("{}/{}", shard.number, shard.count);
 }
 
-Shard parse_shard(const std::string& option, const std::string& text) {
+Shard parse_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash != std::string::npos) {
     const auto number = number_of(text.substr(0, slash)), count = number_of(text.substr(slash + 1));
     if (number && count && *number >= 1 && *number <= *count) return {*number, *count};
   }
   throw Error(Exit::usage,
-              fmt::format("{} '{}': expected I/N, the I-th of N shards: 2/4", option, text));
+              fmt::format("--shard '{}': expected I/N, the I-th of N shards: 2/4", text));
 }
 
 SlurmArray slurm_array() {
@@ -72,7 +72,7 @@ void add_shard_option(CommandOptions& command, std::string& text) {
 }
 
 Shard chosen_shard(const std::string& text) {
-  if (!text.empty()) return parse_shard("--shard", text);
+  if (!text.empty()) return parse_shard(text);
   const SlurmArray array = slurm_array();
   const Shard shard = shard_of_array(array);
   if (!array.id.empty())
@@ -92,7 +92,7 @@ void check_shard_file(const std::string& path, const Shard& shard) {
   if (!earlier || !earlier->is_object() || !earlier->contains("shard")) return;
   Json mine = Json::object();
   add_shard(mine, shard);
-  if (!same(mine.value("shard", Json()), (*earlier)["shard"]))
+  if (mine.value("shard", Json()) != (*earlier)["shard"])
     throw Error(Exit::usage, fmt::format("{}: has results of a different shard, not of {}; write "
                                          "one file per shard",
                                          path, shard_text(shard)));

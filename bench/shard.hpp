@@ -22,8 +22,7 @@ struct Shard {
 };
 
 std::string shard_text(const Shard& shard);  // "2/4"
-// Throws Error{Exit::usage} that begins with the option.
-Shard parse_shard(const std::string& option, const std::string& text);
+Shard parse_shard(const std::string& text);  // throws Error{Exit::usage}
 
 // What Slurm sets in the tasks of an array; "" if it is not set.
 struct SlurmArray {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measured_row.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/stress.hpp"
 
@@ -119,5 +119,8 @@ struct StressBench {
 std::vector<StressRow> run_stress(
     const StressBench& bench, const OnStep& on_step,
     const std::function<void(const std::vector<StressRow>&)>& point_done = {});
+
+inline constexpr const char* stress_schema = "heapwood.stress/1";
+void describe(JsonFields& fields, StressRow& row);
 
 }  // namespace heapwood::bench

@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: MIT
-#include "bench/stress_json.hpp"
+#include "bench/stress.hpp"
 
 #include <cmath>
 
-#include "bench/program/out_of_memory.hpp"
-#include "bench/results/json_fields.hpp"
+#include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
+
+StressSpaceFigures space_figures(const StressRow& row) {
+  std::vector<double> utilization, blocks, first, last, iterations, iteration_ms, last_ms;
+  for (const std::vector<workloads::StressStep>& steps : row.steps) {
+    if (steps.empty()) continue;
+    const auto in_use = static_cast<double>(steps.back().blocks);
+    blocks.push_back(in_use);
+    if (row.capacity_bytes && !workloads::has_lifetimes(row.settings.test))
+      utilization.push_back(in_use * static_cast<double>(row.point.payload) /
+                            static_cast<double>(row.capacity_bytes));
+    first.push_back(static_cast<double>(steps.front().address_bytes));
+    last.push_back(static_cast<double>(steps.back().address_bytes));
+    std::vector<double> served;
+    for (const workloads::StressStep& step : steps) {
+      if (step.refused == 0) served.push_back(step.ms);
+    }
+    iterations.push_back(static_cast<double>(served.size()));
+    if (served.empty()) continue;
+    last_ms.push_back(served.back());
+    iteration_ms.push_back(*median(served));
+  }
+  return {median(utilization), median(blocks),       median(first),  median(last),
+          median(iterations),  median(iteration_ms), median(last_ms)};
+}
+
+std::optional<double> held_over_live(const StressRow& row) {
+  if (!workloads::has_lifetimes(row.settings.test) || !row.peak || row.peak->live_bytes == 0)
+    return std::nullopt;
+  const alloc::Fragmentation& f = row.peak->fragmentation;
+  return static_cast<double>(row.point.pool_bytes - f.free_bytes - f.metadata_bytes) /
+         static_cast<double>(row.peak->live_bytes);
+}
 
 namespace {
 
@@ -80,7 +111,7 @@ Json space_json(const StressRow& row) {
   fields.derived("refusal_ms", median(row.refusal_ms));
   fields.derived("held_over_live", held_over_live(row));
   for (const std::vector<workloads::StressStep>& steps : row.steps) {
-    Json& run = json["steps"].emplace_back(Json::array());
+    Json& run = json["steps"].push_back(Json::array());
     for (const workloads::StressStep& step : steps) run.push_back(described(step));
   }
   return json;
@@ -136,17 +167,7 @@ void describe(JsonFields& fields, StressRow& row) {
     });
   }
   if (!row.steps.empty()) fields.derived("space", space_json(row));
-  if (row.calls) fields.derived("calls", to_json(*row.calls));
-}
-
-Json to_json(const StressRow& row) { return described(row); }
-
-Json stress_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                   const std::vector<StressRow>& rows) {
-  const LackOfMemoryEnds end;
-  Json json = report_head(stress_schema, argv, device);
-  for (const StressRow& row : rows) json["results"].push_back(to_json(row));
-  return json;
+  if (row.calls) fields.derived("calls", described(*row.calls));
 }
 
 }  // namespace heapwood::bench

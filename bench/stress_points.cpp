@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/program/names.hpp"
 #include "bench/stress.hpp"
 
 namespace heapwood::bench {
@@ -107,41 +108,17 @@ StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
 
 }  // namespace
 
-const char* name(StressTest test) {
-  for (const auto& [text, value] : tests) {
-    if (value == test) return text;
-  }
-  return "";
-}
-
-const char* name(workloads::Lifetimes order) {
-  for (const auto& [text, value] : orders) {
-    if (value == order) return text;
-  }
-  return "";
-}
+const char* name(StressTest test) { return name_in(tests, test); }
+const char* name(workloads::Lifetimes order) { return name_in(orders, order); }
+std::string stress_tests() { return all_names(tests); }
 
 workloads::Lifetimes parse_order(const std::string& text) {
-  for (const auto& [known, value] : orders) {
-    if (text == known) return value;
-  }
-  throw Error(Exit::usage, fmt::format("--order '{}': use random, lifo or immortal", text));
-}
-
-std::string stress_tests() {
-  std::string text;
-  for (const auto& [known, value] : tests) text += (text.empty() ? "" : ", ") + std::string(known);
-  return text;
+  return find_in(orders, "--order", text);
 }
 
 StressTest parse_stress_test(const std::string& text) {
-  for (const auto& [known, value] : tests) {
-    if (text == known) return value;
-  }
-  const std::string problem =
-      text.empty() ? "no test given" : fmt::format("unknown test '{}'", text);
-  throw Error(Exit::usage,
-              fmt::format("stress: {}: use one of {}, semaphore, rcu", problem, stress_tests()));
+  if (text.empty()) throw Error(Exit::usage, "stress: no test given: use one of " + stress_tests());
+  return find_in(tests, "stress: unknown test", text);
 }
 
 bool has_iterations(StressTest test) {

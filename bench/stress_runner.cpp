@@ -27,18 +27,24 @@ class PointBench : public RowBench {
   void run_all() {
     prepare();
     const bool space = workloads::measures_space(bench_.settings.test);
-    if (!space) runner_.warm_up();
-    runner_.measure();
+    if (!space) warm_up_all();
+    measure();
     if (!space && bench_.settings.inspect)
-      runner_.each("addresses and fragmentation", [this](std::size_t i) { inspect(i); });
+      each("addresses and fragmentation", [this](std::size_t i) { inspect(i); });
     finish();
   }
 
  private:
   StressRow& row(std::size_t i) const { return static_cast<StressRow&>(*candidates_[i].row); }
 
-  void warm_up(std::size_t i) override { warm_ups_[i] = stress(i, false); }
-  void run(std::size_t i) override { note_run(row(i), stress(i, false)); }
+  std::optional<double> warm_up(std::size_t i) override {
+    warm_ups_[i] = stress(i, false);
+    return {};
+  }
+  std::optional<double> run(std::size_t i) override {
+    note_run(row(i), stress(i, false));
+    return {};
+  }
   void keep_warm_up(std::size_t i) override { note_run(row(i), warm_ups_[i]); }
 
   workloads::StressResult stress(std::size_t i, bool inspect) const {
@@ -84,7 +90,7 @@ class PointBench : public RowBench {
       if (!reason.empty()) {
         skip(i, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
-        runner_.guarded(i, [&] {
+        guarded(i, [&] {
           row(i).calls = entry.on(bench_.device.id.kind)
                              ->call_use(bench_.device.id, bench_.settings.coalesced,
                                         row(i).settings.allocator.large_backend);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/program/options.hpp"
+#include "bench/build_settings.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/scene_camera.hpp"
 #include "kdtree/check/quality.hpp"

@@ -28,7 +28,7 @@ mkdir -p "$out"
 part() {  # K OPTION...
   local k=$1
   shift
-  "$HEAPWOOD" reproduce --full --out "$out/part$k" --part "$k/$parts" --minutes "${MINUTES:-8}" \
+  "$HEAPWOOD" reproduce --full --out "$out/part$k" --shard "$k/$parts" --minutes "${MINUTES:-8}" \
     "$@" > "$out/part$k.log" 2>&1 && return
   echo "reproduce_full: part $k failed: $(tail -n 1 "$out/part$k.log")" >&2
   return 1

@@ -39,25 +39,24 @@ bench::Table animate_time_table(const std::vector<AnimateRow>& rows) {
   table.title = fmt::format("{}: {} frames{}, {}x{}, pool {}: time [ms]", first.scene,
                             settings.frames, triangles_text(first), settings.size.width,
                             settings.size.height, settings.keep_pool ? "kept" : "reset");
-  table.columns = {{"allocator", true}, {"upload"}, {"reset"}, {"build"}};
   struct Part {
     const char* title;
     std::vector<double> AnimateRow::*ms;
   };
-  std::vector<Part> parts{
-      {"", &AnimateRow::upload_ms}, {"", &AnimateRow::reset_ms}, {"", &AnimateRow::build_ms}};
+  std::vector<Part> parts{{"upload", &AnimateRow::upload_ms},
+                          {"reset", &AnimateRow::reset_ms},
+                          {"build", &AnimateRow::build_ms}};
   if (settings.shaded || settings.primary) parts.push_back({"records", &AnimateRow::records_ms});
   if (settings.primary) parts.push_back({"primary", &AnimateRow::primary_ms});
   if (settings.shaded) parts.push_back({"shaded", &AnimateRow::shaded_ms});
-  for (std::size_t i = 3; i < parts.size(); ++i) table.columns.push_back({parts[i].title});
-  table.columns.push_back({"median", false, false, "frame"});
-  table.columns.push_back({"p99", false, false, "frame"});
-  table.columns.push_back({"frames/s"});
+  std::string columns = "allocator<; ";
+  for (const Part& part : parts) columns += part.title + std::string("; ");
+  table.columns = bench::columns_of(columns + "frame: median, p99; frames/s");
   const AnimateRow* const best =
       find_fastest(pointers_to(rows), [](const AnimateRow& row) { return &row.frame_ms; });
   bench::Footnotes footnotes;
   for (const AnimateRow& row : rows) {
-    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
+    std::vector<bench::Cell> cells{footnotes.marked(row.marked_label(), row)};
     if (row.frame_ms.empty()) {
       cells.emplace_back(name(row.status));
       while (cells.size() < table.columns.size()) cells.emplace_back(bench::missing);
@@ -80,11 +79,9 @@ bench::Table animate_pool_table(const std::vector<AnimateRow>& rows) {
   if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return !row.pools.empty(); }))
     return table;
   table.title = fmt::format("{}: the kept pool", rows.front().scene);
-  table.columns = {{"allocator", true}, {"pool"}};
-  for (const char* group : {"after the first frame", "after the last frame"}) {
-    for (const char* title : {"in use", "free", "largest hole", "fragmented"})
-      table.columns.push_back({title, false, false, group});
-  }
+  table.columns = bench::columns_of(
+      "allocator<; pool; after the first frame: in use, free, largest hole, fragmented; after the "
+      "last frame: in use, free, largest hole, fragmented");
   for (const AnimateRow& row : rows) {
     if (row.pools.empty()) continue;
     std::vector<bench::Cell> cells{row.label, bench::bytes_text(row.pool_bytes)};

@@ -117,7 +117,7 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
   if (phases.empty()) table.columns.push_back({"status"});
   bench::Footnotes footnotes;
   for (const GraphRow& row : rows) {
-    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
+    std::vector<bench::Cell> cells{footnotes.marked(row.marked_label(), row)};
     if (row.phases.empty()) cells.emplace_back(name(row.status));
     for (std::size_t i = cells.size() - 1; i < phases.size(); ++i) {
       const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
@@ -171,21 +171,11 @@ bench::Table graph_memory_table(const std::vector<GraphRow>& rows) {
   const bool rounds = std::any_of(rows.begin(), rows.end(), [&](const GraphRow& row) {
     return is_measured(row) && !row.rounds.empty();
   });
-  const std::string after_init = "after init";
   table.title = fmt::format("Memory, pool of {}", bench::size_text(rows.front().pool_bytes));
-  table.columns = {{"allocator or layout", true},
-                   {"in use [MiB]", false, false, after_init},
-                   {"/ payload", false, false, after_init},
-                   {"/ blocks", false, false, after_init},
-                   {"tables [MiB]", false, false, after_init},
-                   {"address [MiB]", false, false, after_init},
-                   {"external", false, false, after_init}};
-  if (rounds) {
-    const std::string after_rounds = "after mixed updates";
-    table.columns.push_back({"in use [MiB]", false, false, after_rounds});
-    table.columns.push_back({"/ payload", false, false, after_rounds});
-    table.columns.push_back({"external", false, false, after_rounds});
-  }
+  table.columns = bench::columns_of(
+      std::string("allocator or layout<; after init: in use [MiB], / payload, / blocks, tables "
+                  "[MiB], address [MiB], external") +
+      (rounds ? "; after mixed updates: in use [MiB], / payload, external" : ""));
   for (const GraphRow& row : rows) {
     if (!is_measured(row)) continue;
     const workloads::graph::GraphMemory& m = *row.memory;

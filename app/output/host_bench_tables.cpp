@@ -36,20 +36,11 @@ bench::Table host_latency_table(const bench::HostBench& bench,
                  "{}: {} requests and frees, max {} live blocks; microseconds, new allocator",
                  bench.trace_name, bench::count_text(bench.trace.ops.size()), bench.trace.slots)
            : "Further passes with the same allocators";
-  table.columns = {{"allocator", true}};
-  for (const char* group : {"allocate", "free"}) {
-    for (const char* title : {"p50", "p99", "p99.9", "max"})
-      table.columns.push_back({title, false, false, group});
-  }
-  for (const char* title : {"p50", "p99.9"})
-    table.columns.push_back({title, false, false, "both of one block"});
   const bench::HostBenchRow* base = baseline(rows);
-  std::string versus;
-  if (base) {
-    versus = "times below " + base->label;
-    for (const char* title : {"p50", "p99.9"})
-      table.columns.push_back({title, false, false, versus});
-  }
+  table.columns = bench::columns_of(
+      "allocator<; allocate: p50, p99, p99.9, max; free: p50, p99, p99.9, max; both of one block: "
+      "p50, p99.9" +
+      (base ? "; times below " + base->label + ": p50, p99.9" : ""));
   const bench::Percentiles base_both =
       base ? bench::percentiles(latencies_of(*base, cold).both) : bench::Percentiles{};
   for (const bench::HostBenchRow& row : rows) {
@@ -82,13 +73,9 @@ bench::Table host_latency_table(const bench::HostBench& bench,
 bench::Table host_memory_table(const std::vector<bench::HostBenchRow>& rows) {
   bench::Table table;
   table.title = "Memory, first pass";
-  table.columns = {{"allocator", true},
-                   {"requested", false, false, "peak MiB"},
-                   {"mapped", false, false, "peak MiB"},
-                   {"of peaks", false, false, "mapped / requested"},
-                   {"of means", false, false, "mapped / requested"},
-                   {"mappings"},
-                   {"refused"}};
+  table.columns = bench::columns_of(
+      "allocator<; peak MiB: requested, mapped; mapped / requested: of peaks, of means; mappings; "
+      "refused");
   for (const bench::HostBenchRow& row : rows) {
     if (row.passes.empty()) continue;
     const bench::HostBenchPass& pass = row.passes.front();

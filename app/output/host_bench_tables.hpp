@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/results/table.hpp"
 
 namespace heapwood::app {

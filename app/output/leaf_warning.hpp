@@ -5,15 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "kdtree/tree.hpp"
-
 namespace heapwood::app {
 
 // One line on standard error if a leaf of a scene's tree has more than 1,000 refs. Only for
 // complete trees: an incomplete one has large leaves for lack of memory and its own warning.
 void warn_of_large_leaf(const std::string& scene, std::uint32_t largest_leaf);
-
-// In refs; for callers that need nothing else of kdtree::measure().
-std::uint32_t largest_leaf(const kdtree::Tree& tree);
 
 }  // namespace heapwood::app

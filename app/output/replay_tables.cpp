@@ -21,12 +21,6 @@ bool is_walked(const ReplaySample* sample) {
   return sample != nullptr && sample->pool.fragmentation.measured;
 }
 
-std::string held_ratio(const ReplaySample& sample) {
-  if (!sample.pool.fragmentation.measured || sample.pool.live_bytes == 0) return bench::missing;
-  return bench::ratio_text(static_cast<double>(sample.held_bytes) /
-                           static_cast<double>(sample.pool.live_bytes));
-}
-
 // The clearly fastest row of a pool.
 const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::string& pool) {
   return find_fastest(pointers_to(rows), [&](const ReplayRow& row) {
@@ -84,20 +78,9 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
                   bench.summary.requests == 1 ? "" : "s", bench::compact_text(bench.summary.frees),
                   bench.summary.frees == 1 ? "" : "s", bench::bytes_text(bench.summary.peak_bytes),
                   bench::plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
-  const std::string time = "time [ms]", peak = "memory at the peak", ever = "until the end [MiB]";
-  table.columns = {{"allocator", true},
-                   {"median", false, false, time},
-                   {"q1", false, false, time},
-                   {"q3", false, false, time},
-                   {"no calls", false, false, time},
-                   {"refused"},
-                   {"held [MiB]", false, false, peak},
-                   {"/ live", false, false, peak},
-                   {"tables [MiB]", false, false, peak},
-                   {"internal", false, false, peak},
-                   {"external", false, false, peak},
-                   {"touched", false, false, ever},
-                   {"address", false, false, ever}};
+  table.columns = bench::columns_of(
+      "allocator<; time [ms]: median, q1, q3, no calls; refused; memory at the peak: held [MiB], "
+      "/ live, tables [MiB], internal, external; until the end [MiB]: touched, address");
   bench::Footnotes footnotes;
   bool has_fastest = false;
   std::string pool;
@@ -110,7 +93,7 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
     }
     const ReplayRow* const best = fastest_replay(rows, row.pool);
     has_fastest |= best != nullptr;
-    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
+    std::vector<bench::Cell> cells{footnotes.marked(row.marked_label(), row)};
     if (row.runs_ms.empty()) {
       cells.emplace_back(name(row.status));
     } else {
@@ -143,40 +126,6 @@ bench::Table replay_table(const bench::ReplayBench& bench, const std::vector<Rep
       "neighbours merged; touched: bytes that were ever part of a block; address: end of the "
       "highest block");
   footnotes.append_to(table.notes);
-  return table;
-}
-
-bench::Table replay_memory_table(const bench::ReplayBench& bench,
-                                 const std::vector<ReplayRow>& rows) {
-  constexpr std::size_t shown = 8;
-  bench::Table table;
-  table.title = "Held bytes per byte in use, after a share of all events";
-  table.columns.push_back({"allocator", true});
-  const std::size_t events = bench.trace->events.size();
-  for (std::size_t i = 1; i <= shown; ++i)
-    table.columns.push_back({fmt::format("{:.0f}%", 100. * static_cast<double>(i) / shown)});
-  table.columns.push_back(
-      {fmt::format("peak ({:.0f}%)", 100. * static_cast<double>(bench.summary.peak_event) /
-                                         static_cast<double>(std::max<std::size_t>(1, events)))});
-  std::string pool;
-  for (const ReplayRow& row : rows) {
-    if (!is_walked(row.peak())) continue;
-    if (row.pool != pool) {
-      pool = row.pool;
-      table.add_heading(fmt::format("pool {}", bench::size_text(row.pool_bytes)));
-    }
-    std::vector<bench::Cell> cells{row.marked_label()};
-    for (std::size_t i = 1; i <= shown; ++i) {
-      // The last sample up to that share.
-      const ReplaySample* found = nullptr;
-      for (const ReplaySample& sample : row.samples) {
-        if (sample.event <= events * i / shown) found = &sample;
-      }
-      cells.emplace_back(found != nullptr ? held_ratio(*found) : bench::missing);
-    }
-    cells.emplace_back(held_ratio(*row.peak()));
-    table.add(std::move(cells));
-  }
   return table;
 }
 

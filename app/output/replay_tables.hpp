@@ -14,9 +14,6 @@ bench::Table trace_table(const bench::ReplayBench& bench);
 // Time, refusals and memory at the peak, by pool.
 bench::Table replay_table(const bench::ReplayBench& bench,
                           const std::vector<bench::ReplayRow>& rows);
-// Held bytes per byte in use, over time.
-bench::Table replay_memory_table(const bench::ReplayBench& bench,
-                                 const std::vector<bench::ReplayRow>& rows);
 // For CSV: one line per pool and allocator (bench/results/json_columns.hpp).
 inline constexpr const char* replay_columns =
     "trace digest allocator label lower_bound pool pool_bytes status reason samples=runs_ms# "

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What the tables of measured rows have in common: names with marks, the fastest row, notes.
+// What the tables of measured rows have in common: the fastest row, notes.
 #pragma once
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "bench/measured_row.hpp"
 #include "bench/results/footnotes.hpp"
+#include "bench/results/measured_row.hpp"
 #include "bench/results/samples.hpp"
 #include "bench/results/table.hpp"
 
 namespace heapwood::app {
-
-// The row's label; a reason becomes a footnote.
-bench::Cell name_cell(const bench::MeasuredRow& row, bench::Footnotes& footnotes);
 
 // The row that is clearly fastest among those that are complete and no lower bounds, or nullptr.
 // samples(row) points to the times of a row; nullptr: it is not compared.
@@ -41,13 +37,13 @@ std::vector<const Row*> pointers_to(const std::vector<Row>& rows) {
   return pointers;
 }
 
-// Explain the marks of a table: "◂", if a fastest one is named, and "*", if a row has it.
-void explain_marks(bench::Table& table, bool has_fastest, bool has_lower_bound);
+// Explains the marks of a table: "◂", if a fastest one is named, and "*", if a row has it.
 template <class Row>
 void explain_marks(bench::Table& table, bool has_fastest, const std::vector<Row>& rows) {
-  explain_marks(table, has_fastest, std::any_of(rows.begin(), rows.end(), [](const Row& row) {
-                  return row.lower_bound;
-                }));
+  if (has_fastest)
+    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
+  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.lower_bound; }))
+    table.notes.push_back("* lower bound: cannot free, never named the fastest");
 }
 
 }  // namespace heapwood::app

@@ -11,8 +11,6 @@ namespace heapwood::app {
 
 namespace {
 
-using Line = std::vector<bench::Cell>;
-
 // The text of a point's parameter: "64 B", "120 blocks".
 struct Parameter {
   const char* name;
@@ -72,25 +70,6 @@ std::size_t index(std::vector<T>& list, const T& item, Same same) {
 bool unknown(const Line& line) {
   return std::all_of(line.begin(), line.end(),
                      [](const bench::Cell& cell) { return cell.text == bench::missing; });
-}
-
-bool same(const Line& a, const Line& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const bench::Cell& x, const bench::Cell& y) { return x.text == y.text; });
-}
-
-// The most frequent line if at least three allocators share it, else nullptr.
-const Line* shared(const std::vector<Line>& lines) {
-  const Line* found = nullptr;
-  std::ptrdiff_t max_count = 2;
-  for (const Line& line : lines) {
-    const auto count = std::count_if(lines.begin(), lines.end(),
-                                     [&](const Line& other) { return same(line, other); });
-    if (unknown(line) || count <= max_count) continue;
-    max_count = count;
-    found = &line;
-  }
-  return found;
 }
 
 void add_line(bench::Table& table, const std::string& label, const Line& line) {
@@ -171,11 +150,9 @@ std::string StressGrid::constants() const {
   return text;
 }
 
-bench::Cell status_cell(const bench::StressRow& row, std::string text,
+bench::Cell status_cell(const bench::StressRow& row, const std::string& text,
                         bench::Footnotes& footnotes) {
-  if (!row.is_measured()) text = bench::name(row.status);
-  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
-  return text;
+  return footnotes.marked(row.is_measured() ? text : bench::name(row.status), row);
 }
 
 bool StressFigures::empty(const Figure& figure) {
@@ -194,15 +171,10 @@ void StressFigures::write(bench::Table& table) const {
 
 void StressFigures::write_block(bench::Table& table, const Figure& figure) const {
   table.add_heading(figure.name.heading);
-  const Line* folded = figure.name.fold ? shared(figure.lines) : nullptr;
-  bool others = false;
   for (std::size_t a = 0; a < figure.lines.size(); ++a) {
-    const Line& line = figure.lines[a];
-    if (unknown(line) || (folded && same(line, *folded))) continue;
-    add_line(table, grid_.allocators[a]->marked_label(), line);
-    others = true;
+    if (!unknown(figure.lines[a]))
+      add_line(table, grid_.allocators[a]->marked_label(), figure.lines[a]);
   }
-  if (folded) add_line(table, others ? "all others" : "all", *folded);
   if (!figure.below.empty()) table.add(figure.below);
 }
 

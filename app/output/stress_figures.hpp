@@ -37,19 +37,21 @@ struct StressGrid {
 };
 
 // A row's first figure: the text, with a footnote if there is a reason, or the status.
-bench::Cell status_cell(const bench::StressRow& row, std::string text, bench::Footnotes& footnotes);
+bench::Cell status_cell(const bench::StressRow& row, const std::string& text,
+                        bench::Footnotes& footnotes);
 
 // The names of a figure.
 struct FigureName {
   const char* heading;     // above its lines, in a table of several points
   const char* column;      // in a table of one point
   const char* group = "";  // the same, over adjacent columns
-  bool fold = false;       // allocators with equal cells may share a line
 };
 
 // A table of figures, each known for some allocators at some points. With several points a figure
 // is a block of lines with one column per point; with a single point it is a column. An allocator
 // without figures has no line.
+using Line = std::vector<bench::Cell>;  // one cell per point
+
 class StressFigures {
  public:
   explicit StressFigures(const StressGrid& grid) : grid_(grid) {}
@@ -74,7 +76,6 @@ class StressFigures {
   void write(bench::Table& table) const;
 
  private:
-  using Line = std::vector<bench::Cell>;  // one cell per point
   struct Figure {
     FigureName name;
     std::vector<Line> lines;  // one per allocator

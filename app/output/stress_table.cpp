@@ -58,7 +58,7 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
     return bench::count_text(row.counts->allocations) + " / " +
            bench::count_text(row.counts->deallocations);
   };
-  figures.add({"mallocs / frees", "mallocs / frees", "", true}, counted, std::move(expectation));
+  figures.add({"mallocs / frees", "mallocs / frees"}, counted, std::move(expectation));
 }
 
 // Mallocs per second, including refused ones as in the paper, and the share of refused ones.
@@ -83,20 +83,6 @@ bool inspected(const bench::StressRow& row) { return row.peak && row.end; }
 bool shares_memory(const bench::StressRow* row) {
   return row && inspected(*row) && row->overlaps.value_or(0) > 0 &&
          !row->peak->fragmentation.internal;
-}
-
-// The range over all points: an allocator's tables hardly depend on the test.
-std::string metadata_text(const std::vector<const bench::StressRow*>& rows) {
-  std::optional<std::uint64_t> min, max;
-  for (const bench::StressRow* row : rows) {
-    if (!row || !inspected(*row)) continue;
-    const std::uint64_t bytes = row->peak->fragmentation.metadata_bytes;
-    min = std::min(min.value_or(bytes), bytes);
-    max = std::max(max.value_or(bytes), bytes);
-  }
-  if (!min) return bench::missing;
-  const std::string from = bench::bytes_text(*min), to = bench::bytes_text(*max);
-  return from == to ? from : from + " to " + to;
 }
 
 }  // namespace
@@ -142,19 +128,19 @@ bench::Table stress_memory_table(const std::vector<bench::StressRow>& rows) {
   const StressGrid grid(rows);
   StressFigures figures(grid);
   const char* peak = "at the peak";
-  figures.add({"internal fragmentation at the peak", "internal", peak, true},
+  figures.add({"internal fragmentation at the peak", "internal", peak},
               [](const bench::StressRow& row) -> bench::Cell {
                 return inspected(row) ? bench::figure_text(row.peak->fragmentation.internal) : "";
               });
-  figures.add({"external fragmentation at the peak", "external", peak, true},
+  figures.add({"external fragmentation at the peak", "external", peak},
               [](const bench::StressRow& row) -> bench::Cell {
                 return inspected(row) ? bench::figure_text(row.peak->fragmentation.external) : "";
               });
-  figures.add({"high-water mark of addresses", "address", peak, true},
+  figures.add({"high-water mark of addresses", "address", peak},
               [](const bench::StressRow& row) -> bench::Cell {
                 return inspected(row) ? bench::bytes_text(row.peak->address_bytes) : "";
               });
-  figures.add({"external fragmentation at the end", "external at the end", "", true},
+  figures.add({"external fragmentation at the end", "external at the end"},
               [](const bench::StressRow& row) -> bench::Cell {
                 return inspected(row) ? bench::figure_text(row.end->fragmentation.external) : "";
               });
@@ -176,43 +162,12 @@ bench::Table stress_memory_table(const std::vector<bench::StressRow>& rows) {
       shared.push_back(grid.allocators[a]->label);
   }
   if (!shared.empty()) {
-    table.notes.push_back(
-        fmt::format("internal fragmentation unknown: {} (blocks in use share memory)",
-                    fmt::join(shared, ", ")));
+    table.notes.push_back(fmt::format(
+        "internal fragmentation unknown: {} (blocks in use share memory)", bench::joined(shared)));
   }
   if (!absent.empty()) {
     table.notes.push_back(fmt::format("not inspected: {} (failed, or its pool cannot be walked)",
-                                      fmt::join(absent, ", ")));
-  }
-  return table;
-}
-
-bench::Table stress_allocator_table(const std::vector<bench::StressRow>& rows) {
-  bench::Table table;
-  const bool has_inspected = std::any_of(rows.begin(), rows.end(), inspected);
-  const bool registers =
-      std::any_of(rows.begin(), rows.end(), [](const bench::StressRow& row) { return row.calls; });
-  if (!has_inspected && !registers) return table;
-  table.title = "Allocators";
-  table.columns = {{"allocator", true}};
-  if (has_inspected) table.columns.push_back({"metadata"});
-  if (registers) {
-    for (const char* kernel : {"malloc", "free", "both"})
-      table.columns.push_back({kernel, false, false, "registers per thread"});
-    table.notes.push_back("registers of kernels with one malloc, with one free, with both");
-  }
-  const StressGrid grid(rows);
-  for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    std::vector<bench::Cell> cells{grid.allocators[a]->marked_label()};
-    if (has_inspected) cells.emplace_back(metadata_text(grid.at[a]));
-    if (registers) {
-      const auto has = std::find_if(grid.at[a].begin(), grid.at[a].end(),
-                                    [](const bench::StressRow* row) { return row && row->calls; });
-      const auto figures =
-          bench::register_figures(has == grid.at[a].end() ? std::nullopt : (*has)->calls);
-      cells.insert(cells.end(), figures.begin(), figures.end());
-    }
-    table.add(std::move(cells));
+                                      bench::joined(absent)));
   }
   return table;
 }

@@ -16,9 +16,6 @@ bench::Table stress_table(const std::vector<bench::StressRow>& rows);
 bench::Table stress_space_table(const std::vector<bench::StressRow>& rows);
 // Fragmentation at the peak and at the end; no columns if no pool could be inspected.
 bench::Table stress_memory_table(const std::vector<bench::StressRow>& rows);
-// Figures that (nearly) do not depend on the point: metadata, registers; no columns if neither is
-// known.
-bench::Table stress_allocator_table(const std::vector<bench::StressRow>& rows);
 // For CSV: one line per result (bench/results/json_columns.hpp).
 inline constexpr const char* stress_columns =
     "test allocator label lower_bound payload_bytes=settings/payload_bytes "

@@ -9,14 +9,13 @@
 #include <new>
 #include <set>
 
-#include "bench/animate_json.hpp"
-#include "bench/graph_json.hpp"
-#include "bench/program/out_of_memory.hpp"
-#include "bench/replay_json.hpp"
+#include "bench/animate_bench.hpp"
+#include "bench/graph_bench.hpp"
+#include "bench/replay_bench.hpp"
 #include "bench/reproduce/results.hpp"
 #include "bench/results/device_record.hpp"
-#include "bench/results/json_file.hpp"
-#include "bench/stress_json.hpp"
+#include "bench/results/json.hpp"
+#include "bench/stress.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -41,12 +40,6 @@ constexpr const char* path_keys[] = {"source", "graph", "trace"};
   throw Error(Exit::scene, fmt::format("{}: {}; measure again or choose another file", path, what));
 }
 
-const Json* member_of(const Json& json, const char* key) {
-  if (!json.is_object()) return nullptr;
-  const auto at = json.find(key);
-  return at == json.end() ? nullptr : &*at;
-}
-
 bool is_list_of_objects(const Json* list) {
   return list && list->is_array() &&
          std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
@@ -59,19 +52,20 @@ bool has_known_types(const Json& json) {
            std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
   };
   const auto is_shard = [](const Json& shard) {
-    const Json *number = member_of(shard, "number"), *count = member_of(shard, "count");
-    return number && count && number->is_number_unsigned() && count->is_number_unsigned() &&
-           *number >= 1u && *number <= *count && *count <= 1'000'000u;
+    const Json number = shard.value("number", Json()), count = shard.value("count", Json());
+    return number.is_unsigned() && count.is_unsigned() && number.get<std::uint64_t>() >= 1 &&
+           number.get<std::uint64_t>() <= count.get<std::uint64_t>() &&
+           count.get<std::uint64_t>() <= 1'000'000;
   };
-  const Json *argv = member_of(json, "argv"), *shard = member_of(json, "shard");
+  const Json *argv = json.find("argv"), *shard = json.find("shard");
   if ((argv && (!is_list_of_texts(*argv) || argv->empty())) || (shard && !is_shard(*shard)))
     return false;
   for (const char* key : {"shards", "runs", "items"}) {
-    const Json* list = member_of(json, key);
+    const Json* list = json.find(key);
     if (!list) continue;
     if (!is_list_of_objects(list)) return false;
     for (const Json& one : *list) {
-      const Json *part = member_of(one, "shard"), *cases = member_of(one, "cases");
+      const Json *part = one.find("shard"), *cases = one.find("cases");
       if ((part && !is_shard(*part)) || (cases && !is_list_of_texts(*cases))) return false;
     }
   }
@@ -80,7 +74,7 @@ bool has_known_types(const Json& json) {
 
 // False if there is no such list.
 bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
-  const Json* list = member_of(json, key);
+  const Json* list = json.find(key);
   if (!list) return false;
   if (!list->is_array()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
   ms.clear();
@@ -102,7 +96,7 @@ class CellReader {
     reason_ = status.empty() || status == "ok" ? "" : status;
     if (const std::string reason = text_at(result, "reason"); !reason_.empty() && !reason.empty())
       reason_ += ": " + reason;
-    if (const Json* phases = member_of(result, "phases"); phases && phases->is_array()) {
+    if (const Json* phases = result.find("phases"); phases && phases->is_array()) {
       for (const Json& phase : *phases) {
         std::string metric = text_at(phase, "phase");
         const bool has_rounds = phase.contains("batch");
@@ -112,8 +106,7 @@ class CellReader {
     } else if (result.contains("frame_ms")) {
       add(result, "build_ms", "build", true);
       add(result, "frame_ms", "frame", true);
-    } else if (const Json* allocate = member_of(result, "allocate_ms");
-               allocate && !allocate->empty()) {
+    } else if (const Json* allocate = result.find("allocate_ms"); allocate && !allocate->empty()) {
       add(result, "allocate_ms", "allocate", false);
       add(result, "free_ms", "free", false);
     } else {
@@ -138,12 +131,12 @@ class CellReader {
 // A result of `trace` with what identifies it but is not in it: scene, allocator, settings, size.
 Json complete(Json result, const ResultsFile& file) {
   if (file.schema != trace_results_schema) return result;
-  if (const Json* scene = member_of(file.json, "scene")) result["scene"] = text_at(*scene, "name");
+  if (const Json* scene = file.json.find("scene")) result["scene"] = text_at(*scene, "name");
   for (const char* key : {"allocator", "settings"}) {
-    if (const Json* value = member_of(file.json, key)) result[key] = *value;
+    if (const Json* value = file.json.find(key)) result[key] = *value;
   }
   for (const char* key : {"width", "height"}) {
-    if (const Json* value = member_of(file.json, key)) result["settings"][key] = *value;
+    if (const Json* value = file.json.find(key)) result["settings"][key] = *value;
   }
   return result;
 }
@@ -161,11 +154,10 @@ Json ResultsFile::device() const {
 }
 
 std::string ResultsFile::version_text() const {
-  const Json* git = member_of(json, "git");
+  const Json* git = json.find("git");
   // A reproduction has one per run.
-  if (const Json* runs = member_of(json, "runs");
-      !git && is_list_of_objects(runs) && !runs->empty())
-    git = member_of(runs->back(), "git");
+  if (const Json* runs = json.find("runs"); !git && is_list_of_objects(runs) && !runs->empty())
+    git = runs->back().find("git");
   const std::string sha = git ? text_at(*git, "sha") : "";
   return sha.empty() ? "unknown version" : scenes::printable(sha.substr(0, 12), 40);
 }
@@ -175,7 +167,7 @@ std::string ResultsFile::device_text() const {
   std::string text = scenes::printable(text_at(it, "name"), 100);
   if (const std::string driver = text_at(it, "driver"); !driver.empty())
     text += ", " + scenes::printable(driver, 60);
-  if (const Json* threads = member_of(it, "threads"))
+  if (const Json* threads = it.find("threads"))
     text += fmt::format(", {} threads", threads->dump());
   return text;
 }
@@ -189,7 +181,6 @@ std::set<std::string> ResultsFile::recorded(const char* key) const {
 }
 
 ResultsFile read_results(const std::string& path) {
-  const LackOfMemoryEnds end;
   ResultsFile file;
   file.path = path;
   std::optional<Json> json;
@@ -210,15 +201,15 @@ ResultsFile read_results(const std::string& path) {
                                 ? ""
                                 : fmt::format(" (schema '{}')", scenes::printable(file.schema))));
   }
-  const Json* device = member_of(file.json, "device");
+  const Json* device = file.json.find("device");
   const bool is_reproduction = file.schema == reproduce_schema;
   if (!device || !device->is_object() ||
-      !is_list_of_objects(member_of(file.json, is_reproduction ? "cases" : "results")) ||
+      !is_list_of_objects(file.json.find(is_reproduction ? "cases" : "results")) ||
       !has_known_types(file.json))
     damaged(path, fmt::format("not a complete {} file", file.schema));
   if (is_reproduction) {
     for (const Json& one : file.json["cases"]) {
-      if (text_at(one, "key").empty() || !is_list_of_objects(member_of(one, "results")))
+      if (text_at(one, "key").empty() || !is_list_of_objects(one.find("results")))
         damaged(path, fmt::format("not a complete {} file", file.schema));
     }
   }
@@ -228,7 +219,7 @@ ResultsFile read_results(const std::string& path) {
 Json identity_of(const Json& result) {
   Json identity = Json::object();
   for (const char* key : identifying) {
-    const Json* value = member_of(result, key);
+    const Json* value = result.find(key);
     if (value && !value->is_null()) identity[key] = *value;
   }
   // The same file in another folder has the same digest.
@@ -248,7 +239,6 @@ Json identity_of(const Json& result) {
 }
 
 std::vector<ResultCell> cells_of(const ResultsFile& file) {
-  const LackOfMemoryEnds end;
   std::vector<ResultCell> cells;
   CellReader reader(cells);
   try {
@@ -310,7 +300,7 @@ std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells
     for (const std::string key : always_shown) {
       const bool is_in_case =
           is_case && key != "case" && key != "measured_on" && key != "allocator";
-      if (const Json* value = member_of(cell->identity, key.c_str()); value && !is_in_case)
+      if (const Json* value = cell->identity.find(key); value && !is_in_case)
         add(value_text(*value));
     }
     for (const auto& [key, value] : rest_of(*cell)) {

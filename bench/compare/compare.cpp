@@ -17,10 +17,7 @@ namespace heapwood::bench {
 
 namespace {
 
-std::string cell_key(const ResultCell& cell) {
-  return nlohmann::json(cell.identity).dump(-1, ' ', true, Json::error_handler_t::replace) +
-         cell.metric;
-}
+std::string cell_key(const ResultCell& cell) { return sorted_text(cell.identity) + cell.metric; }
 
 void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_mixed,
                  std::vector<std::string>& notes) {
@@ -33,7 +30,7 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
   const bool other_driver =
       old_device.value("driver", Json()) != new_device.value("driver", Json());
   for (Json* device : {&old_device, &new_device}) device->erase("driver");
-  if (!same(old_device, new_device)) {
+  if (old_device != new_device) {
     const std::string text = fmt::format("measured on {}, but {} on {}", newer.device_text(),
                                          older.path, older.device_text());
     if (!allow_mixed)
@@ -49,7 +46,7 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
     const std::set<std::string> before = older.recorded(key), after = newer.recorded(key);
     if (before.empty() || after.empty() || before == after) return;
     notes.push_back(scenes::printable(
-        fmt::format("other {}: {}, before {}", name, fmt::join(after, " "), fmt::join(before, " ")),
+        fmt::format("other {}: {}, before {}", name, joined(after, " "), joined(before, " ")),
         300));
   };
   if (!other_driver) note_change("driver_version", "driver");
@@ -85,12 +82,10 @@ std::string not_measured_text(const Comparison& comparison) {
       labels.push_back(cell.label);
   }
   if (labels.empty()) return "";
-  const std::size_t listed = std::min(labels.size(), max_listed);
-  std::string text = fmt::format(
-      "NOT MEASURED, in either file: {}",
-      fmt::join(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
-  if (labels.size() > listed) text += fmt::format("; and {} more", labels.size() - listed);
-  return text;
+  const std::size_t all = labels.size();
+  labels.resize(std::min(all, max_listed));
+  return "NOT MEASURED, in either file: " + joined(labels, "; ") +
+         (all > max_listed ? fmt::format("; and {} more", all - max_listed) : "");
 }
 
 bool was_tested(const ComparedCell& cell) { return !cell.older.empty() && !cell.newer.empty(); }
@@ -180,8 +175,7 @@ Table compare_table(const Comparison& comparison) {
   Table table;
   table.title = fmt::format("New times against old ones, {} cells: {}", comparison.cells.size(),
                             summary_text(comparison));
-  table.columns = {{"cell", true}, {"time", true}, {"verdict", true}, {"change"},
-                   {"old ms"},     {"new ms"},     {"runs"},          {"runs needed"}};
+  table.columns = columns_of("cell<; time<; verdict<; change; old ms; new ms; runs; runs needed");
   for (const ComparedCell& cell : comparison.cells) {
     const Verdict verdict = cell.verdict.verdict;
     if (verdict == Verdict::same || verdict == Verdict::not_measured) continue;
@@ -212,9 +206,9 @@ Table compare_table(const Comparison& comparison) {
 
 Table compare_flat_table(const Comparison& comparison) {
   Table table;
-  for (const char* title : {"cell", "time", "verdict", "ratio", "old_median_ms", "new_median_ms",
-                            "old_runs", "new_runs", "p", "runs_needed", "reason"})
-    table.columns.push_back({title});
+  table.columns = columns_of(
+      "cell; time; verdict; ratio; old_median_ms; new_median_ms; old_runs; new_runs; p; "
+      "runs_needed; reason");
   for (const ComparedCell& cell : comparison.cells) {
     const CellVerdict& verdict = cell.verdict;
     const bool tested = was_tested(cell);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "bench/results/format.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
@@ -58,7 +59,7 @@ std::string command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names);
 }
 
 // The problem, and the command that it is about.
@@ -111,7 +112,7 @@ void CommandOptions::texts(const std::string& name, std::vector<std::string>& va
 
 void CommandOptions::choice(const std::string& name, std::string& value, const std::string& what,
                             const std::vector<std::string>& values, std::string type) {
-  if (type.empty()) type = fmt::format("{}", fmt::join(values, "|"));
+  if (type.empty()) type = joined(values, "|");
   CLI::Option* option = command_->add_option(name, value, what)->type_name(type);
   option->check(CLI::IsMember(values).description(""));
   if (!value.empty()) option->capture_default_str();
@@ -153,8 +154,6 @@ void CommandOptions::exclude(const std::string& name, const std::string& other) 
 void CommandOptions::need(const std::string& name, const std::string& other) {
   command_->get_option(name)->needs(command_->get_option(other));
 }
-
-void CommandOptions::hide(const std::string& name) { command_->get_option(name)->group(""); }
 
 void CommandOptions::describe(const std::string& name, const std::string& what) {
   command_->get_option(name)->description(what);

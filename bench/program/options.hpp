@@ -1,80 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Options shared by several commands, and the parsers of their values. A parser throws
-// Error{Exit::usage} with the option's value and the expected form.
+// Options shared by several commands.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/build_settings.hpp"
 #include "bench/program/allocator_names.hpp"
 #include "bench/program/command_options.hpp"
-#include "kdtree/build/build.hpp"
-#include "simt/device.hpp"
 
 namespace heapwood::bench {
-
-struct PoolSize {
-  enum class Kind { automatic, bytes, root_multiple, live_multiple };
-  Kind kind = Kind::automatic;
-  bool for_speed = true;  // automatic: adds what allocators cache per warp
-  std::size_t bytes = 0;
-  double multiple = 0;        // of the root node, or of the peak bytes in use
-  std::string text = "fast";  // as given
-};
 
 struct DeviceOptions {
   std::string device = "auto";
   int threads = 0;     // CPU; 0 = one per hardware thread
   bool waits = false;  // for another process that measures on the GPU
 };
-
-// One kernel with a device allocator, or one kernel per phase and level with a host allocator.
-enum class Builder { single, per_level, both };
-const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
-
-// All parameters of a build besides scene, allocator and device.
-struct BuildSettings {
-  kdtree::RefKind refs = kdtree::RefKind::clipped;
-  const kdtree::CostPreset* prefer = kdtree::cost_presets;  // preset of `costs`
-  kdtree::SahCosts costs = prefer->costs;
-  PoolSize pool;
-  int runs = 5;
-  bool keep_degenerate = false;
-  double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
-  Builder builder = Builder::single;
-  std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
-  alloc::AllocatorOptions allocator;    // its settings (AllocatorSetting)
-  // GPU: the single kernel is launched with the warps that this many multiprocessors hold; 0 = all.
-  unsigned multiprocessors = 0;
-};
-// Throws Error{Exit::usage} if --sms does not apply to this device or builder.
-void check_multiprocessors(const BuildSettings& settings, const simt::DeviceInfo& device);
-
-struct ImageSize {
-  unsigned width = 0, height = 0;
-};
-
-// Throws Error{Exit::usage}: the option or kind of value, its text, and what was expected.
-[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
-                                   const std::string& expected);
-std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
-// "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
-std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
-// "fast", "auto", bytes, "200x", "live:4"
-PoolSize parse_pool(const std::string& text,
-                    const std::string& multiple_of = "the root node, as in 200x");
-std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
-// Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
-void refuse_live_pool(const PoolSize& pool, const std::string& command);
-ImageSize parse_image_size(const std::string& text);              // "1920x1080"
-unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
-kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
-const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced", "build", "trace"
-std::string host_label(const std::string& id);                    // of a host allocator, in tables
-Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
-std::vector<std::string> split(const std::string& text, char separator);
 
 void add_device_options(CommandOptions& command, DeviceOptions& options);
 // --watertight
@@ -84,8 +25,6 @@ void add_size_option(CommandOptions& command, ImageSize& size, const char* what)
 // pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
 void add_build_options(CommandOptions& command, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// --sms
-void add_multiprocessors_option(CommandOptions& command, BuildSettings& settings);
 // --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both);
 
@@ -93,10 +32,5 @@ void add_builder_option(CommandOptions& command, BuildSettings& settings, bool w
 // starts (note_when_work_starts()).
 enum class CpuNote { at_once, when_work_starts };
 simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
-// "cpu: AMD EPYC, 2 threads", "cuda:0: NVIDIA H200, 132 multiprocessors, driver ...".
-std::string device_text(const simt::DeviceInfo& device);
-// Throws Error{Exit::device} if the allocator was not compiled for the device.
-const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,
-                                                const simt::DeviceInfo& device);
 
 }  // namespace heapwood::bench

@@ -49,11 +49,6 @@ struct Place {
   bool remove_temporary() const { return ::unlinkat(folder.get(), temporary.c_str(), 0) == 0; }
 };
 
-Descriptor open_unnamed(const Place& place) {
-  return Descriptor(::openat(place.folder.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-}
-
-// For file systems without unnamed files.
 Descriptor open_temporary(const Place& place) {
   place.remove_temporary();
   return Descriptor(::openat(place.folder.get(), place.temporary.c_str(),
@@ -82,32 +77,14 @@ bool copy_owner_and_mode(int fd, const struct stat& from) {
          ::fchmod(fd, from.st_mode & 07777) == 0;
 }
 
-// Gives the unnamed file the name. Linux cannot replace a file by an unnamed one, so that it has
-// the temporary name for an instant.
-bool link_unnamed(const Place& place, int fd, bool exists) {
-  const std::string source = fmt::format("/proc/self/fd/{}", fd);
-  const auto link_as = [&](const std::string& name) {
-    return ::linkat(AT_FDCWD, source.c_str(), place.folder.get(), name.c_str(),
-                    AT_SYMLINK_FOLLOW) == 0;
-  };
-  if (!exists && link_as(place.name)) return true;
-  place.remove_temporary();
-  return link_as(place.temporary) && ::renameat(place.folder.get(), place.temporary.c_str(),
-                                                place.folder.get(), place.name.c_str()) == 0;
-}
-
 // replaced: the status of the file if it exists.
-bool replace(const Place& place, const std::string& content, const struct stat* replaced,
-             bool unnamed) {
-  Descriptor file = unnamed ? open_unnamed(place) : open_temporary(place);
+bool replace(const Place& place, const std::string& content, const struct stat* replaced) {
+  Descriptor file = open_temporary(place);
   if (!file) return false;
-  const auto named = [&] {
-    return unnamed ? link_unnamed(place, file.get(), replaced != nullptr)
-                   : ::renameat(place.folder.get(), place.temporary.c_str(), place.folder.get(),
-                                place.name.c_str()) == 0;
-  };
   const bool done = (!replaced || copy_owner_and_mode(file.get(), *replaced)) &&
-                    write_all(file.get(), content) && synchronize(file.get()) && named();
+                    write_all(file.get(), content) && synchronize(file.get()) &&
+                    ::renameat(place.folder.get(), place.temporary.c_str(), place.folder.get(),
+                               place.name.c_str()) == 0;
   if (!done) {
     const int error = errno;
     place.remove_temporary();
@@ -155,11 +132,11 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(resolve
   if (exists && S_ISDIR(status.st_mode)) cannot_write(path_, EISDIR);
   if (exists && ::access(file_.c_str(), W_OK) != 0) cannot_write(path_, errno);
   if ((exists && !S_ISREG(status.st_mode)) || stream_of(file_) >= 0) return;
-  lock_.emplace(file_);
+  lock_.emplace(lock_file(file_));
   const Place place(file_);
   if (!place.folder) cannot_write(path_, errno);
   place.remove_temporary();
-  if (exists || open_unnamed(place)) return;
+  if (exists) return;
   if (!open_temporary(place)) cannot_write(path_, errno);
   place.remove_temporary();
 }
@@ -176,9 +153,7 @@ void OutputFile::write(const std::string& content) {
   const bool exists = ::stat(file_.c_str(), &status) == 0;
   if (!exists || (S_ISREG(status.st_mode) && status.st_nlink == 1)) {
     const Place place(file_);
-    for (const bool unnamed : {true, false}) {
-      if (replace(place, content, exists ? &status : nullptr, unnamed)) return;
-    }
+    if (replace(place, content, exists ? &status : nullptr)) return;
     if (!exists || (errno != EPERM && errno != EACCES && errno != EROFS))
       cannot_write(path_, errno);
   }

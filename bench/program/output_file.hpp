@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "bench/program/file_lock.hpp"
+#include "bench/program/process_lock.hpp"
 
 namespace heapwood::bench {
 
-// Writes to a file without a name in the same folder, which then takes the other's name,
-// permissions and owner. A killed process leaves the old file, and at most a name ending in .tmp.
+// Writes to a temporary file in the same folder, which then takes the name, permissions and owner.
+// A killed process leaves the old file, and at most a name ending in .tmp.
 //
 // Written in place instead: pipes, devices and the file that standard output or standard error is
 // redirected to; files with further hard links, another owner's, and those in a read-only folder.
@@ -30,7 +30,7 @@ class OutputFile {
  private:
   std::string path_;
   std::string file_;  // behind links
-  std::optional<FileLock> lock_;
+  std::optional<ProcessLock> lock_;
 };
 
 // The path of a numbered picture by a pattern whose file name contains one run of #, which stands

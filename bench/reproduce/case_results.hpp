@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/measured_row.hpp"
 #include "bench/reproduce/reproduce.hpp"
+#include "bench/row_bench.hpp"
 
 namespace heapwood::bench {
 

@@ -8,12 +8,12 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/build_profile.hpp"
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
-#include "bench/stress_json.hpp"
+#include "bench/stress.hpp"
 #include "bench/trace_bench.hpp"
 #include "host_alloc/host_allocator.hpp"
 #include "simt/memory.hpp"
@@ -74,7 +74,7 @@ ReproduceCase stress_case(StressBench bench) {
   one.measure = [bench = std::move(bench)](const Announce& announce) {
     Json results = Json::array();
     for (const StressRow& row : run_stress(bench, on_step(announce))) {
-      results.push_back(to_json(row));  // before thinning: its figures use all iterations
+      results.push_back(described(row));  // before thinning: its figures use all iterations
       if (!results.back().contains("space")) continue;
       for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
     }
@@ -376,8 +376,8 @@ ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
       } else {
         guarded(result, [&] {
           for (const bool coalesced : {false, true}) {
-            result[coalesced ? "calls_coalesced" : "calls"] =
-                to_json(compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
+            result[coalesced ? "calls_coalesced" : "calls"] = described(
+                compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
           }
           set_status(result, Status::ok, "");
         });

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "bench/graph_bench.hpp"
-#include "bench/graph_json.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/scene_bench.hpp"
@@ -19,7 +18,7 @@ namespace {
 // What the page needs. It takes results with "frees" for those of allocators, which the layouts
 // `pages` and `csr` are not.
 Json graph_result(const GraphRow& row) {
-  Json json = to_json(row);
+  Json json = described(row);
   if (row.layout != GraphLayout::blocks) json.erase("frees");
   for (const char* key : {"edge_hashes", "rounds"}) json.erase(key);
   return json;

@@ -18,7 +18,7 @@ struct Variant {
 };
 
 // Milliseconds of one run.
-double run_once(const workloads::PrimitiveJob& job) {
+double milliseconds_of(const workloads::PrimitiveJob& job) {
   const workloads::PrimitiveResult measured = workloads::run_primitive(job);
   if (measured.done != measured.wanted)
     throw Error(Exit::failed, fmt::format("only {} of {} operations were completed", measured.done,
@@ -35,9 +35,9 @@ class PrimitiveRuns : public RowBench {
         job_(job) {}
 
   // Status and times.
-  void measure(Json& result) {
-    runner_.warm_up();
-    runner_.measure();
+  void measure_into(Json& result) {
+    warm_up_all();
+    measure();
     finish();
     set_status(result, row_.status, row_.reason);
     result["runs_ms"] = runs_ms_;
@@ -45,8 +45,14 @@ class PrimitiveRuns : public RowBench {
   }
 
  private:
-  void warm_up(std::size_t) override { warm_up_ms_ = run_once(job_); }
-  void run(std::size_t) override { runs_ms_.push_back(run_once(job_)); }
+  std::optional<double> warm_up(std::size_t) override {
+    warm_up_ms_ = milliseconds_of(job_);
+    return {};
+  }
+  std::optional<double> run(std::size_t) override {
+    runs_ms_.push_back(milliseconds_of(job_));
+    return {};
+  }
   void keep_warm_up(std::size_t) override { runs_ms_.push_back(warm_up_ms_); }
   void judge(std::size_t i) override {
     row_.status = Status::ok;
@@ -72,7 +78,7 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
       job.test = variant.test;
       Json result{{"allocator", variant.id}, {"label", variant.label}};
       MeasuredRow row;
-      PrimitiveRuns(row, job, runs).measure(result);
+      PrimitiveRuns(row, job, runs).measure_into(result);
       results.push_back(std::move(result));
     }
     return results;

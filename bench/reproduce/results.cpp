@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/reproduce/results.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 #include "bench/program/version.hpp"
 #include "bench/results/device_record.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/json.hpp"
 
 namespace heapwood::bench {
 
@@ -36,8 +35,8 @@ Json identity(const Json& device) {
 }
 
 bool all_objects(const Json& json, const char* key) {
-  const auto list = json.find(key);
-  return list != json.end() && list->is_array() &&
+  const Json* const list = json.find(key);
+  return list && list->is_array() &&
          std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
 }
 
@@ -63,7 +62,7 @@ Json earlier_file(const std::string& path, const Json& head) {
   if (!is_ours(json))
     throw Error(Exit::failed, fmt::format("{}: not a {} file; choose another folder with --out",
                                           path, reproduce_schema));
-  if (!same(identity(json["device"]), identity(head["device"])) ||
+  if (identity(json["device"]) != identity(head["device"]) ||
       text_at(json, "scale") != text_at(head, "scale")) {
     throw Error(Exit::usage,
                 fmt::format("{}: measured on '{}', scale '{}'; choose another folder with --out",
@@ -91,7 +90,10 @@ ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSet
   run_.erase("schema");
   run_.erase("results");
   run_["compilers"] = compilers();
-  run_["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  const std::time_t now = std::time(nullptr);
+  char started[sizeof "2026-01-31T00:00:00Z"];
+  std::strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  run_["started"] = started;
 }
 
 Json* ReproduceResults::find(const std::string& key) {
@@ -124,11 +126,11 @@ bool ReproduceResults::has(const ReproduceCase& one) const {
 
 void ReproduceResults::add(const ReproduceCase& one, double seconds, Json results) {
   if (!run_.empty()) json_["runs"].push_back(std::move(run_));
-  run_.clear();
+  run_ = {};
   if (Json record = device_record(device_); !record.is_null())
     json_["runs"].back()["device_record"] = std::move(record);
   Json* place = find(one.key);
-  if (!place) place = &json_["cases"].emplace_back();
+  if (!place) place = &json_["cases"].push_back(Json());
   *place = {{"key", one.key},
             {"run", json_["runs"].size() - 1},
             {"seconds", std::round(seconds * 1e3) / 1e3}};
@@ -159,8 +161,6 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items,
   json_["items"] = std::move(described);
 }
 
-void ReproduceResults::write() {
-  file_.write(json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
+void ReproduceResults::write() { file_.write(json_.dump(1, false) + "\n"); }
 
 }  // namespace heapwood::bench

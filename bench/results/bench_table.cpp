@@ -8,84 +8,52 @@
 
 #include "bench/results/footnotes.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/json_columns.hpp"
+#include "bench/results/json_report.hpp"
+#include "bench/results/result_grid.hpp"
 #include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
 
 namespace {
 
-// The tables of allocators cover the single-kernel builder only.
-std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
-  std::vector<Result> single;
-  for (const Result& result : results) {
-    if (!result.per_level()) single.push_back(result);
+// Names of the scenes; files of the same name are distinguished by their paths.
+std::vector<std::string> titles_of(const ResultGrid& grid) {
+  std::vector<std::string> names, titles;
+  for (const Result* scene : grid.columns) names.push_back(scene->scene);
+  for (std::size_t s = 0; s < names.size(); ++s) {
+    const bool is_unique = std::count(names.begin(), names.end(), names[s]) == 1;
+    titles.push_back(is_unique ? names[s] : grid.columns[s]->source);
   }
-  return single;
+  return titles;
 }
 
-// Scenes in columns, allocators in rows.
-struct Grid {
-  std::vector<std::string> sources;
-  std::vector<std::string> titles;             // of the sources
-  std::vector<const Result*> allocators;       // first result of each: id, label, traits
-  std::vector<std::vector<const Result*>> at;  // [allocator][source], nullptr if absent
-
-  explicit Grid(const std::vector<Result>& results) {
-    for (const Result& result : results) {
-      if (std::find(sources.begin(), sources.end(), result.source) == sources.end()) {
-        sources.push_back(result.source);
-        titles.push_back(result.scene);
-      }
-      const auto same = [&](const Result* other) { return other->allocator == result.allocator; };
-      if (std::none_of(allocators.begin(), allocators.end(), same)) allocators.push_back(&result);
-    }
-    // Files of the same name are distinguished by their paths.
-    const std::vector<std::string> names = titles;
-    for (std::size_t s = 0; s < names.size(); ++s) {
-      if (std::count(names.begin(), names.end(), names[s]) > 1) titles[s] = sources[s];
-    }
-    at.assign(allocators.size(), std::vector<const Result*>(sources.size(), nullptr));
-    for (const Result& result : results) {
-      const auto row = std::find_if(allocators.begin(), allocators.end(), [&](const Result* other) {
-        return other->allocator == result.allocator;
-      });
-      const auto column = std::find(sources.begin(), sources.end(), result.source);
-      at[static_cast<std::size_t>(row - allocators.begin())]
-        [static_cast<std::size_t>(column - sources.begin())] = &result;
-    }
+// The result that provides a scene's properties: preferably complete and AtomicMalloc's.
+template <class Has>
+const Result* witness(const ResultGrid& grid, std::size_t s, Has has) {
+  const Result* found = nullptr;
+  for (const auto& row : grid.at) {
+    const Result* result = row[s];
+    if (!result || !has(*result)) continue;
+    const auto rank = [](const Result& r) {
+      return (r.status == Status::ok ? 2 : 0) + (r.allocator == "atomic" ? 1 : 0);
+    };
+    if (!found || rank(*result) > rank(*found)) found = result;
   }
-
-  std::string row_label(std::size_t a) const {
-    return allocators[a]->label + std::string(allocators[a]->lower_bound ? " *" : "");
-  }
-
-  // The result that provides a scene's properties: preferably complete and AtomicMalloc's.
-  template <class Has>
-  const Result* witness(std::size_t s, Has has) const {
-    const Result* found = nullptr;
-    for (const auto& row : at) {
-      const Result* result = row[s];
-      if (!result || !has(*result)) continue;
-      const auto rank = [](const Result& r) {
-        return (r.status == Status::ok ? 2 : 0) + (r.allocator == "atomic" ? 1 : 0);
-      };
-      if (!found || rank(*result) > rank(*found)) found = result;
-    }
-    return found;
-  }
-};
+  return found;
+}
 
 template <class Has, class Text>
-void add_property(Table& table, const Grid& grid, const char* label, Has has, Text text) {
+void add_property(Table& table, const ResultGrid& grid, const char* label, Has has, Text text) {
   std::vector<Cell> cells{label};
-  for (std::size_t s = 0; s < grid.sources.size(); ++s) {
-    const Result* result = grid.witness(s, has);
+  for (std::size_t s = 0; s < grid.columns.size(); ++s) {
+    const Result* result = witness(grid, s, has);
     cells.emplace_back(result ? text(*result) : missing);
   }
   table.add(std::move(cells));
 }
 
-void add_properties(Table& table, const Grid& grid) {
+void add_properties(Table& table, const ResultGrid& grid) {
   const auto has_tree = [](const Result& r) { return r.tree.has_value(); };
   const auto has_requests = [](const Result& r) {
     return r.requests && r.requests->allocations > 0;
@@ -108,8 +76,7 @@ void add_properties(Table& table, const Grid& grid) {
 }
 
 std::string status_cell(const Result& result, Footnotes& footnotes) {
-  if (result.wrong_tree) return "WRONG TREE " + footnotes.mark(result.label, result.reason);
-  return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
+  return footnotes.marked(result.wrong_tree ? "WRONG TREE" : name(result.status), result);
 }
 
 // The clearly fastest allocator that frees, if there is one, and the number of those compared.
@@ -119,7 +86,7 @@ struct Fastest {
   bool is_unclear() const { return result == nullptr && candidates > 1; }
 };
 
-Fastest fastest_of(const Grid& grid, std::size_t s) {
+Fastest fastest_of(const ResultGrid& grid, std::size_t s) {
   std::vector<const Result*> candidates;
   std::vector<const std::vector<double>*> times;
   for (const auto& row : grid.at) {
@@ -134,13 +101,14 @@ Fastest fastest_of(const Grid& grid, std::size_t s) {
 }
 
 // "" if there is a clearly fastest allocator in every scene.
-std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) {
+std::string overlap_note(const std::vector<std::string>& titles,
+                         const std::vector<Fastest>& fastest) {
   std::string scenes;
   std::size_t unclear = 0, compared = 0;
   for (std::size_t s = 0; s < fastest.size(); ++s) {
     compared += fastest[s].candidates > 1;
     if (!fastest[s].is_unclear()) continue;
-    scenes += (unclear++ ? ", " : "") + grid.titles[s];
+    scenes += (unclear++ ? ", " : "") + titles[s];
   }
   if (unclear == 0) return "";
   return fmt::format("no clear winner{}: quartiles overlap",
@@ -158,84 +126,69 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
             fmt::format("AtomicMalloc was not timed; slowdowns are over {}, whose time is shown",
                         result.label)));
   }
-  std::string text = ratio_text(*result.slowdown);
-  if (!result.reason.empty()) text += " " + footnotes.mark(result.label, result.reason);
-  return text;
+  return footnotes.marked(ratio_text(*result.slowdown), result);
+}
+
+std::string cell_text(const Result* result, const std::string& scene, Footnotes& footnotes) {
+  if (!result) return missing;
+  if (result->status != Status::ok) return status_cell(*result, footnotes);
+  if (result->allocator == "atomic")
+    return footnotes.marked(figure_text(result->median_ms()), *result);
+  return slowdown_cell(*result, scene, footnotes);
 }
 
 }  // namespace
 
-Table slowdown_table(const std::vector<Result>& all) {
-  const std::vector<Result> results = of_single_kernel(all);
-  const Grid grid(results);
+Table slowdown_table(const std::vector<Result>& results) {
+  const ResultGrid grid = grid_of_scenes(results);
   Footnotes footnotes;
   Table table;
-  if (results.empty()) return table;
+  if (grid.columns.empty()) return table;
+  const std::vector<std::string> titles = titles_of(grid);
   table.title = "Build times of k-d trees by allocator";
   table.columns.push_back({"scene", true});
-  for (const std::string& title : grid.titles) table.columns.push_back({title});
+  for (const std::string& title : titles) table.columns.push_back({title});
   add_properties(table, grid);
 
   std::vector<Fastest> fastest;
-  for (std::size_t s = 0; s < grid.sources.size(); ++s) fastest.push_back(fastest_of(grid, s));
-
+  for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(fastest_of(grid, s));
   const auto has_calls = [](const Result* result) { return result && result->calls; };
   const bool registers = std::any_of(grid.at.begin(), grid.at.end(), [&](const auto& row) {
     return std::any_of(row.begin(), row.end(), has_calls);
   });
-  const auto add_registers = [&](std::vector<Cell>& cells, std::size_t a) {
-    if (!registers) return;
-    const auto witness = std::find_if(grid.at[a].begin(), grid.at[a].end(), has_calls);
-    cells.emplace_back(witness == grid.at[a].end() ? missing : registers_text(*(*witness)->calls));
-  };
   if (registers) {
     table.columns.push_back({"registers"});
     table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
   }
 
-  bool any_bound = false, any_best = false, atomic = false;
-  for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
-    if (grid.allocators[a]->allocator != "atomic") continue;
-    atomic = true;
-    table.add_heading("build time [ms]");
-    std::vector<Cell> cells{grid.row_label(a)};
-    for (const Result* result : grid.at[a]) {
-      if (!result)
-        cells.emplace_back(missing);
-      else if (result->status != Status::ok)
-        cells.emplace_back(status_cell(*result, footnotes));
-      else
-        cells.emplace_back(
-            figure_text(result->median_ms()) +
-            (result->reason.empty() ? "" : " " + footnotes.mark(result->label, result->reason)));
+  bool any_bound = false, any_best = false;
+  // AtomicMalloc's times are above the slowdowns of the others.
+  for (const bool is_atomic : {true, false}) {
+    bool has_heading = false;
+    for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
+      const Result& named = *grid.allocators[a];
+      if ((named.allocator == "atomic") != is_atomic) continue;
+      if (!has_heading)
+        table.add_heading(is_atomic ? "build time [ms]" : "slowdown (build time / AtomicMalloc's)");
+      has_heading = true;
+      any_bound |= named.lower_bound;
+      std::vector<Cell> cells{named.marked_label()};
+      for (std::size_t s = 0; s < titles.size(); ++s) {
+        const Result* const result = grid.at[a][s];
+        cells.emplace_back(cell_text(result, titles[s], footnotes),
+                           result && result == fastest[s].result);
+        any_best |= cells.back().best;
+      }
+      if (registers) {
+        const auto has = std::find_if(grid.at[a].begin(), grid.at[a].end(), has_calls);
+        cells.emplace_back(has == grid.at[a].end() ? missing : registers_text(*(*has)->calls));
+      }
+      table.add(std::move(cells));
     }
-    add_registers(cells, a);
-    table.add(std::move(cells));
-    any_bound |= grid.allocators[a]->lower_bound;
-  }
-  if (grid.allocators.size() > (atomic ? 1u : 0u))
-    table.add_heading("slowdown (build time / AtomicMalloc's)");
-  for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
-    if (grid.allocators[a]->allocator == "atomic") continue;
-    any_bound |= grid.allocators[a]->lower_bound;
-    std::vector<Cell> cells{grid.row_label(a)};
-    for (std::size_t s = 0; s < grid.sources.size(); ++s) {
-      const Result* result = grid.at[a][s];
-      if (!result)
-        cells.emplace_back(missing);
-      else if (result->status != Status::ok)
-        cells.emplace_back(status_cell(*result, footnotes));
-      else
-        cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes),
-                           result == fastest[s].result);
-      any_best |= cells.back().best;
-    }
-    add_registers(cells, a);
-    table.add(std::move(cells));
   }
   if (any_best)
     table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
-  if (const std::string note = overlap_note(grid, fastest); !note.empty())
+  if (const std::string note = overlap_note(titles, fastest); !note.empty())
     table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   if (std::any_of(grid.allocators.begin(), grid.allocators.end(),
@@ -247,9 +200,8 @@ Table slowdown_table(const std::vector<Result>& all) {
   return table;
 }
 
-Table fragmentation_table(const std::vector<Result>& all) {
-  const std::vector<Result> results = of_single_kernel(all);
-  const Grid grid(results);
+Table fragmentation_table(const std::vector<Result>& results) {
+  const ResultGrid grid = grid_of_scenes(results);
   Table table;
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
   const bool any_internal = std::any_of(results.begin(), results.end(), internal);
@@ -258,15 +210,15 @@ Table fragmentation_table(const std::vector<Result>& all) {
     return table;
   table.title = "Memory: fragmentation of the pool after the build, peaks of the build";
   table.columns.push_back({"", true});
-  for (const std::string& title : grid.titles) {
-    if (any_internal) table.columns.push_back({"internal", false, false, title});
-    table.columns.push_back({"external", false, false, title});
-    table.columns.push_back({"peak bytes in use", false, false, title});
-    table.columns.push_back({"address", false, false, title});
-    table.columns.push_back({"metadata", false, false, title});
+  for (const std::string& title : titles_of(grid)) {
+    for (const char* figure :
+         {"internal", "external", "peak bytes in use", "address", "metadata"}) {
+      if (any_internal || figure != std::string("internal"))
+        table.columns.push_back({figure, false, false, title});
+    }
   }
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
-    std::vector<Cell> cells{grid.row_label(a)};
+    std::vector<Cell> cells{grid.allocators[a]->marked_label()};
     for (const Result* result : grid.at[a]) {
       const bool end = result && result->at_end;
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
@@ -307,11 +259,28 @@ std::string method_line(const std::vector<Result>& results) {
       fmt::format("method: {} refs, median of {} run{} after a warm-up, allocators interleaved, {}",
                   kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s",
                   several ? "one size of the pool after the other" : "one pool size per scene");
-  if (settings.multiprocessors)
-    method += fmt::format("; warps of {} multiprocessor{} (--sms)", settings.multiprocessors,
-                          settings.multiprocessors == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   return method;
+}
+
+const char* const bench_columns =
+    "scene triangles allocator label lower_bound builder refs=settings/refs status reason "
+    "runs=runs_ms# median_ms q1_ms q3_ms reset_ms~ slowdown slowdown_over "
+    "refs_per_triangle=tree/refs_per_triangle sah_cost=tree/sah_cost "
+    "sah_cost_1_1=tree/sah_cost_1_1 nodes=tree/nodes leaves=tree/leaves depth=tree/depth "
+    "hash=tree/hash allocations=allocations/count mean_bytes=allocations/mean_bytes "
+    "sigma_bytes=allocations/sigma_bytes pool_bytes=memory/pool_bytes "
+    "high_water_bytes=memory/high_water_bytes "
+    "internal_fragmentation=memory/internal_fragmentation "
+    "external_fragmentation=memory/external_fragmentation registers levels=per_level/levels "
+    "launches=per_level/launches host_allocations=per_level/host_allocations "
+    "host_allocation_share=per_level/host_allocation_share peak_bytes=memory/peak_bytes "
+    "mapped_bytes=memory/mapped_bytes tree_bytes=memory/tree_bytes source";
+
+Table flat_table(const std::vector<Result>& results) {
+  Json json = Json::array();
+  for (const Result& result : results) json.push_back(to_json(result));
+  return table_of_json(json, bench_columns);
 }
 
 }  // namespace heapwood::bench

@@ -37,8 +37,7 @@ std::string memory_cell(const Result* single, const std::optional<std::uint64_t>
 void add_row(Table& table, const Result& result, const Result* single, Footnotes& footnotes) {
   std::vector<Cell> cells{result.scene, single ? single_cell(*single, footnotes) : missing};
   if (result.status != Status::ok || !result.levels) {
-    cells.emplace_back(std::string(name(result.status)) + " " +
-                       footnotes.mark(result.label, result.reason));
+    cells.emplace_back(footnotes.marked(name(result.status), result));
     cells.resize(table.columns.size(), missing);
     table.add(std::move(cells));
     return;
@@ -46,9 +45,7 @@ void add_row(Table& table, const Result& result, const Result* single, Footnotes
   const kdtree::LevelRun& run = result.levels->run;
   const std::optional<double> ms = result.median_ms(),
                               share = result.levels->allocation_share(result.runs_ms);
-  cells.emplace_back(figure_text(ms) + (result.reason.empty()
-                                            ? ""
-                                            : " " + footnotes.mark(result.label, result.reason)));
+  cells.emplace_back(footnotes.marked(figure_text(ms), result));
   cells.emplace_back(
       single && ms && *single->median_ms() > 0 ? ratio_text(*ms / *single->median_ms()) : missing);
   cells.emplace_back(count_text(run.levels));
@@ -73,17 +70,9 @@ Table builder_table(const std::vector<Result>& results) {
     if (table.columns.empty()) {
       label = host_label(result.allocator);
       table.title = "Builders: one kernel against one kernel per phase and level";
-      table.columns = {{"scene", true},
-                       {"single", false, false, "build time [ms]"},
-                       {"per level", false, false, "build time [ms]"},
-                       {"ratio", false, false, "build time [ms]"},
-                       {"levels"},
-                       {"launches"},
-                       {"host share"},
-                       {"single", false, false, "peak bytes in use"},
-                       {"per level", false, false, "peak bytes in use"},
-                       {"single", false, false, "held"},
-                       {"per level", false, false, "held"}};
+      table.columns = columns_of(
+          "scene<; build time [ms]: single, per level, ratio; levels; launches; host share; "
+          "peak bytes in use: single, per level; held: single, per level");
     }
     add_row(table, result, fastest_single(results, result.source), footnotes);
   }

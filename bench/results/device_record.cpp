@@ -6,7 +6,8 @@
 #include <cstdint>
 
 #include "bench/program/messages.hpp"
-#include "bench/results/json_file.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/json.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -47,7 +48,7 @@ std::string throttling_text(const simt::GpuRecord& gpu) {
   return fmt::format(
       "its clocks were reduced while it was measured ({}); times are longer than "
       "on a cooler or less limited GPU",
-      fmt::join(parts, ", "));
+      joined(parts));
 }
 
 Json record_json(const simt::GpuRecord& gpu) {
@@ -60,7 +61,7 @@ Json record_json(const simt::GpuRecord& gpu) {
   put(json, "mig", setup.mig);
   put(json, "ecc", setup.ecc);
   put(json, "power_limit_w", setup.power_limit_w);
-  put_finite(json, "seconds", gpu.seconds());
+  put(json, "seconds", gpu.seconds());
   json["before"] = sample_json(gpu.first());
   json["after"] = sample_json(gpu.last());
   const auto limited = gpu.limited_ms();
@@ -75,13 +76,13 @@ Json record_json(const simt::GpuRecord& gpu) {
 }
 
 void add_records(const Json& json, std::vector<const Json*>& records) {
-  const auto record = json.find("device_record");
-  if (record == json.end() || !record->is_object()) return;
-  records.push_back(&*record);
-  const auto earlier = record->find("earlier");
-  if (earlier == record->end() || !earlier->is_array()) return;
-  for (const Json& one : *earlier) {
-    if (one.is_object()) records.push_back(&one);
+  const Json* const record = json.find("device_record");
+  if (!record || !record->is_object()) return;
+  records.push_back(record);
+  if (const Json* const earlier = record->find("earlier")) {
+    for (const Json& one : *earlier) {
+      if (one.is_object()) records.push_back(&one);
+    }
   }
 }
 
@@ -139,10 +140,8 @@ std::vector<const Json*> device_records_in(const Json& report) {
   std::vector<const Json*> records;
   add_records(report, records);
   for (const char* key : {"shards", "runs"}) {
-    const auto list = report.find(key);
-    if (list == report.end() || !list->is_array()) continue;
-    for (const Json& one : *list) {
-      if (one.is_object()) add_records(one, records);
+    if (const Json* const list = report.find(key)) {
+      for (const Json& one : *list) add_records(one, records);
     }
   }
   return records;

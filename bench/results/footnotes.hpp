@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/results/measured_row.hpp"
+
 namespace heapwood::bench {
 
 // Each remark appears once, with all names it applies to: "[1] CMalloc, CFMalloc: ...".
@@ -19,6 +21,10 @@ class Footnotes {
     if (std::find(at->names.begin(), at->names.end(), name) == at->names.end())
       at->names.push_back(name);
     return number(static_cast<std::size_t>(at - notes_.begin()));
+  }
+  // The text, with a mark if the row has a reason.
+  std::string marked(const std::string& text, const MeasuredRow& row) {
+    return row.reason.empty() ? text : text + " " + mark(row.label, row.reason);
   }
   void append_to(std::vector<std::string>& lines) const {
     for (std::size_t i = 0; i < notes_.size(); ++i) {

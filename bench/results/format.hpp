@@ -20,6 +20,14 @@ std::string figure_text(double value);                              // about fou
 std::string figure_text(std::optional<double> value);
 std::string ratio_text(double value);  // 1.04, 12.3, 1,234
 
+// "a, b, c", of texts.
+template <class List>
+std::string joined(const List& list, const std::string& separator = ", ") {
+  std::string text;
+  for (const auto& one : list) text += (text.empty() ? "" : separator) + one;
+  return text;
+}
+
 // For CSV: six significant digits; empty if there is no figure.
 std::string csv_text(const std::optional<double>& value);
 std::string csv_text(bool have, std::uint64_t value);

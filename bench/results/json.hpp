@@ -1,78 +1,196 @@
 // SPDX-License-Identifier: MIT
-// The JSON of reports and settings.
+// JSON values. Only json.cpp includes the library that reads and writes their text: it takes
+// seconds to compile.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <initializer_list>
+#include <iosfwd>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
-
-#include "bench/program/out_of_memory.hpp"
 
 namespace heapwood::bench {
 
-// Reads integers only from integers that fit their type. The library converts any number, and the
-// conversion of one that does not fit is undefined; files may have been edited.
-template <class T, class = void>
-struct JsonSerializer : nlohmann::adl_serializer<T> {};
-
 template <class T>
-struct JsonSerializer<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
-  template <class AnyJson>
-  static void to_json(AnyJson& json, T value) {
-    nlohmann::to_json(json, value);
+concept JsonNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, char>;
+template <class T>
+concept JsonList = requires(const T& list) {
+  list.begin();
+  list.size();
+}
+&&!std::is_convertible_v<T, std::string_view>;
+
+// Values are made from numbers, text and containers, and convert to them. Reading a value of
+// another type throws std::invalid_argument; reading a key or an integer type that the value does
+// not fit, std::out_of_range: files may have been edited.
+class Json {
+ public:
+  struct Entry;
+
+  Json(std::nullptr_t = nullptr) {}
+  template <JsonNumber T>
+  Json(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+      value_ = value;
+    else if constexpr (std::is_floating_point_v<T>)
+      value_ = static_cast<double>(value);
+    else if (std::cmp_less(value, 0))
+      value_ = static_cast<std::int64_t>(value);
+    else
+      value_ = static_cast<std::uint64_t>(value);
   }
-  // Throws std::out_of_range.
-  template <class AnyJson>
-  static void from_json(const AnyJson& json, T& value) {
-    const auto read = [&](auto number) {
-      if (!std::in_range<T>(number)) reject(json);
-      value = static_cast<T>(number);
-    };
-    if (const auto* const number =
-            json.template get_ptr<const typename AnyJson::number_unsigned_t*>()) {
-      read(*number);
-    } else if (const auto* const number =
-                   json.template get_ptr<const typename AnyJson::number_integer_t*>()) {
-      read(*number);
+  Json(const char* text) : value_(std::string(text)) {}
+  Json(std::string text) : value_(std::move(text)) {}
+  template <JsonList T>
+  Json(const T& list) : Json(array()) {
+    for (const auto& one : list) push_back(one);
+  }
+  template <class T>
+  Json(const std::optional<T>& value) {
+    if (value) *this = Json(*value);
+  }
+  // An object if all elements are pairs of text and a value, otherwise a list.
+  Json(std::initializer_list<Json> values);
+  static Json array(std::initializer_list<Json> values = {});
+  static Json object();
+
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
+
+  // Throws std::runtime_error, "line 3: not valid JSON", also if it is nested so deeply that no
+  // file of this program can be.
+  static Json parse(const std::string& text);
+  // Indented by that many spaces per level, or on one line. `ascii` escapes other characters: names
+  // from files may contain what controls a terminal. Invalid UTF-8 is replaced.
+  std::string dump(std::optional<unsigned> indent = {}, bool ascii = true) const;
+
+  bool is_null() const { return value_.index() == 0; }
+  bool is_boolean() const { return std::holds_alternative<bool>(value_); }
+  bool is_integer() const { return is_unsigned() || std::holds_alternative<std::int64_t>(value_); }
+  bool is_unsigned() const { return std::holds_alternative<std::uint64_t>(value_); }
+  bool is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_array() const { return std::holds_alternative<std::vector<Json>>(value_); }
+  bool is_object() const { return std::holds_alternative<std::vector<Entry>>(value_); }
+
+  template <class T>
+  T get() const {
+    T value{};
+    get_to(value);
+    return value;
+  }
+  template <class T>
+  void get_to(T& value) const {
+    if constexpr (std::is_same_v<T, Json>) {
+      value = *this;
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = boolean();
+    } else if constexpr (std::is_floating_point_v<T>) {
+      value = static_cast<T>(number());
+    } else if constexpr (std::is_unsigned_v<T>) {
+      value = static_cast<T>(natural(std::numeric_limits<T>::max()));
+    } else if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value = text();
     } else {
-      reject(json);
+      const std::vector<Json>& all = elements();
+      if constexpr (requires { value.resize(1); }) value.resize(all.size());
+      for (std::size_t i = 0; i < value.size(); ++i) value[i] = at(i).get<typename T::value_type>();
     }
   }
+  template <class T>
+  requires JsonNumber<T> || std::is_same_v<T, std::string> || requires(T list) { list.resize(1); }
+  operator T() const { return get<T>(); }
+
+  // Of objects, whose keys stay in the order of insertion; null becomes an object. find(): nullptr
+  // if there is no such key, or no object.
+  Json& operator[](std::string_view key);
+  const Json& operator[](std::string_view key) const { return at(key); }
+  const Json& at(std::string_view key) const;
+  Json& at(std::string_view key) { return const_cast<Json&>(std::as_const(*this).at(key)); }
+  const Json* find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  template <class T>
+  T value(std::string_view key, const T& otherwise) const {
+    const Json* const found = find(key);
+    return found ? found->get<T>() : otherwise;
+  }
+  void erase(std::string_view key);
+  void update(const Json& other);  // adds its keys and replaces those that are in both
+  const std::vector<Entry>& items() const;
+
+  // Of lists; null becomes a list. Other values have no elements to iterate over.
+  const Json& operator[](std::size_t i) const { return at(i); }
+  Json& operator[](std::size_t i) { return at(i); }
+  const Json& at(std::size_t i) const { return elements().at(i); }
+  Json& at(std::size_t i) { return const_cast<Json&>(std::as_const(*this).at(i)); }
+  const Json& front() const { return at(0); }
+  const Json& back() const { return at(size() - 1); }
+  Json& back() { return at(size() - 1); }
+  Json& push_back(Json value);  // returns the element
+  const Json* begin() const;
+  const Json* end() const;
+  Json* begin() { return const_cast<Json*>(std::as_const(*this).begin()); }
+  Json* end() { return const_cast<Json*>(std::as_const(*this).end()); }
+
+  // Of objects and lists; 0 of null, 1 of others.
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+
+  bool is_finite() const;  // false: NaN or infinite
+
+  // Numbers by their values; objects whatever the order of their keys.
+  friend bool operator==(const Json& a, const Json& b);
+  template <JsonNumber T>
+  friend bool operator==(const Json& a, T b) {
+    return a == Json(b);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Json& json);
 
  private:
-  template <class AnyJson>
-  [[noreturn]] static void reject(const AnyJson& json) {
-    throw std::out_of_range("expected an integer that fits, found " +
-                            (json.is_number() ? json.dump() : std::string(json.type_name())));
-  }
+  bool boolean() const;
+  double number() const;
+  std::uint64_t natural(std::uint64_t max) const;
+  std::int64_t integer(std::int64_t min, std::int64_t max) const;
+  const std::string& text() const;
+  const std::vector<Json>& elements() const;
+
+  std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
+               std::vector<Json>, std::vector<Entry>>
+      value_;
 };
 
-// Lack of memory for a value ends the process with one line: the library (3.11.2) gives a value its
-// type before it has memory, and its destructor then follows a null pointer.
-template <class T>
-struct JsonAllocator : std::allocator<T> {
-  JsonAllocator() = default;
-  template <class U>
-  JsonAllocator(const JsonAllocator<U>&) {}
-  template <class U>
-  struct rebind {
-    using other = JsonAllocator<U>;
-  };
-  T* allocate(std::size_t n) {
-    const LackOfMemoryEnds end;
-    return std::allocator<T>::allocate(n);
-  }
+struct Json::Entry {
+  std::string key;
+  Json value;
+  bool operator==(const Entry&) const = default;
 };
 
-// Keys stay in insertion order.
-using Json =
-    nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
-                         std::uint64_t, double, JsonAllocator, JsonSerializer>;
+// Adds a figure, unless it was not measured (null) or is not finite, which JSON does not have.
+void put(Json& json, std::string_view key, Json value);
+
+// Equal texts for equal values.
+std::string sorted_text(const Json& json);
+
+// The text of a results file.
+std::string json_text(const Json& json);
+
+// A file that a command continues; nullopt if there is none. Throws Error{Exit::failed} that names
+// the file and the line if it is not JSON.
+std::optional<Json> read_json(const std::string& path);
+
+// The string at this key of an object, or "".
+std::string text_at(const Json& json, std::string_view key);
 
 }  // namespace heapwood::bench

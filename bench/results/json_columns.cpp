@@ -46,7 +46,7 @@ const Json* find(const Json* json, const std::string& path) {
     if (json->is_array() && !json->empty()) {
       json = key == "-1" ? &json->back() : &json->front();
     } else {
-      json = json->is_object() && json->contains(key) ? &(*json)[key] : nullptr;
+      json = json->find(key);
     }
   }
   return json;
@@ -55,7 +55,7 @@ const Json* find(const Json* json, const std::string& path) {
 std::string csv_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (value.is_number_integer()) return value.dump();
+  if (value.is_integer()) return value.dump();
   return value.is_number() ? csv_text(std::optional(value.get<double>())) : "";
 }
 

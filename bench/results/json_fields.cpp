@@ -42,7 +42,7 @@ void JsonFields::each(const char* key, std::size_t count,
     (*written_)[key] = Json::array();
   for (std::size_t i = 0; i < count; ++i) {
     JsonFields part =
-        reads() ? JsonFields(read_->at(key).at(i)) : JsonFields((*written_)[key].emplace_back());
+        reads() ? JsonFields(read_->at(key).at(i)) : JsonFields((*written_)[key].push_back(Json()));
     describe_part(part, i);
   }
 }

@@ -13,7 +13,9 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -60,18 +62,24 @@ class JsonFields {
     if (has(key, is_finite(value))) (*this)(key, value);
   }
 
-  // These follow from other values: they are written only.
+  // This follows from other values: it is written only.
   void derived(const char* key, Json value) {
-    if (!reads()) (*written_)[key] = std::move(value);
-  }
-  template <class T>
-  void derived(const char* key, const std::optional<T>& value) {
-    if (value && is_finite(*value)) derived(key, Json(*value));
+    if (!reads()) put(*written_, key, std::move(value));
   }
   void derived_quartiles(const std::vector<double>& ms);  // "median_ms", "q1_ms", "q3_ms"
 
   // A value by its name, which set() takes.
   void named(const char* key, std::string name, const std::function<void(const std::string&)>& set);
+  // One of `all`, by its name; reading throws if there is none of this name.
+  template <class T>
+  void one_of(const char* key, T& value, std::initializer_list<T> all, const char* (*name_of)(T)) {
+    named(key, name_of(value), [&](const std::string& text) {
+      for (const T one : all) {
+        if (text == name_of(one)) return void(value = one);
+      }
+      throw std::invalid_argument("unknown value '" + text + "'");
+    });
+  }
   // In 16 hexadecimal digits each; absent if there are none.
   void hashes(const char* key, std::vector<std::uint64_t>& values);
 

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/device_record.hpp"
 #include "bench/results/json_fields.hpp"
@@ -25,8 +24,8 @@ alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
   alloc::AllocatorOptions options;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     for (const alloc::AllocatorSetting& setting : entry.settings()) {
-      const auto value = settings.find(setting.json);
-      if (value == settings.end()) continue;
+      const Json* const value = settings.find(setting.json);
+      if (!value) continue;
       const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
       if (!registry::set_value(setting, options, text))
         throw std::runtime_error("unknown value '" + text + "'");
@@ -123,7 +122,6 @@ BuildSettings build_settings_from_json(const Json& json) {
   settings.refs = parse_refs(json.at("refs"));
   settings.pool = parse_pool(json.at("pool"));
   settings.allocator = allocator_settings_from_json(json);
-  settings.multiprocessors = json.value("multiprocessors", 0u);
   settings.runs = json.at("runs");
   settings.prefer = &parse_prefer(json.at("prefer"));
   settings.costs = {json.at("traversal_cost"), json.at("intersection_cost"), json.at("empty_bonus"),
@@ -175,30 +173,11 @@ Json to_json(const BuildSettings& settings) {
   json["keep_degenerate"] = settings.keep_degenerate;
   json["timeout_s"] = settings.timeout;
   put_allocator_settings(json, settings.allocator);
-  if (settings.multiprocessors) json["multiprocessors"] = settings.multiprocessors;
   if (!kdtree::limits_registers) json["uncapped"] = true;
   return json;
 }
 
-void describe(JsonFields& fields, registry::CallUse& calls) {
-  const auto one = [&](const char* key, registry::KernelUse& use) {
-    fields.within(key, [&](JsonFields& call) {
-      call("registers", use.registers);
-      call("stack_bytes", use.local_bytes);
-    });
-  };
-  one("malloc", calls.malloc);
-  one("free", calls.free);
-  one("both", calls.both);
-  if (!fields.has("own", calls.own.has_value())) return;
-  if (!calls.own) calls.own.emplace();
-  one("own", *calls.own);
-}
-
-Json to_json(const registry::CallUse& calls) { return described(calls); }
-
 void describe(JsonFields& fields, Result& result) {
-  using alloc::Frees;
   fields("scene", result.scene);
   result.source = scenes::utf8_text(result.source);
   fields("source", result.source);
@@ -208,12 +187,8 @@ void describe(JsonFields& fields, Result& result) {
     fields("triangles", result.triangles);
     fields("degenerate", result.degenerate);
   }
-  fields("allocator", result.allocator);
-  fields("label", result.label);
-  describe_name(fields, "frees", result.frees,
-                {Frees::never, Frees::all_at_once, Frees::individually});
-  fields("lower_bound", result.lower_bound);
-  describe_name(fields, "builder", result.builder, {Builder::single, Builder::per_level});
+  describe_allocator(fields, result);
+  fields.one_of("builder", result.builder, {Builder::single, Builder::per_level}, name);
   if (fields.reads()) result.settings = build_settings_from_json(fields.raw("settings"));
   fields.derived("settings", to_json(result.settings));
   fields("runs_ms", result.runs_ms);
@@ -221,8 +196,7 @@ void describe(JsonFields& fields, Result& result) {
   fields.derived_quartiles(result.runs_ms);
   fields.optional("slowdown", result.slowdown);
   if (result.slowdown) fields("slowdown_over", result.slowdown_over);
-  describe_name(fields, "status", result.status, all_statuses);
-  fields.unless_empty("reason", result.reason);
+  describe_outcome(fields, result);
   fields.unless_empty("wrong_tree", result.wrong_tree);
   if (fields.has("refused", result.status == Status::incomplete)) {
     fields.within("refused", [&](JsonFields& refused) {
@@ -262,10 +236,7 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
   json["argv"] = argv;
   json["version"] = version();
   json["git"]["sha"] = git_sha();
-  if (const auto dirty = git_dirty())
-    json["git"]["dirty"] = *dirty;
-  else
-    json["git"]["dirty"] = nullptr;
+  json["git"]["dirty"] = Json(git_dirty());
   json["device"] = to_json(device);
   if (Json record = device_record(device); !record.is_null()) json["device_record"] = record;
   if (simt::interrupted()) json["interrupted"] = true;
@@ -273,17 +244,45 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
   return json;
 }
 
-Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<Result>& results) {
-  const LackOfMemoryEnds end;
-  Json json = report_head(bench_schema, argv, device);
-  for (const Result& result : results) json["results"].push_back(to_json(result));
-  return json;
+EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device,
+                          const char* schema) {
+  EarlierReport report;
+  const std::optional<Json> read = read_json(path);
+  if (!read) return report;
+  const Json& json = *read;
+  if (!json.is_object() || json.value("schema", Json()) != schema || !json.contains("results") ||
+      !json["results"].is_array()) {
+    throw Error(
+        Exit::failed,
+        fmt::format("{}: not a {} report; --resume needs a report or a new file", path, schema));
+  }
+  Json mine = to_json(device), theirs = json.value("device", Json::object());
+  for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");
+  if (mine != theirs) {
+    const bool known = theirs.is_object() && theirs.contains("name");
+    const std::string threads =
+        known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
+    throw Error(
+        Exit::usage,
+        fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
+                    known ? theirs["name"].dump() : "unknown", threads));
+  }
+  keep_earlier_record(json);
+  report.results.assign(json["results"].begin(), json["results"].end());
+  if (json.contains("git")) report.git_sha = text_at(json["git"], "sha");
+  return report;
 }
 
-std::string json_text(const Json& json) {
-  const LackOfMemoryEnds end;
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+bool reusable(const Json& result, const BuildSettings& settings) {
+  try {
+    const Result earlier = result_from_json(result);
+    const bool measured = earlier.status == Status::ok || earlier.status == Status::incomplete;
+    return measured && to_json(earlier.settings) == to_json(settings) &&
+           (earlier.requests || earlier.levels) &&
+           earlier.runs_ms.size() == static_cast<std::size_t>(settings.runs);
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 }  // namespace heapwood::bench

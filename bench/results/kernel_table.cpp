@@ -5,38 +5,30 @@
 
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/result_grid.hpp"
 
 namespace heapwood::bench {
 
 Table kernel_table(const std::vector<Result>& results) {
-  std::vector<const Result*> allocators;  // the first result of each that has a kernel
-  std::vector<std::string> sources;
-  Table table;
-  const auto add_once = [](auto& list, const auto& value, auto same) {
-    if (std::none_of(list.begin(), list.end(), same)) list.push_back(value);
-  };
-  table.columns = {{"", true}, {"registers"}, {"stack [B]"}, {"warps"}};
+  std::vector<Result> with_kernel;
   for (const Result& result : results) {
-    if (result.per_level() || !result.kernel) continue;
-    add_once(allocators, &result,
-             [&](const Result* other) { return other->allocator == result.allocator; });
-    add_once(sources, result.source, [&](const std::string& s) { return s == result.source; });
-    if (sources.size() + 4 > table.columns.size())
-      table.columns.push_back({result.scene, false, false, "build time [ms]"});
+    if (result.kernel) with_kernel.push_back(result);
   }
-  if (allocators.empty()) return {};
+  const ResultGrid grid = grid_of_scenes(with_kernel);
+  Table table;
+  if (grid.columns.empty()) return table;
   table.title = "Build kernels: registers and resident warps";
-  for (const Result* named : allocators) {
-    const registry::KernelUse& kernel = *named->kernel;
-    std::vector<Cell> cells{named->label + (named->lower_bound ? " *" : ""),
-                            std::to_string(kernel.registers), std::to_string(kernel.local_bytes),
+  table.columns = columns_of("<; registers; stack [B]; warps");
+  for (const Result* scene : grid.columns)
+    table.columns.push_back({scene->scene, false, false, "build time [ms]"});
+  for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
+    const registry::KernelUse& kernel = *grid.allocators[a]->kernel;
+    std::vector<Cell> cells{grid.allocators[a]->marked_label(), std::to_string(kernel.registers),
+                            std::to_string(kernel.local_bytes),
                             std::to_string(kernel.warps_per_multiprocessor)};
-    for (const std::string& source : sources) {
-      const auto found = std::find_if(results.begin(), results.end(), [&](const Result& one) {
-        return one.allocator == named->allocator && one.source == source && !one.per_level() &&
-               one.status == Status::ok && one.median_ms();
-      });
-      cells.emplace_back(found == results.end() ? missing : figure_text(found->median_ms()));
+    for (const Result* result : grid.at[a]) {
+      cells.emplace_back(result && result->status == Status::ok ? figure_text(result->median_ms())
+                                                                : missing);
     }
     table.add(std::move(cells));
   }

@@ -4,27 +4,19 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "alloc/statistics.hpp"
-#include "bench/program/options.hpp"
+#include "bench/build_settings.hpp"
+#include "bench/results/measured_row.hpp"
 #include "bench/results/samples.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/levels/builder.hpp"
-#include "registry/registry.hpp"
 
 namespace heapwood::bench {
-
-enum class Status { ok, skipped, incomplete, failed };
-const char* name(Status status);
-const char* name(alloc::Frees frees);
-std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
-// The same as separate cells; `missing` if not known.
-std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
 
 // Figures of per-level builds only: of the last build, except the times, which are of each timed
 // one.
@@ -43,20 +35,15 @@ struct LevelFigures {
   }
 };
 
-struct Result {
+struct Result : MeasuredRow {
   std::string source;            // the scene as given: `atrium:1m`, a path
   std::string digest;            // of a file's content (scenes::digest)
   std::string scene;             // name in tables
   std::uint64_t triangles = 0;   // in the tree
   std::uint64_t degenerate = 0;  // dropped triangles: none with --keep-degenerate
-  std::string allocator, label;
-  alloc::Frees frees = alloc::Frees::individually;
-  bool lower_bound = false;
   Builder builder = Builder::single;
   BuildSettings settings;
 
-  Status status = Status::skipped;
-  std::string reason;  // one line; may be empty if status is ok
   std::vector<double> runs_ms;
   std::vector<double> reset_ms;
   std::optional<double> slowdown;

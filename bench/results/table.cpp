@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 
 #include "scenes/file.hpp"
@@ -174,6 +175,23 @@ std::size_t whole_groups(const Table& table, std::size_t first, std::size_t last
 
 }  // namespace
 
+std::vector<Column> columns_of(const std::string& text) {
+  std::vector<Column> columns;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts >> std::ws, part, ';');) {
+    const std::size_t colon = part.find(": ");
+    const bool has_group = colon != std::string::npos;
+    std::istringstream titles(has_group ? part.substr(colon + 2) : part);
+    for (std::string title; std::getline(titles >> std::ws, title, has_group ? ',' : ';');) {
+      const char mark = title.empty() ? ' ' : title.back();
+      const bool left = mark == '<' || mark == '~';
+      if (left) title.pop_back();
+      columns.push_back({title, left, mark == '~', has_group ? part.substr(0, colon) : ""});
+    }
+  }
+  return columns;
+}
+
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -300,6 +318,15 @@ std::string to_csv(const Table& given) {
     out += "\n";
   }
   return out;
+}
+
+void print_tables(const std::vector<Table>& tables, const std::string& format) {
+  const char* between = "";
+  for (const Table& table : tables) {
+    fmt::print("{}{}", between,
+               format == "markdown" ? to_markdown(table) : to_text(table, terminal_style()));
+    between = "\n";
+  }
 }
 
 TextStyle terminal_style() {

@@ -16,6 +16,10 @@ struct Column {
   std::string group{};  // a second title above adjacent columns of the same group
 };
 
+// "allocator<; time [ms]: median, q1; refused; note~": columns, and groups of columns with a title
+// of their own. `<` aligns text to the left, `~` also wraps it.
+std::vector<Column> columns_of(const std::string& text);
+
 struct Cell {
   std::string text;
   bool best = false;
@@ -56,5 +60,8 @@ std::vector<std::string> wrap_text(const std::string& text, std::size_t width);
 // Width of standard output: at most 120, and 100 if it is not a terminal. Bold on terminals without
 // NO_COLOR.
 TextStyle terminal_style();
+// Prints tables to standard output with an empty line between them: as Markdown if `format` is
+// "markdown", otherwise in the terminal's style.
+void print_tables(const std::vector<Table>& tables, const std::string& format = "");
 
 }  // namespace heapwood::bench

@@ -40,7 +40,7 @@ case $1 in
 esac
 for word in "$@"; do
   case $word in
-    --json | --json=* | --out | --out=* | --resume | --shard | --shard=* | --part | --part=*)
+    --json | --json=* | --out | --out=* | --resume | --shard | --shard=*)
       refuse "$word: sweep.sh chooses it for each shard; leave it out" ;;
     --minutes | --minutes=*) refuse "$word: limit the time by sbatch's --time instead" ;;
     --list | --dry-run) refuse "$word measures nothing; run it without Slurm" ;;

@@ -71,8 +71,6 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"stress", "ad", "--probability", "0.25"}, 2, {"--probability is for p"});
   expect_error({"stress", "ad", "--seed", "0"}, 2, {"--seed is for p, mixed"});
   expect_error({"stress", "ad", "--rounds", "2"}, 2, {"--rounds is for alloc, mixed"});
-  expect_error({"stress", "rcu", "--payload", "64"}, 2, {"stress rcu: --payload is for tests of"});
-  expect_error({"stress", "semaphore", "--json", "a.json"}, 2, {"--json is for tests of"});
   expect_error({"stress", "nonsense", "--seed", "1"}, 2, {"unknown test 'nonsense'"});
   expect_error({"build"}, 2, {"no scene", "atrium"});
   expect_error({"bench"}, 2, {"no scene", "atrium"});
@@ -328,7 +326,6 @@ TEST_F(Commands, TablesArePrintedIfTheFileCannotBeWritten) {
   const std::pair<std::vector<std::string>, const char*> commands[] = {
       {build({"--json", "/dev/full"}), "400 triangles"},
       {with({"build", scene_, "--profile", "/dev/full"}), "allocate"},
-      {with({"bench", scene_, "--allocators", "heapwood", "--profile", "/dev/full"}), "Heapwood"},
       {with({"trace", scene_, "--size", "64x32", "--json", "/dev/full"}), "primary"},
       {{"host-bench", "--allocators", "tlsf", "--steps", "100", "--slots", "10", "--largest", "64K",
         "--device", "cpu", "--json", "/dev/full"},

@@ -68,7 +68,6 @@ TEST_F(OutputFiles, NoPathIsUsedTwice) {
         {"render", scene_, "-o", camera},
         {"render", scene_, "-o", q, "--host-trace", q},
         {"host-bench", "--trace", trace, "--host-trace", trace},
-        {"host-bench", "--save-trace", q, "--json", q},
         {"reproduce", "--out", q, "--host-trace", q + "/results.json"},
         {"reproduce", "--out", q, "--scenes", folder_ / "meshes", "--host-trace", scene_}}) {
     expect_error(command, 2, {"already used in this command", "choose another file"});
@@ -112,8 +111,7 @@ TEST_F(OutputFiles, NoFileThatASceneNamesIsOverwritten) {
         {"build", fox, "--record-trace", image},
         {"build", fox, "--host-trace", image},
         {"trace", fox, "--json", buffer},
-        {"bench", scene_, fox, "--json", buffer},
-        {"bench", mesh, "--profile", bump}}) {
+        {"bench", scene_, fox, "--json", buffer}}) {
     expect_error(command, 2, {"already used in this command", "choose another file"});
   }
   EXPECT_EQ(shell("$H build q.obj --device cpu >> bumps.json").exit, 2);

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "bench/animate_bench.hpp"
-#include "bench/animate_json.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_fields.hpp"
 #include "render/image.hpp"

@@ -4,10 +4,10 @@
 
 #include "app/output/host_bench_tables.hpp"
 #include "app/output/stress_tables.hpp"
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/json_columns.hpp"
-#include "bench/stress_json.hpp"
+#include "bench/stress.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -118,7 +118,7 @@ TEST(FlatTable, OfStressTests) {
   no_fragmentation.settings.touch = false;
   no_fragmentation.settings.coalesced = true;
   EXPECT_EQ(to_csv(table_of_json(
-                {to_json(measured_row()), to_json(no_fragmentation), to_json(StressRow{})},
+                {described(measured_row()), described(no_fragmentation), described(StressRow{})},
                 app::stress_columns)),
             "test,allocator,label,lower_bound,payload_bytes,pool_bytes,iterations,blocks,"
             "requests,threads,lanes,page_bytes,touch,coalesced,status,reason,runs,median_ms,"

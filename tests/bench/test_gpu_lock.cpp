@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Two processes do not measure on one GPU at the same time.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <optional>
 #include <thread>
 
-#include "bench/program/gpu_lock.hpp"
+#include "bench/program/process_lock.hpp"
 #include "simt/device.hpp"
 #include "tests/app/executable.hpp"
 
@@ -18,16 +16,15 @@ namespace {
 
 class GpuLocks : public testing::Test {
  protected:
-  const std::string path() const { return folder_.path().string(); }
-  GpuLock lock(const std::string& id, bool waits = false) const {
-    return GpuLock("cuda:0", id, waits, path());
+  // Names of this process: other tests run at the same time.
+  static ProcessLock lock(const std::string& id, bool waits = false) {
+    static const std::string prefix = "test " + std::to_string(getpid()) + " ";
+    return lock_gpu("cuda:0", prefix + id, waits);
   }
-  tests::Folder folder_;
 };
 
 TEST_F(GpuLocks, OnePerGpu) {
-  std::optional<GpuLock> first(lock("a"));
-  EXPECT_TRUE(first->is_held());
+  std::optional<ProcessLock> first(lock("a"));
   EXPECT_TRUE(lock("b").is_held());
   try {
     lock("a");
@@ -44,9 +41,10 @@ TEST_F(GpuLocks, OnePerGpu) {
 TEST_F(GpuLocks, EndsWithTheProcess) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
+  lock("a");  // sets the names' prefix before the fork
   const pid_t holder = fork();
   if (holder == 0) {
-    const GpuLock held = lock("a");
+    const ProcessLock held = lock("a");
     if (write(ready[1], "x", 1) != 1) _exit(1);
     pause();
     _exit(0);
@@ -72,28 +70,10 @@ TEST_F(GpuLocks, EndsWithTheProcess) {
 }
 
 TEST_F(GpuLocks, WaitingEndsOnCtrlC) {
-  const GpuLock held = lock("a");
+  const ProcessLock held = lock("a");
   simt::interrupt();
   EXPECT_THROW(lock("a", true), Error);
   simt::clear_interrupt();
-}
-
-TEST_F(GpuLocks, WithoutAFileThereIsNoLock) {
-  EXPECT_FALSE(GpuLock("cuda:0", "a", false, path() + "/absent").is_held());
-  // Nor through a link that another user may have placed there.
-  std::filesystem::create_symlink(path() + "/elsewhere", path() + "/heapwood-gpu-a.lock");
-  EXPECT_FALSE(lock("a").is_held());
-  EXPECT_FALSE(std::filesystem::exists(path() + "/elsewhere"));
-}
-
-TEST_F(GpuLocks, EveryUserMayLockTheFile) {
-  const mode_t before = umask(0077);
-  lock("a");
-  umask(before);
-  struct stat info {};
-  ASSERT_EQ(stat((path() + "/heapwood-gpu-a.lock").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0644u);
-  EXPECT_EQ(info.st_size, 0);
 }
 
 }  // namespace

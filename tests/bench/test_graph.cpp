@@ -5,6 +5,7 @@
 #include "app/output/graph_tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_updates.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "tests/app/executable_json.hpp"
 #include "tests/simt/turned_clock.hpp"
 #include "workloads/graph/source.hpp"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "app/output/host_bench_tables.hpp"
-#include "bench/host_bench_report.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/results/json_columns.hpp"
 #include "simt/memory.hpp"
@@ -82,7 +82,7 @@ TEST(HostBench, TakesTheTimeOfEveryCall) {
   EXPECT_EQ(latency.rows[2].cells.back().text, "1.00");
   EXPECT_EQ(memory.rows[2].cells[2].text, "–");
   const Json json = host_bench_report({"heapwood"}, bench, rows);
-  EXPECT_EQ(json["schema"], host_bench_schema);
+  EXPECT_EQ(json["schema"], "heapwood.host-bench/1");
   EXPECT_EQ(table_of_json(json["results"], app::host_bench_columns, "passes").rows.size(), 6u);
   EXPECT_EQ(json["results"][1]["passes"][0]["windows"].size(), rows[1].passes[0].windows.size());
   EXPECT_FALSE(json["results"][2]["passes"][0].contains("peak_mapped_bytes"));

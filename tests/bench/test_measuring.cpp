@@ -4,12 +4,11 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "bench/animate_json.hpp"
-#include "bench/graph_json.hpp"
+#include "bench/animate_bench.hpp"
+#include "bench/graph_bench.hpp"
 #include "bench/program/process.hpp"
-#include "bench/replay_json.hpp"
+#include "bench/replay_bench.hpp"
 #include "bench/results/json_fields.hpp"
-#include "bench/row_bench.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
@@ -87,41 +86,6 @@ TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
   }
 }
 
-// Fails at its first run.
-class FailingBench : public bench::RowBench {
- public:
-  explicit FailingBench(bench::MeasuredRow& row)
-      : RowBench({{nullptr, &row}}, 1, 0, [](const std::string&) {}) {}
-  template <class E>
-  void run_with(E error) {
-    fail_ = [error] { throw error; };
-    runner_.warm_up();
-    finish();
-  }
-
- private:
-  void warm_up(std::size_t) override { fail_(); }
-  void run(std::size_t) override {}
-  void keep_warm_up(std::size_t) override {}
-  void judge(std::size_t) override { ADD_FAILURE() << "judged"; }
-  std::string time_limit_text() const override { return "late"; }
-
-  std::function<void()> fail_;
-};
-
-TEST(MeasuringRows, AFailureIsNamed) {
-  for (const bool memory : {true, false}) {
-    bench::MeasuredRow row;
-    FailingBench bench(row);
-    if (memory)
-      bench.run_with(std::bad_alloc());
-    else
-      bench.run_with(simt::Stopped(simt::Stopped::Reason::time_limit, "of a launch"));
-    EXPECT_EQ(row.status, bench::Status::failed);
-    EXPECT_EQ(row.reason.rfind(memory ? "out of host memory" : "late", 0), 0u) << row.reason;
-  }
-}
-
 template <class Row>
 void expect_read_back(Row row) {
   row.allocator = "atomic";
@@ -130,10 +94,10 @@ void expect_read_back(Row row) {
   row.status = bench::Status::incomplete;
   row.reason = "a reason";
   row.seconds = 0.125;
-  const bench::Json written = bench::to_json(row);
+  const bench::Json written = bench::described(row);
   Row read = bench::read_described<Row>(written);
   read.settings = row.settings;
-  EXPECT_EQ(bench::to_json(read), written);
+  EXPECT_EQ(bench::described(read), written);
   bench::Json damaged = written;
   damaged["status"] = "unknown";
   EXPECT_THROW(bench::read_described<Row>(damaged), std::exception);

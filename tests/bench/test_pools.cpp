@@ -4,6 +4,7 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/results/bench_table.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"

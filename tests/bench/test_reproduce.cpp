@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/bench_runner.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/shard.hpp"
 #include "bench/stress.hpp"
@@ -198,11 +199,11 @@ TEST(ReproduceItems, FiguresAreOfAllIterations) {
   EXPECT_EQ(results.at(0).at("space").at("steps").at(0).size(), 200u);
   EXPECT_EQ(results.at(0).at("space").at("iterations"),
             ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
-  EXPECT_GT(results.at(0).at("seconds"), 0);
+  EXPECT_GT(results.at(0).at("seconds").get<double>(), 0);
 }
 
 TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
-  const Outcome first = run(reproduce({"regeff-3d", "--part", "1/2"}));
+  const Outcome first = run(reproduce({"regeff-3d", "--shard", "1/2"}));
   ASSERT_EQ(first.exit, 0) << first.err;
   const std::size_t all = find(results(), "regeff-3d").at("cases").size(),
                     half = results().at("cases").size();
@@ -210,14 +211,14 @@ TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
   EXPECT_NE(first.out.find("seconds"), std::string::npos);
   EXPECT_NE(first.out.find(std::to_string(half) + " cases measured"), std::string::npos)
       << first.out;
-  ASSERT_EQ(run(reproduce({"regeff-3d", "--part", "2/2"})).exit, 0);
+  ASSERT_EQ(run(reproduce({"regeff-3d", "--shard", "2/2"})).exit, 0);
   const json whole = results();
   EXPECT_EQ(whole.at("cases").size(), all);
   double seconds = 0;
   for (const json& one : whole.at("cases")) seconds += one.at("seconds").get<double>();
   EXPECT_GT(seconds, 0);
   for (const char* wrong : {"0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "-1/2", ""})
-    expect_error(reproduce({"regeff-3d", "--part", wrong}), 2, {"--part", wrong});
+    expect_error(reproduce({"regeff-3d", "--shard", wrong}), 2, {"--shard", wrong});
 }
 
 TEST_F(Reproduce, WrongUsage) {

@@ -2,21 +2,19 @@
 // What the rows of all measurements have in common: the allocator, and how its measurement went.
 #pragma once
 
-#include <cstdint>
-#include <functional>
+#include <array>
+#include <initializer_list>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "bench/results/result.hpp"
+#include "bench/results/json_fields.hpp"
+#include "registry/registry.hpp"
 
 namespace heapwood::bench {
 
-class JsonFields;
-
-inline constexpr const char* interrupted_reason = "interrupted before it was measured";
-
-// Called before each step of a measurement: steps done, all steps, the next step.
-using OnStep = std::function<void(std::size_t, std::size_t, const std::string&)>;
+enum class Status { ok, skipped, incomplete, failed };
+const char* name(Status status);
+const char* name(alloc::Frees frees);
 
 struct MeasuredRow {
   std::string allocator, label;
@@ -36,9 +34,10 @@ struct MeasuredRow {
 void describe_allocator(JsonFields& fields, MeasuredRow& row);
 // "status", "reason", "seconds".
 void describe_outcome(JsonFields& fields, MeasuredRow& row);
+void describe(JsonFields& fields, registry::CallUse& calls);
 
-// Why an allocator cannot run on the device in a pool of this size; "" if it can.
-std::string reason_not_to_run(const registry::RegisteredAllocator& entry,
-                              const simt::DeviceInfo& device, std::uint64_t pool_bytes);
+std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
+// The same as separate cells; `missing` if not known.
+std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
 
 }  // namespace heapwood::bench

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "bench/results/json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <stdexcept>
+
+#include "bench/program/input_file.hpp"
+#include "bench/program/out_of_memory.hpp"
+#include "scenes/file.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+using Library = nlohmann::ordered_json;
+
+constexpr std::size_t max_depth = 100;  // reading and writing are recursive
+
+Json from_library(const Library& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get_ref<const std::string&>();
+  Json json = value.is_array() ? Json::array() : value.is_object() ? Json::object() : Json();
+  if (value.is_array()) {
+    for (const Library& one : value) json.push_back(from_library(one));
+  }
+  if (value.is_object()) {
+    for (const auto& [key, one] : value.items()) json[key] = from_library(one);
+  }
+  return json;
+}
+
+Library to_library(const Json& json) {
+  Library value;
+  if (json.is_boolean()) value = json.get<bool>();
+  if (json.is_unsigned())
+    value = json.get<std::uint64_t>();
+  else if (json.is_integer())
+    value = json.get<std::int64_t>();
+  else if (json.is_number())
+    value = json.get<double>();
+  if (json.is_string()) value = json.get<std::string>();
+  if (json.is_array()) {
+    value = Library::array();
+    for (const Json& one : json) value.push_back(to_library(one));
+  }
+  if (json.is_object()) {
+    value = Library::object();
+    for (const auto& [key, one] : json.items()) value[key] = to_library(one);
+  }
+  return value;
+}
+
+Json sorted(const Json& json) {
+  if (json.is_array()) {
+    Json list = Json::array();
+    for (const Json& one : json) list.push_back(sorted(one));
+    return list;
+  }
+  if (!json.is_object()) return json;
+  std::vector<Json::Entry> entries = json.items();
+  std::sort(entries.begin(), entries.end(),
+            [](const Json::Entry& a, const Json::Entry& b) { return a.key < b.key; });
+  Json object = Json::object();
+  for (const auto& [key, one] : entries) object[key] = sorted(one);
+  return object;
+}
+
+const char* type_of(const Json& json) {
+  if (json.is_null()) return "null";
+  if (json.is_boolean()) return "a boolean";
+  if (json.is_string()) return "text";
+  if (json.is_array()) return "a list";
+  return json.is_object() ? "an object" : "a number";
+}
+
+[[noreturn]] void refuse_type(const char* expected, const Json& found) {
+  throw std::invalid_argument(std::string("expected ") + expected + ", found " + type_of(found));
+}
+
+[[noreturn]] void refuse_integer(const Json& found) {
+  throw std::out_of_range("expected an integer that fits, found " +
+                          (found.is_number() ? found.dump() : std::string(type_of(found))));
+}
+
+}  // namespace
+
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
+Json::Json(std::initializer_list<Json> values) {
+  const bool has_keys = std::all_of(values.begin(), values.end(), [](const Json& one) {
+    return one.is_array() && one.size() == 2 && one.front().is_string();
+  });
+  *this = has_keys ? object() : array();
+  for (const Json& one : values) {
+    if (has_keys)
+      (*this)[one.at(std::size_t{0}).text()] = one.at(1);
+    else
+      push_back(one);
+  }
+}
+
+Json Json::array(std::initializer_list<Json> values) {
+  Json json;
+  json.value_ = std::vector<Json>(values);
+  return json;
+}
+
+Json Json::object() {
+  Json json;
+  json.value_ = std::vector<Entry>();
+  return json;
+}
+
+Json Json::parse(const std::string& text) {
+  const auto refuse = [&text](std::size_t byte) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size()));
+    throw std::runtime_error("line " + std::to_string(1 + std::count(text.begin(), end, '\n')) +
+                             ": not valid JSON");
+  };
+  if (scenes::json_nesting(text) > max_depth)
+    throw std::runtime_error("nested more than " + std::to_string(max_depth) + " levels deep");
+  const LackOfMemoryEnds end;
+  try {
+    return from_library(Library::parse(text));
+  } catch (const Library::parse_error& error) {
+    refuse(error.byte);
+  } catch (const Library::exception&) {  // a number out of range
+  }
+  throw std::runtime_error("not valid JSON");
+}
+
+std::string Json::dump(std::optional<unsigned> indent, bool ascii) const {
+  const LackOfMemoryEnds end;
+  return to_library(*this).dump(indent ? static_cast<int>(*indent) : -1, ' ', ascii,
+                                Library::error_handler_t::replace);
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (is_null()) *this = object();
+  if (!is_object()) refuse_type("an object", *this);
+  if (const Json* found = find(key)) return const_cast<Json&>(*found);
+  return std::get<std::vector<Entry>>(value_).emplace_back(Entry{std::string(key), {}}).value;
+}
+
+const Json& Json::at(std::string_view key) const {
+  if (!is_object()) refuse_type("an object", *this);
+  if (const Json* found = find(key)) return *found;
+  throw std::out_of_range("'" + std::string(key) + "' is missing");
+}
+
+const Json* Json::find(std::string_view key) const {
+  if (!is_object()) return nullptr;
+  for (const Entry& entry : items()) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+void Json::erase(std::string_view key) {
+  if (is_object())
+    std::erase_if(std::get<std::vector<Entry>>(value_),
+                  [&](const Entry& entry) { return entry.key == key; });
+}
+
+void Json::update(const Json& other) {
+  for (const auto& [key, value] : other.items()) (*this)[key] = value;
+}
+
+const std::vector<Json::Entry>& Json::items() const {
+  if (!is_object()) refuse_type("an object", *this);
+  return std::get<std::vector<Entry>>(value_);
+}
+
+Json& Json::push_back(Json value) {
+  if (is_null()) *this = array();
+  if (!is_array()) refuse_type("a list", *this);
+  return std::get<std::vector<Json>>(value_).emplace_back(std::move(value));
+}
+
+const Json* Json::begin() const { return is_array() ? elements().data() : nullptr; }
+const Json* Json::end() const { return is_array() ? begin() + size() : nullptr; }
+
+std::size_t Json::size() const {
+  if (is_array()) return elements().size();
+  return is_object() ? items().size() : is_null() ? 0 : 1;
+}
+
+bool Json::is_finite() const {
+  const auto* const number = std::get_if<double>(&value_);
+  return !number || std::isfinite(*number);
+}
+
+bool operator==(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) {
+    return a.is_integer() && b.is_integer() ? a.value_ == b.value_ : a.number() == b.number();
+  }
+  if (!a.is_object() || !b.is_object()) return a.value_ == b.value_;
+  return a.size() == b.size() &&
+         std::all_of(a.items().begin(), a.items().end(), [&](const Json::Entry& entry) {
+           const Json* const other = b.find(entry.key);
+           return other && entry.value == *other;
+         });
+}
+
+std::ostream& operator<<(std::ostream& out, const Json& json) { return out << json.dump(); }
+
+bool Json::boolean() const {
+  if (!is_boolean()) refuse_type("a boolean", *this);
+  return std::get<bool>(value_);
+}
+
+double Json::number() const {
+  if (!is_number()) refuse_type("a number", *this);
+  if (const auto* const natural = std::get_if<std::uint64_t>(&value_))
+    return static_cast<double>(*natural);
+  if (const auto* const negative = std::get_if<std::int64_t>(&value_))
+    return static_cast<double>(*negative);
+  return std::get<double>(value_);
+}
+
+std::uint64_t Json::natural(std::uint64_t max) const {
+  const auto* const value = std::get_if<std::uint64_t>(&value_);
+  if (!value || *value > max) refuse_integer(*this);
+  return *value;
+}
+
+std::int64_t Json::integer(std::int64_t min, std::int64_t max) const {
+  const auto* const negative = std::get_if<std::int64_t>(&value_);
+  if (!negative) return static_cast<std::int64_t>(natural(static_cast<std::uint64_t>(max)));
+  if (*negative < min) refuse_integer(*this);
+  return *negative;
+}
+
+const std::string& Json::text() const {
+  if (!is_string()) refuse_type("text", *this);
+  return std::get<std::string>(value_);
+}
+
+const std::vector<Json>& Json::elements() const {
+  if (!is_array()) refuse_type("a list", *this);
+  return std::get<std::vector<Json>>(value_);
+}
+
+void put(Json& json, std::string_view key, Json value) {
+  if (!value.is_null() && value.is_finite()) json[key] = std::move(value);
+}
+
+std::string sorted_text(const Json& json) { return sorted(json).dump(); }
+
+std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
+
+std::optional<Json> read_json(const std::string& path) {
+  const std::optional<std::string> text = read_text(path, Exit::failed);
+  if (!text) return std::nullopt;
+  try {
+    return Json::parse(*text);
+  } catch (const std::runtime_error& error) {
+    throw Error(Exit::failed, path + ": " + error.what() + "; repair it or choose another file");
+  }
+}
+
+std::string text_at(const Json& json, std::string_view key) {
+  const Json* const value = json.find(key);
+  return value && value->is_string() ? value->get<std::string>() : "";
+}
+
+}  // namespace heapwood::bench
