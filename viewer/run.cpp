@@ -103,7 +103,6 @@ int parse_and_run(int argc, char** argv) {
   add_options(program, options);
   bench::HostMemoryOptions host;
   bench::add_host_memory_options(program, host);
-  bench::add_old_allocator_options(program);
   if (!program.parse(argc, argv)) return static_cast<int>(Exit::done);
   // Errors in these are reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);

@@ -49,8 +49,14 @@ class Json {
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string text) : value_(std::move(text)) {}
   template <JsonList T>
-  Json(const T& list) : Json(array()) {
-    for (const auto& one : list) push_back(one);
+  Json(const T& list) {
+    if constexpr (requires { typename T::mapped_type; }) {
+      *this = object();
+      for (const auto& [key, value] : list) (*this)[key] = value;
+    } else {
+      *this = array();
+      for (const auto& one : list) push_back(one);
+    }
   }
   template <class T>
   Json(const std::optional<T>& value) {

@@ -2,7 +2,7 @@
 // Results of the single-kernel builder as a grid: allocators in rows, scenes or pools in columns.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,10 +19,10 @@ struct ResultGrid {
   template <class Same>
   ResultGrid(const std::vector<Result>& results, Same is_same) {
     const auto place_of = [](std::vector<const Result*>& list, const Result& result, auto same) {
-      const auto place = std::find_if(list.begin(), list.end(),
-                                      [&](const Result* other) { return same(*other, result); });
-      if (place == list.end()) list.push_back(&result);
-      return static_cast<std::size_t>(place - list.begin());
+      std::size_t place = 0;
+      while (place < list.size() && !same(*list[place], result)) ++place;
+      if (place == list.size()) list.push_back(&result);
+      return place;
     };
     for (const Result& result : results) {
       if (result.per_level()) continue;
