@@ -155,9 +155,9 @@ void list_scenes(Listing& listing) {
                                       {"description", scene.description},
                                       {"default_triangles", scene.default_triangles}});
   }
-  bench::Table& moving = listing.add(
-      "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)",
-      "name<; triangles; frames; what~");
+  bench::Table& moving =
+      listing.add("Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)",
+                  "name<; triangles; frames; what~");
   for (const scenes::Procedural& scene : scenes::moving_scenes()) {
     moving.add({scene.name, bench::compact_text(scene.default_triangles),
                 std::to_string(scenes::procedural_frames), scene.description});
