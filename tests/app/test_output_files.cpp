@@ -85,7 +85,8 @@ TEST_F(OutputFiles, NoFileThatASceneNamesIsOverwritten) {
                     bump = folder_ / "bumps.json", fox = folder_ / "fox.gltf",
                     buffer = folder_ / "fox.bin", image = folder_ / "image.json",
                     path = folder_ / "path.txt", pattern = folder_ / "tex_###.png";
-  write_file(mesh, "mtllib q.mtl\nusemtl a\n" + obj_text(20));
+  for (const char* name : {"q.obj", "m0.obj", "m1.obj"})
+    write_file(folder_ / name, "mtllib q.mtl\nusemtl a\n" + obj_text(20));
   write_file(folder_ / "q.mtl", "newmtl a\nmap_Kd -s 1 1 tex_001.png\nmap_Bump bumps.json\n");
   write_file(fox,
              R"({"asset":{"version":"2.0"},"buffers":[{"uri":"fox.bin","byteLength":36}],)"
@@ -100,8 +101,8 @@ TEST_F(OutputFiles, NoFileThatASceneNamesIsOverwritten) {
         {"render", mesh, "-o", pattern, "--path", path, "--fps", "2", "--material", "clay"},
         {"render", mesh, "-o", texture, "--material", "clay"},
         {"render", mesh, "-o", texture},
-        {"animate", mesh + ".." + mesh, "--frames", "2", "-o", pattern},
-        {"animate", mesh + ".." + mesh, "--frames", "2", "--json", bump},
+        {"animate", folder_ / "m#.obj", "--frames", "2", "-o", pattern},
+        {"animate", folder_ / "m#.obj", "--frames", "2", "--json", bump},
         {"animate", fox, "--json", buffer},
         {"animate", fox, "--json", folder_ / "fox.camera"},
         {"build", mesh, "--json", bump},
