@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/measuring.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/results/samples.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/stress.hpp"

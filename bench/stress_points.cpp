@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/build_settings.hpp"
 #include "bench/program/names.hpp"
 #include "bench/stress.hpp"
 
