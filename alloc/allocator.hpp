@@ -322,8 +322,8 @@ class ReleaseAtEnd {
 //   bool may_delay_frees() const;                  // whether blocks may be freed a little later
 //   void end(Warp&);                               // releases everything; may be called repeatedly
 //
-// Blocks of a context and other blocks are alike: each may be freed either way. Adaptors have no
-// context.
+// In a pool created with `has_persistent_warps`, each block may be freed either way; in others, as
+// it was allocated. Adaptors have no context.
 //
 // Such an allocator may also say how many warps suit its pool. Host code:
 //

@@ -96,8 +96,10 @@ alloc::AllocatorOptions RegisteredAllocator::options_over(alloc::AllocatorOption
 
 const RegisteredAllocator* find(const std::string& name) {
   const std::size_t colon = name.find(':');
+  std::string id = name.substr(0, colon);
+  if (id == "heapwood-pages") id = "heapwood-general";  // its name in earlier results
   for (const RegisteredAllocator& entry : table) {
-    if (name.substr(0, colon) != entry.traits->id) continue;
+    if (id != entry.traits->id) continue;
     return colon == std::string::npos ? &entry : configured(entry, name.substr(colon + 1));
   }
   return nullptr;

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Heapwood: the project's own allocator. Blocks are bump-allocated from arenas that count their
-// live blocks. An arena whose count reaches 0 is free without any further step. A free is therefore
-// one atomic add whose result no thread waits for. An allocation is one atomic add to a word of the
-// multiprocessor, or needs no atomic operation at all for a warp with an arena of its own.
+// Heapwood: the project's own allocator. The pool consists of arenas. Requests of any lanes are
+// served from pages, arenas divided into blocks of one size class: an allocation is one atomic add
+// to a word of the multiprocessor while that has an open page, and a free sets one bit and waits
+// for no result. A warp with a context has an arena of its own, which needs no atomic operation
+// until it is full.
 //   heapwood/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
-//   heapwood/shared_arenas.hpp  malloc and free for any lanes of any kernel
+//   heapwood/pages.hpp          pages: marks of free blocks, claiming and releasing
+//   heapwood/shared_pages.hpp   malloc and free for any lanes of any kernel
 //   heapwood/private_arena.hpp  a warp's own arena, for persistent warps
 //   heapwood/layout.hpp         the layout of the pool, walk
 //
-// docs/own-allocator.md has the correctness arguments. Related: XMalloc's and Halloc's counted
-// slabs, FDGMalloc's per-warp superblocks, Gallatin's pinned blocks (PPoPP 2024). Here sizes are
-// exact, there are no lists, and no free waits.
+// docs/own-allocator.md has the correctness arguments. Related: the bitmaps of slabs in Halloc and
+// ScatterAlloc, the chunks of Ouroboros-C, FDGMalloc's per-warp superblocks, XMalloc's counted
+// slabs. Here a page has no count: which pages are free is found by a search, when no other memory
+// is left.
 //
-// Limits: a long-lived block pins its arena (4 KiB in pools from 8 MiB, 8 KiB from 48 MiB, 16 KiB
-// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 950 MiB to spare).
-// Blocks of more than 32 arenas occupy whole superblocks. Requests that fail scan all counts,
-// cooperatively with other failing requests.
+// Limits: sizes are rounded up to classes, four per doubling (12% on average), and above an arena
+// (16 KiB in pools from 96 MiB) to whole arenas. Blocks of more than 32 arenas occupy whole
+// superblocks. In a pool for persistent warps a block in use keeps the arena of the warp that
+// allocated it, and a request without a context gets arenas of its own.
 #pragma once
 
 #include "alloc/heapwood/layout.hpp"
@@ -28,7 +31,9 @@ struct Heapwood {
       .id = "heapwood",
       .label = "Heapwood",
       .paper = "none: own design",
-      .note = "arenas that count their blocks, one open for each multiprocessor slot",
+      .note =
+          "pages of one size class, a mark per free block; arenas of their own for warps that "
+          "persist",
       .smallest_pool = arena::Layout::smallest_pool,
       .cache_bytes_per_warp = 384 << 10};
 
@@ -73,11 +78,11 @@ struct Heapwood {
  private:
   // Passed to functions that are not inlined: the address of a handle kept in registers must not
   // escape.
-  HEAPWOOD_INLINE const arena::SharedArenas* in_pool() const {
-    return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
+  HEAPWOOD_INLINE const arena::SharedPages* in_pool() const {
+    return reinterpret_cast<const arena::SharedPages*>(pool_.base);
   }
 
-  arena::SharedArenas shared_;
+  arena::SharedPages shared_;
   Pool pool_;
   bool wait_ = false;
 };

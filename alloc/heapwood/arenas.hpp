@@ -32,9 +32,6 @@ class Arenas {
  public:
   static constexpr std::uint32_t per_superblock = 32;
   static constexpr std::uint32_t attempts = 4;  // of a claim without a search
-  // A search that finds an arena returns its tickets if fewer than this many have been taken since
-  // its first one: those of 32 warps.
-  static constexpr std::uint32_t max_returned = 1024;
 
   using Word = simt::atomic_ref<std::uint32_t>;
 
@@ -115,14 +112,6 @@ class Arenas {
     return false;
   }
 
-  // As take_arena. `is_given`: high_water gave the arena to the calling lane.
-  HEAPWOOD_INLINE bool take_fresh(std::uint32_t a, std::uint32_t value,
-                                  bool is_given = true) const {
-    if (!is_given || a >= fresh_end) return take_arena(a, value);
-    // relaxed: a thread that frees a block of it received the block from this thread.
-    count(a).store(value, simt::relaxed);
-    return true;
-  }
   // Makes the arenas from a to fresh_end, which high_water gave to the calling lane, available to
   // all allocations. Returns their number.
   HEAPWOOD_INLINE std::uint32_t release_fresh_from(std::uint32_t a) const {
@@ -169,42 +158,6 @@ class Arenas {
       }
       return found;
     });
-  }
-
-  // As claim() of one arena by a single lane, without a search.
-  HEAPWOOD_INLINE std::uint32_t claim_one(std::uint32_t value, std::uint32_t seed) const {
-    const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
-    const std::uint32_t a = take_any_at(
-        SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
-    return a == none && used < arenas ? take_unused(SingleLane(), 1, value) : a;
-  }
-
-  // Returns an arena that was free when a lane of the group read its count, or `none`. The whole
-  // pool is searched, each lane scanning another superblock, cooperatively with all threads that
-  // are searching at the same time (cooperative_search). Where few search, a group that finds one
-  // returns its tickets: the next search looks there first, not last. Arenas that become free
-  // together are often neighbours.
-  template <class Group>
-  HEAPWOOD_INLINE std::uint32_t find_free_arena(const Group& searchers) const {
-    const Word word(*search_tickets);
-    // relaxed, here and below: the tickets are only numbers.
-    const std::uint32_t begin = searchers.once([&] { return word.load(simt::relaxed); });
-    std::uint32_t ticket = 0;
-    HEAPWOOD_ROLLED
-    do {
-      ticket = searchers.once([&] { return word.fetch_add(searchers.size(), simt::relaxed); });
-      const std::uint32_t s = (ticket + searchers.rank()) % superblocks,
-                          bits = free_mask_of_superblock(SingleLane(), s);
-      const std::uint32_t found =
-          searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
-      if (found != none) {
-        std::uint32_t next = word.load(simt::relaxed);
-        if (searchers.rank() == 0 && next - ticket < max_returned)
-          word.compare_exchange_strong(next, ticket, simt::relaxed, simt::relaxed);
-        return found;
-      }
-    } while (!is_search_over(begin, ticket, superblocks));
-    return none;
   }
 
   // Claims arenas side by side for one block of `first` granules, or for two (`second` may be 0),
@@ -307,11 +260,6 @@ class Arenas {
     return n == 1 && !in_superblocks ? 1 : span + n;
   }
 
-  // Closes an open arena from which `blocks` blocks have been allocated. relaxed: a
-  // read-modify-write continues the release sequences of earlier frees.
-  HEAPWOOD_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
-    count(a).fetch_add(blocks - open, simt::relaxed);
-  }
   // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
   // false if it belongs to a span.
   HEAPWOOD_INLINE bool ensure_split(std::uint32_t s) const {
@@ -334,7 +282,7 @@ class Arenas {
 
   // ---- spans ------------------------------------------------------------------------------------
 
-  // Claims one block of more than one arena.
+  // Claims one block of arenas of its own.
   template <class Team>
   HEAPWOOD_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
                                         bool thorough) const {
@@ -342,7 +290,7 @@ class Arenas {
     if (r > arenas) return nullptr;
     if (r <= per_superblock) {
       const auto n = static_cast<std::uint32_t>(r);
-      const std::uint32_t a = claim(team, n, span + n, seed, thorough);
+      const std::uint32_t a = claim(team, n, head_word(n, false), seed, thorough);
       return a == none ? nullptr : place(a, 0);
     }
     const std::uint32_t s =
@@ -509,7 +457,11 @@ class Arenas {
       if (a >= arenas || (a >= fresh_end && r > arenas - a)) return none;
       if (a < fresh_end) {
         const bool fits = a + r <= fresh_end;
-        team.once([&] { return fits ? take_fresh(a, value) : release_fresh_from(a) != 0; });
+        team.once([&] {
+          // relaxed: a thread that frees the block received it from this thread.
+          fits ? count(a).store(value, simt::relaxed) : void(release_fresh_from(a));
+          return 0u;
+        });
         if (fits) return a;  // the other counts are `body` already
         continue;
       }

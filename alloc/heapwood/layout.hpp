@@ -1,42 +1,72 @@
 // SPDX-License-Identifier: MIT
-// The layout of a pool of arenas, its initial state, and a walk over its regions at quiescence.
-// Host code.
-//   head (a copy of SharedArenas) | hints, one line each | slots | superblock words | counts |
-//   arenas | unused remainder
-// Overhead: 4.1 bytes per arena and 128 bytes per slot.
+// The layout of a pool, its initial state, and a walk over its regions at quiescence. Host code.
+//   head (a copy of SharedPages) | hints, one line each | tickets | refusals | slots,
+//   newest pages | previous pages | superblock words | counts | marks | arenas | unused remainder
+// A pool for persistent warps has no slots and no marks. Overhead: one bit per granule, 8.1 bytes
+// per arena and 20 bytes per slot and class: 1% of a pool of 256 MiB to 2 GiB. With persistent
+// warps: 4 bytes per arena.
 #pragma once
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "alloc/heapwood/arena_walk.hpp"
-#include "alloc/heapwood/shared_arenas.hpp"
+#include "alloc/heapwood/shared_pages.hpp"
 
 namespace heapwood::alloc::arena {
 
-// Writes word i of each table. Each slot starts with an open arena installed, so the first requests
-// of a kernel are served without a claim.
+// Writes word i of each table. In large pools the slots of small blocks start with a page or a part
+// of one, so that the first requests of a kernel are served without a search.
 struct InitialWords {
-  SharedArenas shared;
+  SharedPages shared;
   std::uint32_t padded_superblocks;
+  std::uint32_t opened;  // pages in slots
+
+  // Pages that eight slots start with: 1, 1, 2, 4, and 8 pages of the classes of 1, 2, 4, 8, and 16
+  // granules.
+  static constexpr std::uint32_t opened_together = 16;
+
   HEAPWOOD_FN void operator()(std::size_t index) const {
     const auto i = static_cast<std::uint32_t>(index);
-    const Arenas& a = shared.arenas;
-    const std::uint32_t slots = shared.slot_mask + 1;
+    const Arenas& a = shared.pages.arenas;
+    const std::uint32_t slots = 1u << shared.slot_shift;
     const bool is_free = i >= a.fresh_end && i < a.arenas && i - a.run_first >= a.reserve;
-    a.counts[i] = i < slots ? open : is_free ? 0 : body;
-    // Superblocks are split from the start where slots have their first arenas, where high_water
+    if (i < a.superblocks * Arenas::per_superblock)
+      a.counts[i] = i < opened ? PageWord(opened_class(i % opened_together), 0, 0).bits()
+                    : is_free  ? 0
+                               : body;
+    // Superblocks are split from the start where slots have their first pages, where high_water
     // gives arenas away, and where runs are allocated.
     const std::uint32_t first = i * Arenas::per_superblock;
     const std::uint32_t offset_in_runs =
         a.runs_begin_split() ? first - a.run_first : a.run_capacity;
-    const bool is_split = first < slots || first < a.fresh_end || offset_in_runs < a.run_capacity;
+    const bool is_split = first < opened || first < a.fresh_end || offset_in_runs < a.run_capacity;
     if (i < padded_superblocks)
       a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
-    if (i < slots) {
-      shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
-      shared.slots[i * SharedArenas::slot_stride + 1] = Refusals::none;
+    if (i < slots) shared.refusals[i] = Refusals::none;
+    if (i < slots * shared.classes) {
+      shared.slots[2 * std::size_t{i}] = first_page(i >> shared.slot_shift, i & (slots - 1)).bits();
+      shared.slots[2 * std::size_t{i} + 1] = OwnedBlocks::nothing().bits();
+      shared.newest[i] = NewestPage::none().bits();
     }
+    if (i < a.arenas && shared.max_in_page != 0) shared.previous[i] = OwnedBlocks::no_arena;
+  }
+
+ private:
+  HEAPWOOD_FN static BlockClass opened_class(std::uint32_t page) {
+    return BlockClass::of(page < 1 ? 1 : 2u << simt::highest_bit(page));
+  }
+  HEAPWOOD_FN OpenPage first_page(std::uint32_t class_index, std::uint32_t slot) const {
+    HEAPWOOD_ROLLED
+    for (std::uint32_t k = 0; k < 5; ++k) {
+      const std::uint32_t pages = k == 0 ? 1 : 1u << (k - 1), sharing = 8 / pages;
+      const std::uint32_t arena =
+          slot / 8 * opened_together + (k == 0 ? 0 : pages) + slot % 8 / sharing;
+      if (arena >= opened || BlockClass::of(1u << k).index() != class_index) continue;
+      const std::uint32_t part = slot % 8 % sharing;
+      return {arena, (part + 1) * pages, part * pages << (shared.pages.arena_shift - 3)};
+    }
+    return OpenPage::initial();
   }
 };
 
@@ -45,155 +75,235 @@ class Layout {
   static constexpr std::size_t smallest_pool = 4096;
 
   // Chooses the arena size and lays out the tables.
-  //
-  // An arena is about 1/2000 of the pool and at most 4 KiB, or 8 or 16 KiB if that leaves at least
-  // 6,144 arenas. Larger arenas are claimed less often, but each of 2,048 warps needs three: one
-  // that it fills and two for blocks that outlive it and for blocks of several arenas.
-  //
-  // With persistent warps an arena is 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
-  // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
-  // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
-  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with
-  // mixed lifetimes one long-lived block pins a whole arena. The limits are measured
-  // (docs/experiments.md).
-  //
-  // About 1/16 of the arenas are open in slots, and there are at most as many slots as the
-  // multiprocessors of a large GPU use: 8 each, or 16 each if there are 4,096, so that the first
-  // requests of all resident warps find space in the slots' first arenas. With fewer, several
-  // multiprocessors would share each slot, and a pool would take longer to become full
-  // (docs/experiments.md).
-  static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
-                           std::size_t spare_bytes_for_warps = 0) {
-    SharedArenas shared;
-    Arenas& a = shared.arenas;
-    a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), min_shift, small_pool_shift);
-    for (const std::size_t mebibytes :
-         {std::size_t{has_persistent_warps ? 24u : 48u}, std::size_t{96}})
-      a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
-    if (has_persistent_warps) {
-      unsigned shift = simt::highest_bit(spare_bytes_for_warps / min_spare_arenas | 1);
-      if (pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
-        shift = std::max(shift, max_shift + 1);
-      a.shift = std::max(a.shift, std::min(shift, max_persistent_shift));
+  static SharedPages plan(Pool pool, bool has_persistent_warps = false,
+                          std::size_t spare_bytes_for_warps = 0) {
+    SharedPages shared;
+    Pages& pages = shared.pages;
+    Arenas& a = pages.arenas;
+    a.shift = has_persistent_warps ? arena_shift_for_warps(pool.bytes, spare_bytes_for_warps)
+                                   : arena_shift(pool.bytes, 48);
+    // OwnedBlocks has 24 bits for an arena and 7 for a word of its marks. Pools of pages above
+    // 1 TiB have an unused remainder.
+    while ((has_persistent_warps || a.shift < max_page_shift) &&
+           pool.bytes >> a.shift >= OwnedBlocks::no_arena)
+      ++a.shift;
+    a.granules_per_arena = 1u << (a.shift - 4);
+    pages.arena_shift = a.shift - 4;
+    pages.word_shift = pages.arena_shift > 5 ? pages.arena_shift - 5 : 0;
+    if (!has_persistent_warps) {
+      shared.classes = BlockClass::of(a.granules()).index() + 1;
+      shared.max_in_page = a.arena_bytes();
     }
-    if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 10) --a.shift;
-    // Arena ids at the top of the range encode slots without an arena (Slot), so they must stay
-    // unused.
-    const auto ids_overflow = [&] {
-      a.granules_per_arena = 1u << (a.shift - 4);
-      shared.max_slot_request = std::min(a.granules_per_arena / 4, slot_request_limit);
-      return (pool.bytes >> a.shift) + a.granules_per_arena >= Slot::no_arena;
-    };
-    while (ids_overflow()) ++a.shift;
-    for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
+    for (std::uint64_t n =
+             std::min<std::uint64_t>(pool.bytes >> a.shift, OwnedBlocks::no_arena - 1);
+         ; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
-      shared.slot_mask =
-          std::min(max_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
-      shared.slots_per_multiprocessor = shared.slot_mask + 1 == max_slots ? 16 : 8;
-      const std::size_t slots_at = head_bytes + hints * line;
-      const std::size_t superblocks_at = slots_at + (shared.slot_mask + 1) * line;
-      const std::size_t counts_at =
-          superblocks_at + round_up(a.padded_superblocks() * sizeof(std::uint32_t), line);
-      const std::size_t memory_at = round_up(counts_at + a.superblocks * line, 256);
-      if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
-      // Runs are placed away from the arenas that persistent warps claim first
-      // (PrivateArena::claim_initial_arena), and end where the last quarter begins: spans of
-      // superblocks are taken from the pool's end, and need superblocks that are not split.
-      const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
-      const bool has_large_arenas = a.shift >= max_shift;
-      a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
-      a.run_first = static_cast<std::uint32_t>(3 * quarter) - a.run_capacity;
-      // The reserve is hidden from all other allocations until a search fails. It is at most half
-      // of the spare memory, so that no request has to wait for memory held in it.
-      const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
-                                                                     << a.shift;
-      a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
-      // Half of the arenas, in whole superblocks, which start out split. Large blocks find the
-      // other half whole.
-      const std::uint32_t half = a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
-      a.fresh_end = has_persistent_warps ? 0 : half;
-      shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
-      // One for each warp, and some for large blocks and for blocks that outlive their warp's
-      // arena: 1.4 spare ones, or 1.6 of at most 4 KiB; where it is not known what is spare, four
-      // of any kind.
-      const std::uint32_t spare = shared.spare_arenas;
-      shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
-                               : a.shift <= small_pool_shift ? spare / 8 * 5
-                                                             : spare / 10 * 7;
-      a.high_water = word(pool, head_bytes);
-      a.search_tickets = word(pool, head_bytes + line);
-      shared.slot_search_tickets = word(pool, head_bytes + 2 * line);
-      a.collects = shared.slot_search_tickets + 1;
-      a.run_tickets = reinterpret_cast<std::uint64_t*>(pool.base + head_bytes + 3 * line);
-      shared.slots = reinterpret_cast<std::uint64_t*>(pool.base + slots_at);
-      a.superblock_words = word(pool, superblocks_at);
-      a.counts = word(pool, counts_at);
-      a.memory = pool.base + memory_at;
+      pages.has_runs = a.superblocks >= 64;
+      shared.slot_shift = simt::highest_bit(std::clamp<std::uint64_t>(n / 32, 1, max_slots));
+      if (const std::size_t bytes = lay_out(pool, shared);
+          bytes + (std::size_t{a.arenas} << a.shift) > pool.bytes)
+        continue;
+      plan_runs(shared, has_persistent_warps, spare_bytes_for_warps);
       return shared;
     }
   }
 
   template <class Device>
-  static void initialize(Pool pool, const SharedArenas& shared, const Device& device) {
-    const Arenas& a = shared.arenas;
-    simt::device_fill(device.id(), pool.base, 0, head_bytes + hints * line);
+  static void initialize(Pool pool, const SharedPages& shared, const Device& device) {
+    const Arenas& a = shared.pages.arenas;
+    auto* const marks = reinterpret_cast<std::byte*>(shared.pages.marks);
+    auto* const refusals = reinterpret_cast<std::byte*>(shared.refusals);
+    simt::device_fill(device.id(), pool.base, 0, static_cast<std::size_t>(refusals - pool.base));
+    simt::device_fill(device.id(), marks, 0, static_cast<std::size_t>(a.memory - marks));
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
-    const std::uint32_t used = shared.slot_mask + 1;
-    simt::device_upload(device.id(), a.high_water, &used, sizeof(used));
-    device.for_each(std::size_t{a.superblocks} * Arenas::per_superblock,
-                    InitialWords{shared, a.padded_superblocks()});
+    const std::uint32_t opened = opened_pages(shared, device.multiprocessors());
+    simt::device_upload(device.id(), a.high_water, &opened, sizeof(opened));
+    const std::size_t slot_words = std::max<std::size_t>(shared.classes, 1) << shared.slot_shift;
+    device.for_each(
+        std::max(slot_words, std::size_t{a.padded_superblocks()} * Arenas::per_superblock),
+        InitialWords{shared, a.padded_superblocks(), opened});
   }
 
-  // Visits the regions of the pool in order of offset.
-  //
-  // In an open arena of a slot the part handed out is used and the rest is free. If all of its
-  // blocks have been freed, the whole arena is free, because a failed claim retires it. A closed
-  // arena with a live block is used as a whole, and so is a warp's own arena. The rest is as
-  // walk_arenas() says.
+  // Visits the regions of the pool in order of offset. Each free block is a region of its own,
+  // because neighbours are not served as one block. A page without a block in use is free as a
+  // whole, because a search releases it. The rest is as walk_arenas() says.
   template <class Visitor>
-  static void walk(Pool pool, const SharedArenas& shared, const HostView& host, Visitor visit) {
-    const Arenas& a = shared.arenas;
-    auto counts = host.read(a.counts, std::size_t{a.superblocks} * Arenas::per_superblock);
+  static void walk(Pool pool, const SharedPages& shared, const HostView& host, Visitor visit) {
+    const Pages& pages = shared.pages;
+    const Arenas& a = pages.arenas;
+    const std::size_t padded = std::size_t{a.superblocks} * Arenas::per_superblock;
+    auto counts = host.read(a.counts, padded);
+    const bool has_pages = shared.max_in_page != 0;
+    auto marks = host.read(pages.marks, has_pages ? padded << pages.word_shift : 0);
     const auto superblocks = host.read(a.superblock_words, a.superblocks);
-    const auto slots = host.read(shared.slots, (shared.slot_mask + 1) * SharedArenas::slot_stride);
+    const auto slots =
+        host.read(shared.slots, 2 * (std::size_t{shared.classes} << shared.slot_shift));
     for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i)
       counts[a.run_first + i] = 0;
     for (std::uint32_t i = host.read(a.high_water); i < a.fresh_end; ++i) counts[i] = 0;
-    std::map<std::uint32_t, Slot> in_slot;
-    for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
-      const Slot slot(slots[i * SharedArenas::slot_stride]);
-      if (slot.granules() > a.granules() || slot.arena() == Slot::no_arena) continue;
-      if (counts[slot.arena()] == open - slot.blocks()) {
-        counts[slot.arena()] = 0;
-      } else {
-        in_slot.emplace(slot.arena(), slot);
+    // The word and the bit of the block at granule g of a page.
+    const auto mark_of = [&](std::uint32_t arena, std::uint32_t g) {
+      arena += g >> pages.arena_shift;
+      g &= (1u << pages.arena_shift) - 1;
+      return std::pair<std::uint32_t&, std::uint32_t>(
+          marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))],
+          1u << (g >> pages.word_shift));
+    };
+    for (std::size_t i = 0; i < slots.size() / 2; ++i) {
+      const OpenPage page(slots[2 * i]);
+      const std::uint32_t g =
+          BlockClass(static_cast<std::uint32_t>(i >> shared.slot_shift)).granules();
+      for (std::uint64_t at = page.position(); at + g <= shared.limit(page); at += g) {
+        const auto [word, bit] = mark_of(page.arena(), static_cast<std::uint32_t>(at));
+        word |= bit;
       }
+      const OwnedBlocks spare(slots[2 * i + 1]);
+      if (spare.marks() != 0)
+        marks[(std::size_t{spare.arena()} << pages.word_shift) + spare.word()] |= spare.marks();
+    }
+    const auto free_blocks = [&](std::uint32_t first, PageWord page) {
+      const std::uint32_t run = page.run();
+      std::uint32_t n = 0;
+      for (std::size_t w = 0; w < std::size_t{pages.words()} << run; ++w)
+        n += simt::popcount(marks[(std::size_t{first} << pages.word_shift) + w]);
+      return n;
+    };
+    for (std::uint32_t i = 0; i < a.arenas; ++i) {
+      const PageWord page(counts[i]);
+      if (!has_pages || !page.is_page() || is_span(superblocks[i / Arenas::per_superblock]))
+        continue;
+      const std::uint32_t run = page.run();
+      if (free_blocks(i, page) == pages.blocks_in(page.block_class(), run))
+        for (std::uint32_t k = 0; k < 1u << run; ++k) counts[i + k] = 0;
+      i += (1u << run) - 1;
     }
     walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
-      const auto slot = in_slot.find(i);
-      if (slot == in_slot.end()) return 0u;
-      const std::size_t filled = std::size_t{slot->second.granules()} * granule;
-      add(filled, Region::State::used);
-      add(a.arena_bytes() - filled, Region::State::free);
-      return 1u;
+      const PageWord page(counts[i]);
+      if (!has_pages || !page.is_page()) return 0u;
+      const std::uint32_t n = 1u << page.run(), g = page.block_class().granules();
+      std::size_t used = 0, left = std::size_t{n} << a.shift;
+      for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
+        const auto [word, bit] = mark_of(i, b * g);
+        if ((word & bit) == 0) {
+          used += g * granule;
+          continue;
+        }
+        left -= used + g * granule;
+        add(used, Region::State::used);
+        add(g * granule, Region::State::free);
+        used = 0;
+      }
+      add(left, Region::State::used);
+      return n;
     });
   }
 
  private:
   static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14,
-                            max_persistent_shift = 18;
+                            max_page_shift = 16, max_persistent_shift = 18;
   static constexpr std::size_t min_arenas_for_warps = 12288, min_spare_arenas = 3800;
-  static constexpr std::uint32_t max_slots = 4096;
-  // Limits what the lanes that share a slot can add to its 24-bit granule counter
-  // (shared_arenas.hpp).
-  static constexpr std::uint32_t slot_request_limit = 512;
-  static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
-  static_assert(sizeof(SharedArenas) <= head_bytes);
-  static_assert(Arenas::per_superblock * sizeof(std::uint32_t) == line);
+  static constexpr std::uint32_t max_slots = 2048;
+  static_assert(1u << (max_page_shift - 4 - 5) <= OwnedBlocks::max_words);
+  static constexpr std::size_t head_bytes = 512, line = 128, hints = 2;
+  static_assert(sizeof(SharedPages) <= head_bytes);
+
+  // Log2 of an arena's bytes: about 1/2000 of the pool and at most 4 KiB, or 8 or 16 KiB if that
+  // leaves at least 6,144 arenas.
+  static unsigned arena_shift(std::size_t pool_bytes, std::size_t mebibytes_for_8k) {
+    const unsigned shift =
+        std::clamp(simt::highest_bit(pool_bytes / 2048 + 1), min_shift, small_pool_shift);
+    return shift + (pool_bytes >> 20 >= mebibytes_for_8k ? 1 : 0) +
+           (pool_bytes >> 20 >= 96 ? 1 : 0);
+  }
+  // The same for persistent warps: 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
+  // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
+  // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
+  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with
+  // mixed lifetimes one long-lived block pins a whole arena. The limits are measured
+  // (docs/experiments.md).
+  static unsigned arena_shift_for_warps(std::size_t pool_bytes, std::size_t spare_bytes) {
+    unsigned shift = simt::highest_bit(spare_bytes / min_spare_arenas | 1);
+    if (pool_bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
+      shift = std::max(shift, max_shift + 1);
+    shift = std::max(arena_shift(pool_bytes, 24), std::min(shift, max_persistent_shift));
+    return pool_bytes >> 20 >= 8 && pool_bytes >> 20 < 10 ? shift - 1 : shift;
+  }
+  // Places the tables. Returns the bytes before the arenas.
+  static std::size_t lay_out(Pool pool, SharedPages& shared) {
+    Pages& pages = shared.pages;
+    Arenas& a = pages.arenas;
+    const bool has_pages = shared.max_in_page != 0;
+    const std::size_t slots = std::size_t{1} << shared.slot_shift;
+    std::size_t at = head_bytes + hints * line;
+    const auto table = [&](std::size_t bytes, std::size_t alignment = 8) {
+      const std::size_t start = round_up(at, alignment);
+      at = start + bytes;
+      return start;
+    };
+    shared.tickets = word(pool, table(SharedPages::ticket_words * sizeof(std::uint32_t)));
+    shared.refusals = long_word(pool, table(slots * sizeof(std::uint64_t)));
+    shared.slots = long_word(pool, table(slots * shared.classes * 2 * sizeof(std::uint64_t)));
+    shared.newest = word(pool, table(slots * shared.classes * sizeof(std::uint32_t)));
+    shared.previous = word(pool, table(has_pages ? a.arenas * sizeof(std::uint32_t) : 0));
+    a.superblock_words = word(pool, table(a.padded_superblocks() * sizeof(std::uint32_t), line));
+    a.counts = word(pool, table(a.superblocks * line, line));
+    // A search reads 8 words at a time.
+    const std::size_t mark_words =
+        (std::size_t{a.superblocks} * Arenas::per_superblock << pages.word_shift) +
+        SingleLane::mask_width;
+    pages.marks = word(pool, table(has_pages ? mark_words * sizeof(std::uint32_t) : 0, line));
+    const std::size_t arenas = table(0, 256);
+    a.memory = pool.base + arenas;
+    a.high_water = word(pool, head_bytes);
+    a.run_tickets = long_word(pool, head_bytes + line);
+    a.collects = word(pool, head_bytes + line + 16);
+    a.search_tickets = shared.tickets + SharedPages::arena_tickets;
+    return arenas;
+  }
+  // Where runs are allocated, the reserve, and how many warps may hold an arena.
+  static void plan_runs(SharedPages& shared, bool has_persistent_warps,
+                        std::size_t spare_bytes_for_warps) {
+    Arenas& a = shared.pages.arenas;
+    // Runs are placed away from the arenas that persistent warps claim first
+    // (PrivateArena::claim_initial_arena), and end where the last quarter begins: spans of
+    // superblocks are taken from the pool's end, and need superblocks that are not split.
+    const std::uint32_t quarter = std::max(a.arenas / 4, 1u);
+    a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
+    a.run_first = 3 * quarter - a.run_capacity;
+    // The reserve is hidden from all other allocations until a search fails. It is at most half
+    // of the spare memory, so that no request has to wait for memory held in it.
+    const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
+                                                                   << a.shift;
+    a.reserve = a.shift >= max_shift && has_spare_memory ? a.run_capacity : 0;
+    // Half of the arenas, in whole superblocks, which start out split. Large blocks find the other
+    // half whole.
+    a.fresh_end =
+        has_persistent_warps ? 0 : a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
+    shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
+    // One for each warp, and some for large blocks and for blocks that outlive their warp's
+    // arena: 1.4 spare ones, or 1.6 of at most 4 KiB; where it is not known what is spare, four
+    // of any kind.
+    const std::uint32_t spare = shared.spare_arenas;
+    shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
+                             : a.shift <= small_pool_shift ? spare / 8 * 5
+                                                           : spare / 10 * 7;
+  }
 
   static std::uint32_t* word(Pool pool, std::size_t at) {
     return reinterpret_cast<std::uint32_t*>(pool.base + at);
+  }
+  static std::uint64_t* long_word(Pool pool, std::size_t at) {
+    return reinterpret_cast<std::uint64_t*>(pool.base + at);
+  }
+  // Pages that are in slots from the start: none in pools where they would be more than 1/32.
+  static std::uint32_t opened_pages(const SharedPages& shared, unsigned multiprocessors) {
+    const std::uint32_t of_each =
+        std::min(multiprocessors, std::max((1u << shared.slot_shift) / 8, 1u));
+    const std::uint32_t n = of_each * InitialWords::opened_together;
+    const bool fits = shared.max_in_page != 0 && shared.slot_shift >= 3 &&
+                      shared.pages.arena_shift >= 7 && n <= shared.pages.arenas.arenas / 32;
+    return fits ? n : 0;
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
 // threads that search at the same time share the superblocks (cooperative_search in words.hpp).
-// Slots limit their number (Refusals in slot.hpp).
+// Slots limit their number (Refusals in refusals.hpp).
 #pragma once
 
 #include "alloc/heapwood/page_slots.hpp"
@@ -34,17 +34,17 @@ class PageSearch {
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
       if (turn == 1 && !make_space(*slots, released)) break;
-      constexpr std::uint32_t width = SingleLane::mask_width;
-      cooperative_search(SingleLane(), slots->tickets[class_index],
-                         slots->pages.arenas.superblocks * (Arenas::per_superblock / width),
-                         [&](std::uint32_t part) {
-                           found = take_in_arenas(slots->pages, c, part * width);
-                           return found.found() ? 0 : none;
-                         });
+      cooperative_search(
+          SingleLane(), slots->tickets[class_index],
+          slots->pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width),
+          [&](std::uint32_t part) {
+            found = take_in_arenas(slots->pages, c, part * SingleLane::mask_width);
+            return found.found() ? 0 : none;
+          });
     }
     return settle(*slots, found, c, i);
   }
-  // Allocates a block of more than one arena.
+  // Allocates a block of arenas of its own.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
                                               std::size_t bytes) {
@@ -197,8 +197,8 @@ class PageSearch {
     return bits;
   }
 
-  // Frees what all slots hold, then releases the pages without a block in use. Returns whether any
-  // thread has freed or released something since `released` was read.
+  // Releases the fresh arenas, frees what all slots hold, then releases the pages without a block
+  // in use. Returns whether any thread has freed or released something since `released` was read.
   static HEAPWOOD_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
     constexpr std::uint32_t each = SingleLane::mask_width;
     const std::uint32_t all = slots.classes << slots.slot_shift;
@@ -208,6 +208,7 @@ class PageSearch {
         PageSlots::HintWord(slots.tickets[PageSlots::released]).fetch_add(n, simt::relaxed);
       return none;
     };
+    add_released(slots.pages.arenas.release_reserve(SingleLane()));
     cooperative_search(SingleLane(), slots.tickets[PageSlots::slot_tickets],
                        (all + each - 1) / each, [&](std::uint32_t part) {
                          const std::uint32_t first = part * each;

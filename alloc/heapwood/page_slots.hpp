@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The slots that hold pages and free blocks between requests, and what the slots of a pool share. A
-// multiprocessor has a few slots for each class of blocks. All classes of a slot share one Refusals
-// word (slot.hpp).
+// multiprocessor has a few slots for each class of blocks.
 #pragma once
 
 #include <cstdint>
 
 #include "alloc/heapwood/page_words.hpp"
 #include "alloc/heapwood/pages.hpp"
-#include "alloc/heapwood/slot.hpp"
+#include "alloc/heapwood/refusals.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::arena {
@@ -48,7 +47,7 @@ class OpenPage {
 
 // The newest page that a slot has taken: {arena:24 | failures:4 | pauses:4}. A slot looks for free
 // blocks in the pages that it has taken. Each time it finds none it takes the next pages without a
-// look, 1, 3 and then 7 of them, so a program that only allocates hardly looks.
+// look, 1, 3, 7 and then 15 of them, so a program that only allocates hardly looks.
 class NewestPage {
  public:
   HEAPWOOD_INLINE explicit NewestPage(std::uint32_t bits) : bits_(bits) {}
@@ -59,11 +58,18 @@ class NewestPage {
   HEAPWOOD_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
   HEAPWOOD_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
   HEAPWOOD_INLINE bool pauses() const { return (bits_ & 15) != 0; }
+  // Log2 of how many times larger the next page should be: 2, 4 or 8 times after 7, 15 or 31 pages
+  // in a row, so that the part of the page that is not yet used stays small beside them.
+  HEAPWOOD_INLINE std::uint32_t growth() const {
+    const std::uint32_t failures = bits_ >> 4 & 15;
+    return failures < 3 ? 0 : failures - 2;
+  }
   // The word after the slot has taken another page: during a pause, or because a look found
   // nothing.
   HEAPWOOD_INLINE NewestPage followed_by(std::uint32_t arena) const {
-    const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 3 ? failures + 1 : 3;
-    const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | ((1u << more) - 1);
+    const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 5 ? failures + 1 : 5;
+    const std::uint32_t pauses_now = more < 4 ? (1u << more) - 1 : 15;
+    const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | pauses_now;
     return NewestPage(arena << 8 | counters);
   }
   // Clears the counters of a word after a successful look, by a bitwise AND.
@@ -95,7 +101,7 @@ struct PageSlots {
   std::uint64_t* slots = nullptr;     // [class][slot]: OpenPage, OwnedBlocks
   std::uint32_t* newest = nullptr;    // [class][slot]: NewestPage
   std::uint32_t* previous = nullptr;  // [arena]: the page that its slot took before; a hint
-  std::uint64_t* refusals = nullptr;  // [slot]
+  std::uint64_t* refusals = nullptr;  // [slot]: Refusals, of all classes
   std::uint32_t* tickets = nullptr;   // of cooperative searches
   std::uint32_t slot_shift = 0;       // log2 of the number of slots
   std::uint32_t classes = 0;
@@ -130,6 +136,15 @@ struct PageSlots {
   }
   HEAPWOOD_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
 
+  // What take_blocks() reads first: hints, which callers read together with other words.
+  struct Hints {
+    NewestPage newest;
+    std::uint32_t used;  // Arenas::used_arenas()
+  };
+  HEAPWOOD_INLINE Hints hints(BlockClass c, std::uint32_t i) const {
+    return {NewestPage(newest_page(c, i).load(simt::relaxed)),
+            pages.arenas.used_arenas(SingleLane())};
+  }
   // Takes free blocks or a page without a search. With `walks`, tries the words after `last`, where
   // the slot last looked for free blocks, and after the last word of a page those of the page that
   // the slot took before it. Other callers, slots that refuse, and all slots once arenas are scarce
@@ -137,10 +152,10 @@ struct PageSlots {
   // relaxed: hints.
   template <class Thread>
   HEAPWOOD_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
-                                          OwnedBlocks& last, bool walks, bool refuses,
-                                          std::uint32_t demand) const {
-    const NewestPage seen(newest_page(c, i).load(simt::relaxed));
-    const std::uint32_t used = pages.arenas.used_arenas(SingleLane());
+                                          const Hints& hints, OwnedBlocks& last, bool walks,
+                                          bool refuses, std::uint32_t demand) const {
+    const NewestPage seen = hints.newest;
+    const std::uint32_t used = hints.used;
     const bool is_scarce = used >= pages.arenas.arenas;
     OwnedBlocks found = OwnedBlocks::nothing();
     if (walks && !refuses && seen.has_page() && (is_scarce || !seen.pauses())) {
@@ -165,17 +180,21 @@ struct PageSlots {
          turn > 0 && !found.found(); --turn)
       found = pages.take_nearby(c, used,
                                 (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
-    if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand);
+    if (!found.found() && !is_scarce)
+      found = pages.take_unused(thread, c, demand, walks ? seen.growth() : 0);
     if (found.found() && refuses) refusals_of(i).clear();
-    if (found.found() && found.is_page()) {
-      std::uint32_t a = found.arena() + (1u << found.run()) - 1;
-      const NewestPage before(
-          newest_page(c, i).exchange(seen.followed_by(a).bits(), simt::relaxed));
-      HEAPWOOD_ROLLED
-      for (; a != found.arena(); --a) previous_page(a).store(a - 1, simt::relaxed);
-      previous_page(a).store(before.arena(), simt::relaxed);
-    }
     return found;
+  }
+
+  // Adds a page that take_blocks() has found to the pages of the slot. relaxed: hints.
+  HEAPWOOD_INLINE void follow_with(OwnedBlocks page, BlockClass c, std::uint32_t i,
+                                   const Hints& hints) const {
+    std::uint32_t a = page.arena() + (1u << page.run()) - 1;
+    const NewestPage before(
+        newest_page(c, i).exchange(hints.newest.followed_by(a).bits(), simt::relaxed));
+    HEAPWOOD_ROLLED
+    for (; a != page.arena(); --a) previous_page(a).store(a - 1, simt::relaxed);
+    previous_page(a).store(before.arena(), simt::relaxed);
   }
 
   // Records where the slot last looked for free blocks, and clears the awaited flag. relaxed: a

@@ -55,13 +55,17 @@ struct Pages {
   HEAPWOOD_INLINE bool has_few_blocks(BlockClass c) const {
     return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;
   }
-  // Log2 of the arenas of a new page if `demand` granules are requested at the moment.
-  HEAPWOOD_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
+  // Log2 of the arenas of a new page, if `demand` granules are requested at the moment and the slot
+  // has taken pages in a row without finding a free block (NewestPage::growth).
+  HEAPWOOD_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand,
+                                        std::uint32_t growth = 0) const {
     if (!has_runs) return 0;
-    const std::uint32_t min = c.run_shift(arena_shift);
-    if (has_few_blocks(c)) return min;
-    const std::uint32_t wanted = simt::highest_bit(demand >> arena_shift | 1);
-    return wanted < min ? min : wanted < PageWord::max_run ? wanted : PageWord::max_run;
+    const std::uint32_t smallest = c.run_shift(arena_shift);
+    const std::uint32_t min = smallest + (blocks_in(c, smallest) >= few_blocks ? growth : 0);
+    const std::uint32_t wanted =
+        has_few_blocks(c) ? 0 : simt::highest_bit(demand >> arena_shift | 1);
+    const std::uint32_t run = wanted < min ? min : wanted;
+    return run < PageWord::max_run ? run : PageWord::max_run;
   }
   HEAPWOOD_INLINE std::uint32_t blocks_in(BlockClass c, std::uint32_t run) const {
     return (1u << (run + arena_shift)) / c.granules();
@@ -164,17 +168,28 @@ struct Pages {
   }
   // Takes arenas that have probably never been used as a page, one for each lane that calls it.
   template <class Thread>
-  HEAPWOOD_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c,
-                                          std::uint32_t demand) const {
-    const std::uint32_t run = run_for(c, demand), n = 1u << run;
+  HEAPWOOD_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c, std::uint32_t demand,
+                                          std::uint32_t growth) const {
+    const std::uint32_t run = run_for(c, demand, growth), n = 1u << run;
     HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
-      const LaneGroup<Thread> takers(thread, thread.together(arenas.high_water));
-      // relaxed: a hint; the counts decide.
+      // Of lanes that take pages of one size: the key is an address in the pool.
+      const LaneGroup<Thread> takers(thread, thread.together(arenas.high_water + run));
+      // relaxed: below fresh_end each index is given away once; above, the counts decide.
       const std::uint32_t a = takers.once([&] {
         return Word(*arenas.high_water).fetch_add(takers.size() << run, simt::relaxed);
       }) + (takers.rank() << run);
-      if (a >= arenas.arenas || arenas.arenas - a < n) break;
+      if (a >= arenas.arenas || (a >= arenas.fresh_end && arenas.arenas - a < n)) break;
+      if (a < arenas.fresh_end) {
+        if (arenas.fresh_end - a < n) {
+          arenas.release_fresh_from(a);
+          continue;
+        }
+        HEAPWOOD_ROLLED
+        for (std::uint32_t i = 0; i < n; ++i)  // relaxed: blocks are handed out by this thread
+          arenas.count(a + i).store(PageWord(c, run, i).bits(), simt::relaxed);
+        return OwnedBlocks::page(a, run);
+      }
       if (run == 0 ? arenas.take_arena(a, PageWord(c, 0, 0).bits()) : take_run(a, c, run))
         return OwnedBlocks::page(a, run);
       // Advances past the superblocks of a span. relaxed: hints.

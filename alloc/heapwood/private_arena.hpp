@@ -15,8 +15,9 @@
 // waits for the warp's own stores, and one wait covers as many words as there are lanes.
 #pragma once
 
+#include "alloc/heapwood/claim_for_warp.hpp"
 #include "alloc/heapwood/run_collector.hpp"
-#include "alloc/heapwood/shared_arenas.hpp"
+#include "alloc/heapwood/shared_pages.hpp"
 #include "simt/scratch.hpp"
 
 namespace heapwood::alloc::arena {
@@ -43,14 +44,12 @@ struct WarpState {
   WarpArena own;
   std::uint32_t known_used = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t deferred_count = 0;
-  // Arenas are ample (SharedArenas::max_ample_warps), so a warp may hold its own while it waits.
+  // Arenas are ample (SharedPages::max_ample_warps), so a warp may hold its own while it waits.
   bool has_ample_arenas = false;
-  // There are at least as many arenas as warps, so a warp may hold one while it has work.
-  bool keeps_arena = false;
   // Arenas are ample and the reserve is not used up, as far as this warp knows.
   bool has_reserve = false;
-  std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet
-  const SharedArenas* self = nullptr;  // the copy in the pool
+  std::byte* deferred[max_deferred];  // frees of other arenas' blocks, not applied yet
+  const SharedPages* self = nullptr;  // the copy in the pool
   // A copy of its arenas, which saves an access to L2 after each acquire.
   Arenas arenas;
 };
@@ -59,16 +58,15 @@ template <class Warp>
 class PrivateArena {
  public:
   // `self` is the copy of `shared` in the pool.
-  HEAPWOOD_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp,
+  HEAPWOOD_INLINE PrivateArena(const SharedPages& shared, const SharedPages* self, Warp& warp,
                                WarpState& state)
-      : arenas_(shared.arenas), state_(state) {
+      : arenas_(shared.pages.arenas), state_(state) {
     if (warp.lane() == 0) {
       state_.own = {};
       state_.known_used = state_.deferred_count = 0;
       state_.has_ample_arenas = warp.workers() <= shared.max_ample_warps;
-      state_.keeps_arena = warp.workers() <= shared.arenas.arenas;
-      state_.has_reserve = state_.has_ample_arenas && shared.arenas.reserve != 0;
-      state_.arenas = shared.arenas;
+      state_.has_reserve = state_.has_ample_arenas && arenas_.reserve != 0;
+      state_.arenas = arenas_;
       state_.self = self;
     }
     warp.sync();
@@ -76,7 +74,7 @@ class PrivateArena {
   // Claims an arena before the warp waits for its first work. Optional; called at most once.
   HEAPWOOD_INLINE void begin(Warp& warp) {
     if (state_.has_ample_arenas && arenas_.fresh_end == 0)
-      claim_initial_arena(arenas_, warp, state_, state_.self->slot_mask + 1);
+      claim_initial_arena(arenas_, warp, state_);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
     if (state_.has_reserve && warms_cache) warm_instruction_cache(warp);
   }
@@ -161,7 +159,7 @@ class PrivateArena {
   // warp that ends without this call keeps its arena until the pool is initialized again.
   HEAPWOOD_INLINE void end(Warp& warp) {
     hand_over(warp, state_, true);
-    if (warp.lane() == 0) state_.self->clear_refusals(state_.self->slot_index(warp));
+    if (warp.lane() == 0) state_.self->refusals_of(PageSlots::slot_index(warp, 1)).clear();
   }
 
  private:
@@ -184,17 +182,17 @@ class PrivateArena {
   }
 
   // Claims the arena before there is work: a warp that claims its first arena with work in hand
-  // delays all warps that wait for the result of that work. Arenas are assigned by warp number,
-  // after those that slots start with. A warp whose arena is already taken starts without one.
+  // delays all warps that wait for the result of that work. Arenas are assigned by warp number. A
+  // warp whose arena is already taken starts without one.
   HEAPWOOD_INLINE static void claim_initial_arena(const Arenas& arenas, Warp& warp,
-                                                  WarpState& state, std::uint32_t first) {
+                                                  WarpState& state) {
     if (warp.lane() == 0) {
-      const std::uint32_t a = first + warp.worker();
+      const std::uint32_t a = warp.worker();
       if (a < arenas.arenas && arenas.take_arena(a, open))
         state.own = {.used = 0, .live = 0, .base = arenas.place(a, 0)};
       // relaxed: a hint.
       if (warp.worker() == 1)
-        Arenas::Word(*arenas.high_water).fetch_max(first + warp.workers(), simt::relaxed);
+        Arenas::Word(*arenas.high_water).fetch_max(warp.workers(), simt::relaxed);
     }
     warp.sync();  // makes the claim's acquire visible to all lanes
   }
@@ -209,7 +207,7 @@ class PrivateArena {
   }
   static HEAPWOOD_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    return state.keeps_arena && n < state.own.used && claim_next(warp, at, true, 0, 0) != nullptr;
+    return n < state.own.used && claim_next(warp, at, true, 0, 0) != nullptr;
   }
   // Allocates two blocks that do not fit the warp's arena from another one.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
@@ -217,8 +215,7 @@ class PrivateArena {
     WarpState& state = *at;
     const std::uint32_t total = first + second,
                         blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
-    std::byte* const base =
-        state.keeps_arena ? claim_next(warp, at, total < state.own.used, total, blocks) : nullptr;
+    std::byte* const base = claim_next(warp, at, total < state.own.used, total, blocks);
     if (base == nullptr) return allocate_pair_individually(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
@@ -326,7 +323,6 @@ class PrivateArena {
     warp.sync();  // lane 0 has written
     if (n > state.arenas.granules()) return allocate_run(warp, state, n);
     if (state.own.used + n <= state.arenas.granules()) return bump_allocate(warp, state, n);
-    if (!state.keeps_arena) return allocate_shared(warp, state, n);
     void* block = claim_next(warp, at, n < state.own.used, n, 1);
     warp.sync();  // lane 0 has written
     return block != nullptr ? block : claim_with_full_search(warp, state, n);
@@ -335,54 +331,45 @@ class PrivateArena {
     WarpState& state = *at;
     void* block = claim_runs(warp, at, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
-    if (block == nullptr && retire_idle_arenas_of_slots(warp, state))
+    if (block == nullptr && state.arenas.release_reserve(WholeWarp<Warp>(warp)) != 0)
       block = search_for_span(warp, state, n);
     return block != nullptr ? block : collect_run(warp, state, n);
-  }
-  static HEAPWOOD_OUTLINE void* allocate_shared(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
-    hand_over(warp, at, false);
-    void* const block = reinterpret_cast<void*>(WholeWarp<Warp>(warp).once([&] {
-      IsolatedLane<Warp> lane(warp);
-      return reinterpret_cast<std::uintptr_t>(state.self->allocate_granules(lane, n, state.self));
-    }));
-    warp.sync();  // makes the acquire visible to all lanes
-    return block;
   }
   HEAPWOOD_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
                                                    const Arenas& arenas) {
     return warp.worker() + own.index(arenas) * seed_stride;
   }
-  // Claims an arena with a search, for the block alone or in place of the warp's arena; if there is
-  // none, allocates n granules from a slot.
+  // Claims an arena with a search, for the block alone or in place of the warp's arena. Searches
+  // the whole pool only if the warp's slot has not just refused a request of this size.
   static HEAPWOOD_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
+    const Arenas& arenas = state.arenas;
     const WholeWarp<Warp> team(warp);
-    const std::uint32_t slot = state.self->slot_index(warp);
+    const Refusals refusals = state.self->refusals_of(PageSlots::slot_index(warp, 1));
     const bool replace_own = n < state.own.used;
-    bool searched = false;
-    const std::uint32_t a = state.self->claim(team, slot, n, replace_own ? open : 1,
-                                              search_seed(warp, state.own, state.arenas), searched);
+    const std::uint32_t value = replace_own ? open : 1;
+    const std::uint32_t refusal =
+        arenas.superblocks <= Refusals::small_pool_superblocks
+            ? 0
+            : team.once([&] { return refusals.refuse(n, 1, arenas.superblocks); });
+    const std::uint32_t seed = search_seed(warp, state.own, arenas) + refusal * seed_stride;
+    const bool thorough = Refusals::search_due(refusal);
+    std::uint32_t a = arenas.claim(team, 1, value, seed, thorough);
+    if (a == none && thorough && arenas.release_reserve(team) != 0)
+      a = arenas.claim(team, 1, value, seed, true);
     warp.sync();  // all lanes have read; makes the claim's acquire visible to them
-    if (a != none) {
-      std::byte* const base = state.arenas.place(a, 0);
-      if (warp.lane() == 0 && replace_own) state.own = {.used = n, .live = 1, .base = base};
-      warp.sync();
-      return base;
+    if (warp.lane() == 0) {
+      if (a == none && thorough) refusals.record_failed_search(n);
+      if (a != none && refusal != 0) refusals.clear();
+      if (a != none && replace_own) state.own = {.used = n, .live = 1, .base = arenas.place(a, 0)};
     }
-    void* const block = reinterpret_cast<void*>(team.once([&] {
-      return searched ? reinterpret_cast<std::uintptr_t>(
-                            SharedArenas::allocate_from_any_slot(state.self, slot, n))
-                      : std::uintptr_t{0};
-    }));
-    warp.sync();  // makes the acquire visible to all lanes
-    return block;
+    warp.sync();
+    return a != none ? arenas.place(a, 0) : nullptr;
   }
   static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    void* const block =
-        state.self->arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
-                                      search_seed(warp, state.own, state.arenas), true);
+    void* const block = state.arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
+                                                search_seed(warp, state.own, state.arenas), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
@@ -396,9 +383,6 @@ class PrivateArena {
     hand_over(warp, at, true);  // its arena and blocks may be in the way
     const std::uint32_t a = RunCollector<Warp>(arenas, warp, r).collect();
     return a == none ? nullptr : arenas.place(a, 0);
-  }
-  static HEAPWOOD_OUTLINE bool retire_idle_arenas_of_slots(Warp warp, State at) {
-    return (*at).self->retire(WholeWarp<Warp>(warp));
   }
   // Frees a block for which the list has no space, or a block of several arenas, which is returned
   // at once.

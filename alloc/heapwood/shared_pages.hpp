@@ -12,16 +12,32 @@
 // few times and then renews it itself.
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/heapwood/page_search.hpp"
 
 namespace heapwood::alloc::arena {
 
 struct SharedPages : PageSlots {
+  // Blocks of more bytes, in a pool for persistent warps all blocks, have arenas of their own.
+  std::uint32_t max_in_page = 0;
+  // Max persistent warps that may each hold an arena while they wait.
+  std::uint32_t max_ample_warps = 0;
+  std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
+
+  // The number of persistent warps that suits the pool: `max`, or where arenas would not be ample
+  // as many as have 2.2 spare arenas each, or 1.7 of at most 4 KiB. Host code.
+  std::uint32_t preferred_warps(std::uint32_t max) const {
+    if (max <= max_ample_warps) return max;
+    return std::min(
+        max, pages.arenas.arena_bytes() <= 4096 ? spare_arenas / 5 * 3 : spare_arenas / 11 * 5);
+  }
+
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
   // calls out of line.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedPages* self) const {
-    if (bytes > pages.arenas.arena_bytes()) return PageSearch::allocate_span(self, thread, bytes);
+    if (bytes > max_in_page) return PageSearch::allocate_span(self, thread, bytes);
     const BlockClass c = BlockClass::of(static_cast<std::uint32_t>(padded(bytes) / granule));
     // The key is an address in the pool: lanes may call with different pools.
     const LaneGroup<Thread> group(thread, thread.together(pages.arenas.memory + c.index()));
@@ -52,10 +68,22 @@ struct SharedPages : PageSlots {
       const SpanHead head = pages.arenas.span_at(a);
       if (is_span(head.word)) return PageSearch::free_span(self, thread, a, head);
     }
+    if (max_in_page == 0) return free_counted(thread, offset);
     pages.mark(thread, offset);
   }
 
  private:
+  // Frees blocks of arenas that count their blocks, as all arenas do in a pool for persistent
+  // warps.
+  template <class Thread>
+  HEAPWOOD_INLINE void free_counted(const Thread& thread, std::size_t offset) const {
+    const auto a = static_cast<std::uint32_t>(offset >> pages.arenas.shift);
+    const LaneGroup<Thread> group(thread, thread.together(pages.arenas.counts + a));
+    group.sync();  // all of its lanes are done with their blocks
+    // release: hands the blocks over.
+    if (group.rank() == 0) pages.arenas.count(a).fetch_sub(group.size(), simt::release);
+  }
+
   static constexpr unsigned max_polls = 24, max_rounds = 8;
   // Slots of a multiprocessor that have pages of few blocks (docs/experiments.md).
   static constexpr std::uint32_t slots_of_few_blocks = 4;
@@ -110,6 +138,7 @@ struct SharedPages : PageSlots {
     const std::uint32_t total = blocks * c.granules();
     // relaxed, here and below: a hint; the operations on the words decide.
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
+    const Hints seen = hints(c, i);
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
     // A request that has been added to an exhausted slot passes here before it adds to a slot
     // again, so the position exceeds max_position by at most one request per thread.
@@ -165,7 +194,7 @@ struct SharedPages : PageSlots {
     const OpenPage old(now);
     const std::uint32_t demand =
         old.has_page() && old.position() > limit(old) ? old.position() - limit(old) : total;
-    const OwnedBlocks found = take_blocks(thread, c, i, last, true, refuses, demand);
+    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, true, refuses, demand);
     if (found.found() && found.is_page()) {
       const bool is_last_round = round >= max_rounds;
       HEAPWOOD_ROLLED
@@ -174,11 +203,13 @@ struct SharedPages : PageSlots {
         if (slot.compare_exchange_strong(now, OpenPage(found, total).bits(), simt::release,
                                          simt::relaxed)) {
           set_last(spare, spare_seen, last);
+          follow_with(found, c, i, seen);
           return OpenPage(found, 0).bits();
         }
       }
       // Another page has been installed.
       if (is_last_round || pages.blocks_in(c, found.run()) <= Pages::few_blocks) {
+        follow_with(found, c, i, seen);
         pages.mark_blocks(found.arena(), c, total, limit(OpenPage(found, 0)));
         return OpenPage(found, 0).bits();
       }
@@ -239,11 +270,13 @@ struct SharedPages : PageSlots {
   template <class Thread>
   HEAPWOOD_INLINE std::uint64_t take_for(const Thread& thread, std::uint32_t blocks, BlockClass c,
                                          std::uint32_t i) const {
-    const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
+    const Hints seen = hints(c, i);
     OwnedBlocks last = OwnedBlocks::nothing();
-    const OwnedBlocks found = take_blocks(thread, c, i, last, false, refuses, 0);
+    const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
+    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, false, refuses, 0);
     if (!found.found()) return found.bits();
     if (found.is_page()) {
+      follow_with(found, c, i, seen);
       keep_page(found, c, i, blocks * c.granules());
       return found.bits();
     }

@@ -67,17 +67,4 @@ class WholeWarp {
   Warp& warp_;
 };
 
-// The calling lane of a warp as a one-lane warp, so that lane-grouping operations compile to
-// nothing.
-template <class Warp>
-class IsolatedLane : public Warp {
- public:
-  static constexpr unsigned width = 1;
-  HEAPWOOD_INLINE explicit IsolatedLane(const Warp& warp) : Warp(warp) {}
-  HEAPWOOD_INLINE static unsigned lane() { return 0; }
-  HEAPWOOD_INLINE static std::uint32_t together() { return 1; }
-  HEAPWOOD_INLINE static std::uint32_t together(const void*) { return 1; }
-  HEAPWOOD_INLINE static std::uint32_t together(const void*, std::uint32_t& all) { return all = 1; }
-};
-
 }  // namespace heapwood::alloc::arena

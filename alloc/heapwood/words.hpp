@@ -35,16 +35,14 @@ struct SpanHead {
 };
 
 // Whether the search that read the ticket `begin` when it started has seen that every piece was
-// taken before `ticket`. If tickets have been returned since, `ticket` may be less than `begin`:
-// then it has not, and the counter comes back to `begin` only through all tickets in between.
+// taken before `ticket`.
 //
 // Tickets wrap at 2^32, where ticket % pieces jumps unless `pieces` is a power of two, so `pieces`
 // consecutive tickets across the wrap may miss a piece. Of 2 * pieces consecutive tickets at least
 // `pieces` are on one side of it, and these include every piece.
 HEAPWOOD_INLINE bool is_search_over(std::uint32_t begin, std::uint32_t ticket,
                                     std::uint32_t pieces) {
-  const std::uint32_t taken = ticket - begin;
-  return taken < 1u << 31 && taken >= (ticket < begin ? 2 * pieces : pieces);
+  return ticket - begin >= (ticket < begin ? 2 * pieces : pieces);
 }
 
 // Searches `pieces` pieces cooperatively with all threads that are searching at the same time.

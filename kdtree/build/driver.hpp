@@ -114,6 +114,17 @@ const Allocator* kept_handle(const KeptAllocator& kept, const Device& device) {
   return handle;
 }
 
+// What Allocator is created with for a build. Without a context it has no persistent warps.
+template <class Allocator>
+alloc::AllocatorOptions options_for(const Workspace& workspace) {
+  alloc::AllocatorOptions options = workspace.allocator_options();
+  if (!requires { typename Allocator::WarpState; }) {
+    options.has_persistent_warps = false;
+    options.spare_bytes_for_warps = 0;
+  }
+  return options;
+}
+
 template <class Allocator, class Device>
 BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
   if (workspace.mesh().triangles.size() == 0) return {};
@@ -122,8 +133,9 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   const BuildRun run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {
       const Allocator* const earlier = kept ? kept_handle<Allocator>(*kept, device) : nullptr;
-      used = earlier ? *earlier
-                     : Allocator::create(workspace.pool(), workspace.allocator_options(), device);
+      used = earlier
+                 ? *earlier
+                 : Allocator::create(workspace.pool(), options_for<Allocator>(workspace), device);
       // A build that does not end leaves blocks in the pool: the next one resets it.
       if (kept) kept->handle.reset();
       return used;
@@ -154,7 +166,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
       counted.reset();
       failing.reset();
       recorded.reset();
-      base = Allocator::create(pool, workspace.allocator_options(), device);
+      base = Allocator::create(pool, options_for<Instrumented>(workspace), device);
       return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted),
                                   pool, recorded);
     });

@@ -69,7 +69,9 @@ BuildProfile profile_of(const Device& device, Workspace& workspace, const BuildO
     shift = wanted;
     profile.run = build_with<Allocator, RefKind::clipped>(
         device, workspace, options,
-        [&] { return Allocator::create(workspace.pool(), workspace.allocator_options(), device); },
+        [&] {
+          return Allocator::create(workspace.pool(), options_for<Allocator>(workspace), device);
+        },
         [&] { return memory.probe(shift); });
     memory.download(profile);
     while (profile.wall_ns() >> wanted >= profile_buckets) ++wanted;

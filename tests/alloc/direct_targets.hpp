@@ -15,7 +15,6 @@
 #include "alloc/allocators/fdg_published.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
-#include "alloc/allocators/heapwood_pages.hpp"
 #include "alloc/allocators/ouroboros.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
@@ -47,8 +46,7 @@ void append_all(std::vector<Target>& list, const std::string& suffix,
                 const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc,
          Scatter, Halloc, XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
-         OuroborosCVL, Fdg, FdgPublished, Bulk, Heapwood, HeapwoodPages, CudaMalloc>(list, suffix,
-                                                                                     device);
+         OuroborosCVL, Fdg, FdgPublished, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin,
          XMalloc::WithBuiltin>(list, "_builtin" + suffix, device);
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood_general.hpp"
-#include "alloc/allocators/heapwood_pages.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/launch.hpp"
 
@@ -42,7 +41,6 @@ template <class A>
 void serves_again(std::size_t each, std::size_t wanted) {
   SCOPED_TRACE(each);
   const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1});
-  // Arenas of 4 KiB and 128 superblocks: slots refuse without a search.
   const simt::Memory memory(device.id(), std::size_t{16} << 20);
   const A heap = A::create({memory.data(), memory.bytes()}, {}, device);
   bool was_refused = false, is_served = false;
@@ -61,9 +59,6 @@ TEST(HeapwoodGeneral, AThreadThatFreesLargeBlocksIsServedAgain) {
   serves_again<Heapwood>(11'000 * KiB, 6'000 * KiB);
   serves_again<Heapwood>(300 * KiB, 6'000 * KiB);
   serves_again<Heapwood>(300 * KiB, 300 * KiB);
-  serves_again<HeapwoodPages>(11'000 * KiB, 6'000 * KiB);
-  serves_again<HeapwoodPages>(300 * KiB, 6'000 * KiB);
-  serves_again<HeapwoodPages>(300 * KiB, 300 * KiB);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The two words of a slot (shared_arenas.hpp): the open arena that serves its requests, and the
-// state of its last failed search, which slots of pages (page_slots.hpp) also have.
+// How requests are refused quickly in a full pool.
 #pragma once
 
 #include <cstdint>
@@ -10,41 +9,7 @@
 
 namespace heapwood::alloc::arena {
 
-// The first word of a slot: {arena:24 | blocks:16 | granules:24}.
-//
-// `blocks` and `granules` count everything requested since the arena was installed. The slot is
-// exhausted once `granules` exceeds the arena's granules. The arena field may also hold a state:
-//   no_arena        vacant: no arena is installed; the next request searches for one.
-//   no_arena - n    refusing: a search for n granules failed, and `blocks` blocks have been refused
-//                   since. The word starts out exhausted, so a request detects this state with the
-//                   same test that detects the end of an arena.
-class Slot {
- public:
-  static constexpr std::uint32_t no_arena = (1u << 24) - 1;
-
-  HEAPWOOD_INLINE explicit Slot(std::uint64_t bits) : bits_(bits) {}
-  HEAPWOOD_INLINE Slot(std::uint32_t arena, std::uint32_t blocks, std::uint32_t granules)
-      : bits_(std::uint64_t{arena} << 40 | std::uint64_t{blocks} << 24 | granules) {}
-
-  HEAPWOOD_INLINE std::uint64_t bits() const { return bits_; }
-  HEAPWOOD_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  HEAPWOOD_INLINE std::uint32_t blocks() const {
-    return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu;
-  }
-  HEAPWOOD_INLINE std::uint32_t granules() const {
-    return static_cast<std::uint32_t>(bits_) & 0xffffffu;
-  }
-  // Whether the slot is refusing after a failed search for n granules or fewer.
-  HEAPWOOD_INLINE bool has_failed_search_for(std::uint32_t n) const {
-    return no_arena - arena() - 1 < n;
-  }
-
- private:
-  std::uint64_t bits_;
-};
-
-// The second word of a slot: the size of the last failed search and the number of requests refused
-// since then.
+// A slot's last failed search: its size and the number of requests refused since then.
 //
 // A failed search has read every count, and an immediate second search would most likely fail too.
 // Requests of that size or larger are therefore refused without a search until as many have been
@@ -86,10 +51,6 @@ class Refusals {
   // Whether a search for `granules` granules or fewer has failed. relaxed: a hint.
   HEAPWOOD_INLINE bool has_failed_search_for(std::uint32_t granules) const {
     return granules >= static_cast<std::uint32_t>(word_.load(simt::relaxed));
-  }
-  // Whether any search has failed. relaxed: a hint.
-  HEAPWOOD_INLINE bool has_failed_search() const {
-    return static_cast<std::uint32_t>(word_.load(simt::relaxed)) != none;
   }
   HEAPWOOD_INLINE static bool search_due(std::uint32_t refusal) {
     return (refusal & ~recorded) == 0;
