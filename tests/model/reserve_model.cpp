@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT Model checker for the reserve (alloc/heapwood/arenas.hpp,
-// take_reserved and release_reserve). Explores all interleavings of warps that take runs of four
-// reserved arenas by ticket and free them, a warp whose search fails and that releases the rest of
-// the reserve, and a warp that claims a free arena. A step is one atomic operation. Checks in every
-// state that no arena has two owners, and in every final state that each arena is free or has not
-// been reached by a ticket. The checker must detect broken versions of the protocol.
+// SPDX-License-Identifier: MIT
+// Model checker for the reserve (alloc/heapwood/arenas.hpp, take_reserved and release_reserve).
+// Explores all interleavings of warps that take runs of four reserved arenas by ticket and free
+// them, a warp whose search fails and that releases the rest of the reserve, and a warp that claims
+// a free arena. A step is one atomic operation. Checks in every state that no arena has two owners,
+// and in every final state that each arena is free or has not been reached by a ticket. The checker
+// must detect broken versions of the protocol.
 #include <array>
 #include <cstdint>
 #include <vector>
