@@ -7,6 +7,7 @@
 #include <new>
 
 #include "app/commands.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/out_of_memory.hpp"
@@ -75,6 +76,7 @@ int parse_and_run(int argc, char** argv, bool acts) {
                          examples, bench::version_line());
   Invocation invocation;
   bench::add_host_memory_options(program, invocation.host);
+  bench::add_old_allocator_options(program);
   invocation.argv.assign(argv, argv + argc);
   for (const auto add :
        {add_list, add_build, add_bench, add_stress, add_graph, add_replay, add_reproduce,

@@ -155,6 +155,8 @@ void CommandOptions::need(const std::string& name, const std::string& other) {
   command_->get_option(name)->needs(command_->get_option(other));
 }
 
+void CommandOptions::hide(const std::string& name) { command_->get_option(name)->group(""); }
+
 void CommandOptions::describe(const std::string& name, const std::string& what) {
   command_->get_option(name)->description(what);
 }

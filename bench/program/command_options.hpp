@@ -45,6 +45,7 @@ class CommandOptions {
 
   void exclude(const std::string& name, const std::string& other);
   void need(const std::string& name, const std::string& other);
+  void hide(const std::string& name);  // from --help
   void describe(const std::string& name, const std::string& what);
   void remove(const std::string& name);
   // The names of the options that are on the command line, in the order of their declaration.
