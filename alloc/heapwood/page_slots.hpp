@@ -47,7 +47,7 @@ class OpenPage {
 
 // The newest page that a slot has taken: {arena:24 | failures:4 | pauses:4}. A slot looks for free
 // blocks in the pages that it has taken. Each time it finds none it takes the next pages without a
-// look, 1, 3, 7 and then 15 of them, so a program that only allocates hardly looks.
+// look, 1, 3 and then 7 of them, so a program that only allocates hardly looks.
 class NewestPage {
  public:
   HEAPWOOD_INLINE explicit NewestPage(std::uint32_t bits) : bits_(bits) {}
@@ -58,18 +58,18 @@ class NewestPage {
   HEAPWOOD_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
   HEAPWOOD_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
   HEAPWOOD_INLINE bool pauses() const { return (bits_ & 15) != 0; }
-  // Log2 of how many times larger the next page should be: 2, 4 or 8 times after 7, 15 or 31 pages
+  // Log2 of how many times larger the next page should be: 2, 4 or 8 times after 15, 23 or 31 pages
   // in a row, so that the part of the page that is not yet used stays small beside them.
   HEAPWOOD_INLINE std::uint32_t growth() const {
     const std::uint32_t failures = bits_ >> 4 & 15;
-    return failures < 3 ? 0 : failures - 2;
+    return failures < 4 ? 0 : failures - 3;
   }
   // The word after the slot has taken another page: during a pause, or because a look found
   // nothing.
   HEAPWOOD_INLINE NewestPage followed_by(std::uint32_t arena) const {
-    const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 5 ? failures + 1 : 5;
-    const std::uint32_t pauses_now = more < 4 ? (1u << more) - 1 : 15;
-    const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | pauses_now;
+    const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 6 ? failures + 1 : 6;
+    const std::uint32_t next_pauses = more < 3 ? (1u << more) - 1 : 7;
+    const std::uint32_t counters = pauses() ? (bits_ & 255) - 1 : more << 4 | next_pauses;
     return NewestPage(arena << 8 | counters);
   }
   // Clears the counters of a word after a successful look, by a bitwise AND.
@@ -153,7 +153,8 @@ struct PageSlots {
   template <class Thread>
   HEAPWOOD_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
                                           const Hints& hints, OwnedBlocks& last, bool walks,
-                                          bool refuses, std::uint32_t demand) const {
+                                          bool refuses, std::uint32_t demand,
+                                          std::uint32_t growth) const {
     const NewestPage seen = hints.newest;
     const std::uint32_t used = hints.used;
     const bool is_scarce = used >= pages.arenas.arenas;
@@ -180,8 +181,7 @@ struct PageSlots {
          turn > 0 && !found.found(); --turn)
       found = pages.take_nearby(c, used,
                                 (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
-    if (!found.found() && !is_scarce)
-      found = pages.take_unused(thread, c, demand, walks ? seen.growth() : 0);
+    if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand, growth);
     if (found.found() && refuses) refusals_of(i).clear();
     return found;
   }

@@ -73,8 +73,7 @@ struct SharedPages : PageSlots {
   }
 
  private:
-  // Frees blocks of arenas that count their blocks, as all arenas do in a pool for persistent
-  // warps.
+  // Frees blocks of arenas that count their blocks, as all arenas do in a pool for persistent warps.
   template <class Thread>
   HEAPWOOD_INLINE void free_counted(const Thread& thread, std::size_t offset) const {
     const auto a = static_cast<std::uint32_t>(offset >> pages.arenas.shift);
@@ -194,7 +193,8 @@ struct SharedPages : PageSlots {
     const OpenPage old(now);
     const std::uint32_t demand =
         old.has_page() && old.position() > limit(old) ? old.position() - limit(old) : total;
-    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, true, refuses, demand);
+    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, true, refuses, demand,
+                                          crosses ? seen.newest.growth() : 0);
     if (found.found() && found.is_page()) {
       const bool is_last_round = round >= max_rounds;
       HEAPWOOD_ROLLED
@@ -273,7 +273,7 @@ struct SharedPages : PageSlots {
     const Hints seen = hints(c, i);
     OwnedBlocks last = OwnedBlocks::nothing();
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
-    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, false, refuses, 0);
+    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, false, refuses, 0, 0);
     if (!found.found()) return found.bits();
     if (found.is_page()) {
       follow_with(found, c, i, seen);

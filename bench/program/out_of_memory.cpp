@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t reserve_bytes = std::size_t{4} << 20;  // a report of thousands of results
 std::atomic<char*> reserve = nullptr;
 thread_local int scopes_that_end = 0;
+thread_local bool has_run_out = false;
 
 void release_reserve() {
   if (const char* held = reserve.exchange(nullptr)) {
@@ -27,6 +28,7 @@ void release_reserve() {
     return;
   }
   if (scopes_that_end > 0) ::_exit(out_of_memory());
+  has_run_out = true;
   throw std::bad_alloc();
 }
 
@@ -37,6 +39,8 @@ void on_uncaught_exception() {
     ::_exit(out_of_memory());
   } catch (...) {
   }
+  // A function that does not throw has cleaned up: the exception is not known here.
+  if (!std::current_exception() && has_run_out) ::_exit(out_of_memory());
   std::abort();
 }
 

@@ -117,7 +117,7 @@ Json Json::array(std::initializer_list<Json> values) {
 
 Json Json::object() {
   Json json;
-  json.value_ = std::vector<Entry>();
+  json.value_ = Entries();
   return json;
 }
 
@@ -149,7 +149,7 @@ Json& Json::operator[](std::string_view key) {
   if (is_null()) *this = object();
   if (!is_object()) refuse_type("an object", *this);
   if (const Json* found = find(key)) return const_cast<Json&>(*found);
-  return std::get<std::vector<Entry>>(value_).emplace_back(Entry{std::string(key), {}}).value;
+  return std::get<Entries>(value_).emplace_back(Entry{std::string(key), {}}).value;
 }
 
 const Json& Json::at(std::string_view key) const {
@@ -168,8 +168,7 @@ const Json* Json::find(std::string_view key) const {
 
 void Json::erase(std::string_view key) {
   if (is_object())
-    std::erase_if(std::get<std::vector<Entry>>(value_),
-                  [&](const Entry& entry) { return entry.key == key; });
+    std::erase_if(std::get<Entries>(value_), [&](const Entry& entry) { return entry.key == key; });
 }
 
 void Json::update(const Json& other) {
@@ -178,7 +177,7 @@ void Json::update(const Json& other) {
 
 const std::vector<Json::Entry>& Json::items() const {
   if (!is_object()) refuse_type("an object", *this);
-  return std::get<std::vector<Entry>>(value_);
+  return std::get<Entries>(value_);
 }
 
 Json& Json::push_back(Json value) {

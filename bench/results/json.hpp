@@ -87,7 +87,7 @@ class Json {
   bool is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
   bool is_array() const { return std::holds_alternative<std::vector<Json>>(value_); }
-  bool is_object() const { return std::holds_alternative<std::vector<Entry>>(value_); }
+  bool is_object() const { return std::holds_alternative<Entries>(value_); }
 
   template <class T>
   T get() const {
@@ -172,8 +172,13 @@ class Json {
   const std::string& text() const;
   const std::vector<Json>& elements() const;
 
+  // A class of our own: of standard containers alone GCC 12 assumes that a copy never leaves a
+  // variant without a value, and calls a wrong destructor where memory runs out during one.
+  struct Entries : std::vector<Entry> {
+    using std::vector<Entry>::vector;
+  };
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
-               std::vector<Json>, std::vector<Entry>>
+               std::vector<Json>, Entries>
       value_;
 };
 

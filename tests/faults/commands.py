@@ -21,7 +21,7 @@ COMMANDS = {
     "replay": ["replay", "m.trace", *MEASURE],
     "graph": ["graph", "uniform:200:4", "--batch", "100", "--rounds", "1", "--phase",
               "init,insert,bfs", "--threads", "2", *MEASURE],
-    "animate": ["animate", "m.obj..n.obj:2", "--frames", "2", "--size", "16x16", "--pool", "1M",
+    "animate": ["animate", "f#.obj", "--frames", "2", "--size", "16x16", "--pool", "1M",
                 "--threads", "2", "--allocators", "atomic", "--device", "cpu", "--json", "out"],
     "host-bench": ["host-bench", "--steps", "5", "--passes", "1", "--device", "cpu",
                    "--json", "out"],
@@ -64,7 +64,7 @@ class Place:
         self.binary = os.path.abspath(binary)
         self.folder = tempfile.TemporaryDirectory()
         os.chdir(self.folder.name)
-        for path, wide in ("m.obj", 0.9), ("n.obj", 0.8):
+        for path, wide in ("m.obj", 0.9), ("f1.obj", 0.9), ("f2.obj", 0.8):
             with open(path, "w", encoding="ascii") as file:
                 file.write(mesh(40, wide))
         self.run(["build", *BUILD, "--record-trace", "m.trace"])
