@@ -73,7 +73,7 @@ struct SharedPages : PageSlots {
   }
 
  private:
-  // Frees blocks of arenas that count their blocks, as all arenas do in a pool for persistent warps.
+  // Frees blocks of arenas that count their blocks, as all do in a pool for persistent warps.
   template <class Thread>
   HEAPWOOD_INLINE void free_counted(const Thread& thread, std::size_t offset) const {
     const auto a = static_cast<std::uint32_t>(offset >> pages.arenas.shift);
