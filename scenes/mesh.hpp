@@ -46,7 +46,7 @@ enum class Content { geometry, materials };
 // rounded up to a power of two. At that distance the difference of a coordinate in single precision
 // and the origin is exact, and integers stay integers.
 void place_vertices(Mesh& mesh, std::span<const double> coordinates);
-// The same for the single-precision coordinates in `vertices`.
+// Places the coordinates that are in `vertices`, in single precision.
 void place_vertices(Mesh& mesh);
 
 // Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.

@@ -216,11 +216,11 @@ class Layout {
     return shift + (pool_bytes >> 20 >= mebibytes_for_8k ? 1 : 0) +
            (pool_bytes >> 20 >= 96 ? 1 : 0);
   }
-  // The same for persistent warps: 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on, because
-  // builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least 12,288
-  // arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas, enough to
-  // be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that with
-  // mixed lifetimes one long-lived block pins a whole arena. The limits are measured
+  // Log2 of an arena's bytes for persistent warps: 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on,
+  // because builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least
+  // 12,288 arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas,
+  // enough to be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that
+  // with mixed lifetimes one long-lived block pins a whole arena. The limits are measured
   // (docs/experiments.md).
   static unsigned arena_shift_for_warps(std::size_t pool_bytes, std::size_t spare_bytes) {
     unsigned shift = simt::highest_bit(spare_bytes / min_spare_arenas | 1);

@@ -59,7 +59,7 @@ class NewestPage {
   HEAPWOOD_INLINE bool has_failed() const { return (bits_ & 255) != 0; }
   HEAPWOOD_INLINE bool pauses() const { return (bits_ & 15) != 0; }
   // Log2 of how many times larger the next page should be: 2, 4 or 8 times after 15, 23 or 31 pages
-  // in a row, so that the part of the page that is not yet used stays small beside them.
+  // in a row. So a larger page has an eighth of the arenas that the slot has taken before.
   HEAPWOOD_INLINE std::uint32_t growth() const {
     const std::uint32_t failures = bits_ >> 4 & 15;
     return failures < 4 ? 0 : failures - 3;

@@ -88,7 +88,7 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
 
 }  // namespace
 
-// Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
+// On the CPU a warp is one thread.
 // Rcu goes on to 2^18 threads, 1024 blocks, more than are resident: a thread that waits for readers
 // then keeps others from starting. The list is at most 4096 elements long there, because every
 // thread walks it.

@@ -37,7 +37,7 @@ void describe_outcome(JsonFields& fields, MeasuredRow& row);
 void describe(JsonFields& fields, registry::CallUse& calls);
 
 std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
-// The same as separate cells; `missing` if not known.
+// The registers of malloc, of free and of both, a cell each; `missing` if not known.
 std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
 
 }  // namespace heapwood::bench

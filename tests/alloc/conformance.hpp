@@ -189,8 +189,9 @@ inline ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind k
     phase.scripts.push_back(of_slots(kind, s * each, (s + 1) * each, bytes));
   return phase;
 }
-// The same with an operation of size(slot) bytes and a second one for each slot. With a `shift` the
-// lanes have the shares of others.
+// A phase in which each script owns `each` slots. For every slot it executes `first` with
+// size(slot) bytes, then `second`. With a `shift`, a script takes the slots of the one that many
+// places on.
 template <class Size>
 ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind first, Kind second,
                         Size size, std::uint32_t shift = 0) {

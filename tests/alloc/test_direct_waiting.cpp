@@ -128,6 +128,13 @@ struct OneThread {
   std::uint64_t now() { return simt::atomic_ref<std::uint64_t>(word).load(simt::relaxed); }
   std::int32_t available() { return BulkSemaphore::available(now()); }
   std::int32_t balance() { return BulkSemaphore::balance(now()); }
+  // From another thread, while this one waits.
+  std::jthread signal_later(std::int32_t units, std::int32_t promised) {
+    return std::jthread([=, this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      semaphore.signal(units, promised);
+    });
+  }
 };
 
 TEST(BulkSemaphore, WhoFindsNothingGrowsAndKeepsItsPart) {
@@ -164,10 +171,7 @@ TEST(BulkSemaphore, TryWaitLeavesWhatOthersNeed) {
 TEST(BulkSemaphore, WaitsForWhatIsPromised) {
   OneThread t;
   t.semaphore.promise(4);
-  std::jthread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    t.semaphore.signal(4, 4);
-  });
+  const std::jthread other = t.signal_later(4, 4);
   EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::got);
   EXPECT_EQ(t.available(), 1);
 }
@@ -175,10 +179,7 @@ TEST(BulkSemaphore, WaitsForWhatIsPromised) {
 TEST(BulkSemaphore, ABrokenPromiseMakesTheWaitingThreadGrow) {
   OneThread t;
   t.semaphore.promise(4);
-  std::jthread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    t.semaphore.signal(0, 4);
-  });
+  const std::jthread other = t.signal_later(0, 4);
   EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::grow);
   EXPECT_EQ(t.balance(), 5);
   EXPECT_EQ(t.available(), 0);

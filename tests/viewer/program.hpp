@@ -81,7 +81,8 @@ class Program : public testing::Test {
     for (const std::string& word : split(arguments)) command.push_back(word);
     return on_display(command);
   }
-  // The same, which has to succeed. Returns the report at the end, if there is a script.
+  // Runs the viewer as view() does and expects exit status 0. Returns the report that it writes at
+  // the end of the script, if there is one.
   Json run(const std::string& arguments, const std::string& steps = "") const {
     const Outcome outcome = view(arguments, steps.empty() ? "" : steps + "; report @at_end");
     EXPECT_EQ(outcome.exit, 0) << outcome.err;

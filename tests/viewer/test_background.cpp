@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work beside the window: jobs and explanations of nodes.
+// Work of other threads than the window's: jobs and explanations of nodes.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -106,7 +106,7 @@ TEST_F(Faults, TwoMapsAreExplainedAndPlayedAgain) {
   EXPECT_EQ(r[0]["heap"][0]["time"], r[0]["heap"][0]["events"]);
   EXPECT_LT(r[1]["heap"][0]["time"], r[1]["heap"][0]["events"]);
   EXPECT_GT(r[1]["heap"][0]["time"], 0);
-  // The same tree requests the same arrays, and the maps have one scale.
+  // Both sides build one tree, so they request equal arrays, and both maps have one scale.
   for (const char* key : {"requests", "pool_bytes", "cell_bytes"})
     EXPECT_EQ(r[0]["heap"][0][key], r[0]["heap"][1][key]) << key;
   EXPECT_EQ(text(r[0], "shown").find("atrium:1k, 0 to "), 0u);
