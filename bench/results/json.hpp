@@ -123,6 +123,15 @@ class Json {
   // if there is no such key, or no object.
   Json& operator[](std::string_view key);
   const Json& operator[](std::string_view key) const { return at(key); }
+  // Of literals: clang finds json["key"] ambiguous without it, as an index into the literal.
+  template <std::size_t n>
+  Json& operator[](const char (&key)[n]) {
+    return (*this)[std::string_view(key)];
+  }
+  template <std::size_t n>
+  const Json& operator[](const char (&key)[n]) const {
+    return at(key);
+  }
   const Json& at(std::string_view key) const;
   Json& at(std::string_view key) { return const_cast<Json&>(std::as_const(*this).at(key)); }
   const Json* find(std::string_view key) const;
