@@ -50,7 +50,7 @@ heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER
 target_include_directories(heapwood_viewer PRIVATE ${generated})
 # As for bench and app. Two large unity sources, one per core, and one of what test_shared_pixels
 # links, without the windows' libraries.
-target_compile_options(heapwood_viewer PRIVATE -O1)
+target_compile_options(heapwood_viewer PRIVATE -Og)
 set_target_properties(heapwood_viewer PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 get_target_property(sources heapwood_viewer SOURCES)
 foreach(source IN LISTS sources)
