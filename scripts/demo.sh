@@ -11,11 +11,11 @@ choose_preset
 build heapwood
 heapwood=build/$PRESET/bin/heapwood
 
-# CPU threads: smaller scenes and fewer runs, so that two cores need less than five minutes.
+# CPU threads: smaller scenes and fewer runs, so that two cores need less than three minutes.
 if [[ $PRESET == cuda && $GPU ]]; then
   device=auto runs=5 samples=16 default="atrium statue stadium"
 else
-  device=cpu runs=2 samples=4 default="atrium:50k statue:100k stadium:30k"
+  device=cpu runs=2 samples=4 default="atrium:30k statue:60k stadium:20k"
 fi
 read -ra scenes <<< "${SCENES:-$default}"
 mkdir -p out
