@@ -104,6 +104,8 @@ bool HostTraceWriter::add_free(std::uint64_t id) {
 
 HostTrace parse_host_trace(std::string_view text, const std::string& name) {
   Parser parser(name);
+  // Editors on Windows add a byte order mark.
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     parser.line(text.substr(0, end));

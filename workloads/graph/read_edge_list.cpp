@@ -14,13 +14,20 @@ struct IdPair {
   std::uint64_t source, destination;
 };
 
+// Columns are separated by blanks or commas; comments begin with # (SNAP) or % (KONECT).
 std::vector<IdPair> parse_pairs(LineReader& lines) {
   std::vector<IdPair> pairs;
   pairs.reserve(lines.count_remaining_lines());
+  std::string blanks;
   for (std::string_view line; lines.next(line);) {
     std::string_view rest = line;
     const std::string_view word = next_word(rest);
-    if (word.empty() || word.starts_with('#')) continue;
+    if (word.empty() || word.starts_with('#') || word.starts_with('%')) continue;
+    if (line.find(',') != line.npos) {
+      blanks = line;
+      std::replace(blanks.begin(), blanks.end(), ',', ' ');
+      line = blanks;
+    }
     const std::uint64_t source = lines.require_unsigned(line, "the first id");
     pairs.push_back({source, lines.require_unsigned(line, "the second id")});
     while (!next_word(rest = line).empty()) lines.skip_numbers(line, 1, "a column");
@@ -56,7 +63,7 @@ class DenseIds {
   std::vector<std::uint64_t> used_, before_;
 };
 
-// The same for any ids, by binary search.
+// Numbers any ids, by binary search.
 class SparseIds {
  public:
   explicit SparseIds(const std::vector<IdPair>& pairs) {
