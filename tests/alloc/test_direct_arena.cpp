@@ -24,13 +24,7 @@ std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
   return old;
 }
 
-struct Draw {
-  std::uint32_t state;
-  HEAPWOOD_INLINE std::uint32_t operator()(std::uint32_t below) {
-    state = state * 1664525u + 1013904223u;
-    return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
-  }
-};
+using Draw = test::Random;
 
 // Every warp puts blocks of its private arena into shared slots and frees the blocks that it finds
 // there, most of which are another warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
@@ -44,7 +38,7 @@ struct Trade {
 
   template <class Warp, class Own>
   void operator()(Warp& warp, Own& own) const {
-    Draw draw{warp.worker() * 2654435769u + 1};
+    Draw draw(warp.worker());
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
       if (draw(2) == 0) {
@@ -89,7 +83,7 @@ struct Trade {
     }
     if (other != 0) release(warp, own, other, draw(2) == 0);
   }
-  // Allocates a block beside one that then shrinks to some part of itself.
+  // Allocates a block next to one that then shrinks to some part of itself.
   template <class Warp, class Own>
   void split(Warp& warp, Own& own, Draw& draw, std::uint32_t bytes) const {
     auto* const block = static_cast<std::byte*>(own.allocate(warp, granules_of(bytes)));
@@ -239,7 +233,7 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   constexpr std::uint32_t arenas = pool_bytes >> 15, most = arenas / 12;
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
-  const simt::Lockstep<8> device(1);
+  const simt::Cpu device({.threads = 1});
   const AllocatorOptions options{.has_persistent_warps = true,
                                  .spare_bytes_for_warps = pool_bytes / 4};
   const Heapwood heap = Heapwood::create(pool, options, device);
@@ -348,38 +342,73 @@ TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   }
 }
 
+// The reserve with takers of runs of n arenas and a searcher that releases the rest, in every
+// order.
+TEST(Arena, EachReservedArenaHasOneOwnerOrIsReleased) {
+  constexpr std::uint32_t reserve = 4, searcher = 0;
+  for (std::vector<std::uint32_t> roles : std::vector<std::vector<std::uint32_t>>{
+           {searcher, 1, 3}, {searcher, 2, 3}, {searcher, 1, 4}, {1, 3, 3}, {2, 2, 2}}) {
+    do {
+      std::uint64_t tickets[2] = {};
+      std::vector<std::uint32_t> counts(reserve, arena::body), owners(reserve);
+      arena::Arenas a;
+      a.counts = counts.data();
+      a.run_tickets = tickets;
+      a.reserve = reserve;
+      for (const std::uint32_t n : roles) {
+        const auto below = static_cast<std::uint32_t>(tickets[0]);
+        if (n == searcher) {
+          EXPECT_EQ(a.release_reserve(arena::SingleLane()), reserve - std::min(below, reserve));
+          continue;
+        }
+        tickets[0] += n;
+        if (below >= reserve || !a.take_reserved(arena::SingleLane(), below, n, 0)) continue;
+        ASSERT_LE(below + n, reserve);
+        for (std::uint32_t i = below; i < below + n; ++i) EXPECT_EQ(++owners[i], 1u);
+      }
+      for (std::uint32_t i = 0; i < reserve; ++i)
+        EXPECT_EQ(counts[i] != 0, owners[i] == 1 || i >= tickets[0]) << i;
+    } while (std::next_permutation(roles.begin(), roles.end()));
+  }
+}
+
 // In pools of 48 MiB and more, each of an H200's 2,112 warps can keep two arenas and have filled a
-// third.
+// third. Arenas above 32 KiB only if memory is spare for warps. All in MiB but the arena's bytes.
 TEST(Arena, SizesGrowWithThePool) {
-  const auto arena_bytes = [](std::size_t mebibytes, bool has_persistent_warps = false,
-                              std::size_t for_warps = 0) {
-    return arena::Layout::plan({nullptr, mebibytes << 20}, has_persistent_warps, for_warps << 20)
-        .pages.arenas.arena_bytes();
+  struct Case {
+    std::size_t pool, arena_bytes;
+    bool has_persistent_warps = false;
+    std::size_t for_warps = 0;
   };
-  EXPECT_EQ(arena_bytes(1), 512);
-  EXPECT_EQ(arena_bytes(8), 4096);
-  EXPECT_EQ(arena_bytes(47), 4096);
-  EXPECT_EQ(arena_bytes(48), 8192);
-  EXPECT_EQ(arena_bytes(96), 16384);
-  EXPECT_EQ(arena_bytes(64 << 10), 16384);
-  EXPECT_EQ(arena_bytes(9, true), 2048);
-  EXPECT_EQ(arena_bytes(10, true), 4096);
-  EXPECT_EQ(arena_bytes(23, true), 4096);
-  EXPECT_EQ(arena_bytes(24, true), 8192);
-  EXPECT_EQ(arena_bytes(383, true), 16384);
-  EXPECT_EQ(arena_bytes(384, true), 32768);
-  EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
-  // Larger arenas only if memory is spare.
-  EXPECT_EQ(arena_bytes(70, true, 59), 8192);
-  EXPECT_EQ(arena_bytes(70, true, 60), 16384);
-  EXPECT_EQ(arena_bytes(300, true, 118), 16384);
-  EXPECT_EQ(arena_bytes(300, true, 119), 32768);
-  EXPECT_EQ(arena_bytes(64 << 10, true, 237), 32768);
-  EXPECT_EQ(arena_bytes(500, true, 238), 65536);
-  EXPECT_EQ(arena_bytes(1000, true, 475), 131072);
-  EXPECT_EQ(arena_bytes(2000, true, 950), 262144);
-  EXPECT_EQ(arena_bytes(64 << 10, true, 64 << 10), 262144);
-  EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
+  for (const auto& [pool, arena_bytes, has_persistent_warps, for_warps] :
+       {Case{1, 512},
+        {8, 4096},
+        {47, 4096},
+        {48, 8192},
+        {96, 16384},
+        {64 << 10, 16384},
+        {9, 2048, true},
+        {10, 4096, true},
+        {23, 4096, true},
+        {24, 8192, true},
+        {383, 16384, true},
+        {384, 32768, true},
+        {64 << 10, 32768, true},
+        {70, 8192, true, 59},
+        {70, 16384, true, 60},
+        {300, 16384, true, 118},
+        {300, 32768, true, 119},
+        {64 << 10, 32768, true, 237},
+        {500, 65536, true, 238},
+        {1000, 131072, true, 475},
+        {2000, 262144, true, 950},
+        {64 << 10, 262144, true, 64 << 10},
+        {64 << 10, 16384, false, 64 << 10}}) {
+    EXPECT_EQ(arena::Layout::plan({nullptr, pool << 20}, has_persistent_warps, for_warps << 20)
+                  .pages.arenas.arena_bytes(),
+              arena_bytes)
+        << pool << ' ' << has_persistent_warps << ' ' << for_warps;
+  }
 }
 
 // Spans of superblocks come from the end of the pool and need superblocks that are not split.

@@ -18,7 +18,7 @@ namespace {
 constexpr int arenas = 2, max_threads = 3, max_rounds = 2;
 constexpr int open = 100, body = 50, collected = 60, run = 70;  // values of an arena's count
 constexpr int whole = 0, split = 1, locked = 2, span = 40;      // and of the superblock's word
-constexpr std::int8_t none = -1;
+constexpr Byte none = -1;
 
 enum class Bug {
   no,
@@ -29,15 +29,7 @@ enum class Bug {
 };
 
 // A thread's program is a list of calls, each of several steps.
-enum class Call : std::int8_t {
-  whole_block,
-  free_whole,
-  own_arena,
-  free_own,
-  collect,
-  free_run,
-  end
-};
+enum class Call : std::int8_t { whole_block, free_whole, own_arena, free_own, collect, free_run };
 
 enum class At : std::int8_t {
   begin,
@@ -66,42 +58,30 @@ enum class At : std::int8_t {
 };
 
 struct Thread {
-  std::int8_t call = 0;
+  Byte call = 0;
   At at = At::begin;
-  std::int8_t i = 0, taken = 0, round = 0;
-  std::int8_t mine = none;  // the thread's own arena
+  Byte i = 0, taken = 0, round = 0;
+  Byte mine = none;  // the thread's own arena
   bool mine_whole = false;
 };
 
 struct State {
-  std::int8_t count[arenas] = {};
-  std::int8_t super = whole;
+  Byte count[arenas] = {};
+  Byte super = whole;
   bool live[arenas] = {};
   bool live_whole = false, collects = false;
   Thread thread[max_threads];
 };
 
-using Program = std::vector<Call>;
-using Programs = std::vector<Program>;
-
-class Model : public Exploration<State> {
+class Model : public ProgramModel<State, Call> {
  public:
-  Model(Programs programs, Bug bug)
-      : Exploration(programs.size()), programs_(std::move(programs)), bug_(bug) {
-    for (Program& program : programs_) program.push_back(Call::end);
-  }
+  Model(const Programs& programs, Bug bug) : ProgramModel(programs), bug_(bug) {}
 
  private:
   State start() override { return {}; }
-  Call call_of(const State& s, int thread) const {
-    return programs_[static_cast<std::size_t>(thread)]
-                    [static_cast<std::size_t>(s.thread[thread].call)];
-  }
-  bool has_ended(const State& s, int thread) const override {
-    return call_of(s, thread) == Call::end;
-  }
   bool step(State& s, int thread, int) override {
-    step(s, s.thread[thread], call_of(s, thread));
+    Thread& t = s.thread[thread];
+    t.at = next(s, t, call_of(s, thread));
     return true;
   }
 
@@ -113,235 +93,159 @@ class Model : public Exploration<State> {
     }
   }
 
-  void claimed(State& s, Thread& t) {
+  At claimed(State& s, Thread& t) {
     if (s.live[t.i] || s.live_whole) wrong_ = "an arena is handed out twice";
     s.live[t.i] = true;
     t.mine = t.i;
-    done(t);
+    return done(t);
   }
-  static void done(Thread& t) {
-    const Thread old = t;
-    t = {};
-    t.call = static_cast<std::int8_t>(old.call + 1);
-    t.mine = old.mine;
-    t.mine_whole = old.mine_whole;
+  static At done(Thread& t) {
+    t = {.call = Byte(t.call + 1), .mine = t.mine, .mine_whole = t.mine_whole};
+    return At::begin;
   }
-  static void refused(Thread& t) {
+  static At refused(Thread& t) {
     t.mine = none;
     t.mine_whole = false;
-    done(t);
+    return done(t);
   }
 
-  void step(State& s, Thread& t, Call call) {
+  // Makes the thread's step and returns where it goes on.
+  At next(State& s, Thread& t, Call call) {
     switch (t.at) {
       case At::begin:
-        switch (call) {
-          case Call::own_arena:
-            t.at = At::take;
-            step(s, t, call);
-            break;
-          case Call::free_own:  // frees its one block and closes the arena, by two adds
-            if (t.mine == none) {
-              done(t);
-              break;
-            }
-            s.live[t.mine] = false;
-            s.count[t.mine] = static_cast<std::int8_t>(s.count[t.mine] - 1);
-            t.at = At::close;
-            break;
-          case Call::whole_block:
-            t.at = At::super_look;
-            step(s, t, call);
-            break;
-          case Call::free_whole:
-            if (t.mine_whole) {
-              s.live_whole = false;
-              s.super = static_cast<std::int8_t>(s.super - span);
-              t.mine_whole = false;
-            }
-            done(t);
-            break;
-          case Call::collect:
-            if (s.collects) {
-              refused(t);
-            } else {
-              s.collects = true;
-              t.at = At::prepare;
-            }
-            break;
-          case Call::free_run:
-            if (!t.mine_whole) {
-              done(t);
-              break;
-            }
-            if (t.i == 0) set_live(s, false);
-            s.count[t.i] = static_cast<std::int8_t>(s.count[t.i] - (t.i == 0 ? run : body));
-            if (++t.i == arenas) {
-              t.mine_whole = false;
-              done(t);
-            }
-            break;
-          case Call::end:
-            break;
-        }
-        break;
-
+        return begin(s, t, call);
       case At::close:
-        s.count[t.mine] = static_cast<std::int8_t>(s.count[t.mine] + 1 - open);
+        s.count[t.mine] += 1 - open;
         t.mine = none;
-        done(t);
-        break;
+        return done(t);
 
       // ---- Arenas::claim, for arena t.i
       case At::take:
-        if (t.i == arenas) {
-          refused(t);
-        } else if (s.count[t.i] != 0) {
-          t.i += 1;
-        } else {
-          s.count[t.i] = open;
-          t.at = At::enter;
-          if (bug_ == Bug::no_look_at_superblock) claimed(s, t);
+        if (t.i == arenas) return refused(t);
+        if (s.count[t.i] != 0) {
+          ++t.i;
+          return At::take;
         }
-        break;
+        s.count[t.i] = open;
+        return bug_ == Bug::no_look_at_superblock ? claimed(s, t) : At::enter;
       case At::enter:
-        if (s.super >= span) {
-          t.at = At::undo;
-        } else if (s.super == whole) {
-          t.at = At::enter_split;
-        } else {
-          claimed(s, t);
-        }
-        break;
+        if (s.super >= span) return At::undo;
+        return s.super == whole ? At::enter_split : claimed(s, t);
       case At::enter_split:
-        if (s.super == whole) {
-          s.super = split;
-          claimed(s, t);
-        } else {
-          t.at = At::enter;
-        }
-        break;
+        if (s.super != whole) return At::enter;
+        s.super = split;
+        return claimed(s, t);
       case At::undo:
-        s.count[t.i] = static_cast<std::int8_t>(s.count[t.i] - open);
-        t.i += 1;
-        t.at = At::take;
-        break;
+        s.count[t.i++] -= open;
+        return At::take;
 
       // ---- Arenas::claim_superblocks and unsplit
       case At::super_look:
       case At::super_again:
-        if (s.super == whole) {
-          t.at = At::super_take;
-        } else if (s.super == split && t.at == At::super_look) {
-          t.at = At::lock;
-        } else {
-          refused(t);
-        }
-        break;
+        if (s.super == whole) return At::super_take;
+        return s.super == split && t.at == At::super_look ? At::lock : refused(t);
       case At::super_take:
-        if (s.super != whole) {
-          refused(t);
-          break;
-        }
+        if (s.super != whole) return refused(t);
         s.super = span;
         for (const bool live : s.live) {
           if (live) wrong_ = "an arena is handed out twice";
         }
         s.live_whole = t.mine_whole = true;
-        done(t);
-        break;
+        return done(t);
       case At::lock:
         if (bug_ == Bug::unsplit_without_lock) {
           s.super = whole;  // as if all counts were still 0
-          t.at = At::super_again;
-        } else if (s.super != split) {
-          refused(t);
-        } else {
-          s.super = locked;
-          t.taken = 0;
-          t.at = At::seize;
+          return At::super_again;
         }
-        break;
+        if (s.super != split) return refused(t);
+        s.super = locked;
+        t.taken = 0;
+        return At::seize;
       case At::seize:
         if (s.count[t.taken] != 0) {
-          t.at = At::unseize;
-          if (t.taken == 0) t.at = At::unlock;
           t.i = 0;
-        } else {
-          s.count[t.taken] = body;
-          if (++t.taken == arenas) {
-            t.at = bug_ == Bug::counts_before_superblock ? At::give : At::unlock;
-            t.i = 1;
-          }
+          return t.taken == 0 ? At::unlock : At::unseize;
         }
-        break;
+        s.count[t.taken] = body;
+        if (++t.taken < arenas) return At::seize;
+        t.i = 1;
+        return bug_ == Bug::counts_before_superblock ? At::give : At::unlock;
       case At::unseize:
-        t.taken -= 1;
-        s.count[t.taken] = static_cast<std::int8_t>(s.count[t.taken] - body);
-        if (t.taken == 0) t.at = At::unlock;
-        break;
+        s.count[--t.taken] -= body;
+        return t.taken == 0 ? At::unlock : At::unseize;
       case At::unlock:  // t.i != 0: all counts were taken
-        s.super = static_cast<std::int8_t>(s.super - (t.i != 0 ? locked : locked - split));
-        if (t.i == 0) {
-          refused(t);
-        } else {
-          t.at = bug_ == Bug::counts_before_superblock ? At::super_again : At::give;
-        }
-        break;
+        s.super -= t.i != 0 ? locked : locked - split;
+        if (t.i == 0) return refused(t);
+        return bug_ == Bug::counts_before_superblock ? At::super_again : At::give;
       case At::give:
-        t.taken -= 1;
-        s.count[t.taken] = static_cast<std::int8_t>(s.count[t.taken] - body);
-        if (t.taken == 0)
-          t.at = bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
-        break;
+        s.count[--t.taken] -= body;
+        if (t.taken != 0) return At::give;
+        return bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
 
       // ---- RunCollector: t.taken has a bit for each arena taken
       case At::prepare:
       case At::look_again:
-        if (s.super >= span && !(t.at == At::look_again && bug_ == Bug::collect_without_look)) {
-          t.at = At::scatter;
-        } else if (s.super == whole && bug_ != Bug::collect_without_look) {
-          t.at = At::prepare_split;
-        } else if (t.taken == 0) {
-          t.at = At::gather;
-        } else {
-          take_all(s);
-          t.at = At::make_run;
-        }
         t.i = 0;
-        break;
+        if (s.super >= span && !(t.at == At::look_again && bug_ == Bug::collect_without_look))
+          return At::scatter;
+        if (s.super == whole && bug_ != Bug::collect_without_look) return At::prepare_split;
+        if (t.taken == 0) return At::gather;
+        take_all(s);
+        return At::make_run;
       case At::prepare_split:
         if (s.super == whole) s.super = split;
-        t.at = t.taken == 0 ? At::prepare : At::look_again;
-        break;
+        return t.taken == 0 ? At::prepare : At::look_again;
       case At::gather:
         if (s.count[t.i] == 0) {
           s.count[t.i] = collected;
-          t.taken = static_cast<std::int8_t>(t.taken | 1 << t.i);
+          t.taken |= 1 << t.i;
         }
-        if (++t.i < arenas) break;
+        if (++t.i < arenas) return At::gather;
         t.i = 0;
-        if (t.taken == (1 << arenas) - 1) {
-          t.at = At::look_again;
-        } else if (++t.round == max_rounds) {
-          t.at = At::scatter;
-        }
-        break;
+        if (t.taken == (1 << arenas) - 1) return At::look_again;
+        return ++t.round == max_rounds ? At::scatter : At::gather;
       case At::make_run:
-        s.count[t.i] = static_cast<std::int8_t>(s.count[t.i] + (t.i == 0 ? run : body) - collected);
-        if (++t.i < arenas) break;
+        s.count[t.i] += (t.i == 0 ? run : body) - collected;
+        if (++t.i < arenas) return At::make_run;
         s.collects = false;
         t.mine_whole = true;
-        done(t);
-        break;
+        return done(t);
       case At::scatter:
-        if ((t.taken >> t.i & 1) != 0)
-          s.count[t.i] = static_cast<std::int8_t>(s.count[t.i] - collected);
-        if (++t.i < arenas) break;
+        if ((t.taken >> t.i & 1) != 0) s.count[t.i] -= collected;
+        if (++t.i < arenas) return At::scatter;
         s.collects = false;
-        refused(t);
-        break;
+        return refused(t);
     }
+    return t.at;
+  }
+  At begin(State& s, Thread& t, Call call) {
+    switch (call) {
+      case Call::own_arena:
+      case Call::whole_block:
+        t.at = call == Call::own_arena ? At::take : At::super_look;
+        return next(s, t, call);
+      case Call::free_own:  // frees its one block and closes the arena, by two adds
+        if (t.mine == none) return done(t);
+        s.live[t.mine] = false;
+        s.count[t.mine] -= 1;
+        return At::close;
+      case Call::free_whole:
+        if (t.mine_whole) s.super -= span, s.live_whole = false;
+        t.mine_whole = false;
+        return done(t);
+      case Call::collect:
+        if (s.collects) return refused(t);
+        s.collects = true;
+        return At::prepare;
+      case Call::free_run:
+        if (!t.mine_whole) return done(t);
+        if (t.i == 0) set_live(s, false);
+        s.count[t.i] -= t.i == 0 ? run : body;
+        if (++t.i < arenas) return At::begin;
+        t.mine_whole = false;
+        return done(t);
+    }
+    return t.at;
   }
   // Both arenas as one block.
   void take_all(State& s) {
@@ -354,34 +258,24 @@ class Model : public Exploration<State> {
     for (bool& arena : s.live) arena = live;
   }
 
-  Programs programs_;
   Bug bug_;
 };
 
-const Program large{Call::whole_block, Call::free_whole};
-const Program worker{Call::own_arena, Call::free_own};
-const Program two_arenas{Call::own_arena, Call::free_own, Call::own_arena, Call::free_own};
-const Program collector{Call::collect, Call::free_run};
+const Model::Program large{Call::whole_block, Call::free_whole};
+const Model::Program worker{Call::own_arena, Call::free_own};
+const Model::Program two_arenas{Call::own_arena, Call::free_own, Call::own_arena, Call::free_own};
+const Model::Program collector{Call::collect, Call::free_run};
 
-std::vector<Programs> settings() {
-  return {{worker, large, large},          {two_arenas, worker, large},
-          {two_arenas, two_arenas, large}, {worker, worker, worker},
-          {collector, large, large},       {collector, worker, large},
-          {collector, two_arenas, large},  {collector, collector, worker}};
-}
-
-TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
-  for (const Programs& programs : settings()) {
-    Model model(programs, Bug::no);
-    EXPECT_EQ(model.explore(), "");
-    EXPECT_GT(model.ends(), 0u);
-  }
-}
-
-TEST(ArenaModel, BrokenProtocolsAreFoundOut) {
-  expect_all_found(Bug::collect_without_look, settings(), [](Bug bug, const Programs& programs) {
-    return Model(programs, bug).explore();
-  });
+TEST(ArenaModel, HandsOutEachArenaOnceAndDetectsBrokenVersions) {
+  expect_sound<Model>(Bug::collect_without_look,
+                      std::vector<Model::Programs>{{worker, large, large},
+                                                   {two_arenas, worker, large},
+                                                   {two_arenas, two_arenas, large},
+                                                   {worker, worker, worker},
+                                                   {collector, large, large},
+                                                   {collector, worker, large},
+                                                   {collector, two_arenas, large},
+                                                   {collector, collector, worker}});
 }
 
 }  // namespace

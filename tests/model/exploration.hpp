@@ -2,7 +2,7 @@
 // Explores all interleavings of the threads of a model, visiting each reachable state once. A step
 // of a thread is one atomic operation, so the models are sequentially consistent: memory orders are
 // covered by ThreadSanitizer. A model derives from Exploration, reports a violation by `wrong_`,
-// and must detect broken versions of its protocol (expect_all_found).
+// and must detect broken versions of its protocol (expect_sound).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,6 +17,9 @@
 #include <vector>
 
 namespace heapwood {
+
+// The numbers of a state.
+using Byte = std::int8_t;
 
 // State is compared by its bytes: it has no padding, and a model clears registers that are not read
 // again, so that states with the same future are one.
@@ -133,16 +136,40 @@ class Exploration {
   std::unordered_set<std::int32_t, Hash, Equal> seen_{1 << 10, Hash{all_}, Equal{all_}};
 };
 
-// Expects that the model detects each of the bugs from 1 to `last` in one of the settings.
-// `explore` returns the violation for a bug and a setting.
-template <class Bug, class Settings, class Explore>
-void expect_all_found(Bug last, const Settings& settings, Explore explore) {
-  for (int bug = 1; bug <= static_cast<int>(last); ++bug) {
-    bool found = false;
-    for (const auto& setting : settings)
-      found = found || !explore(static_cast<Bug>(bug), setting).empty();
-    EXPECT_TRUE(found) << bug;
+// A model whose threads make a list of calls each: `call` of a thread in State is its present one.
+template <class State, class Call>
+class ProgramModel : public Exploration<State> {
+ public:
+  using Program = std::vector<Call>;
+  using Programs = std::vector<Program>;
+
+ protected:
+  explicit ProgramModel(Programs programs)
+      : Exploration<State>(programs.size()), programs_(std::move(programs)) {}
+  Call call_of(const State& s, std::size_t thread) const {
+    return programs_[thread][static_cast<std::size_t>(s.thread[thread].call)];
   }
+  bool has_ended(const State& s, int thread) const override {
+    const auto i = static_cast<std::size_t>(thread);
+    return static_cast<std::size_t>(s.thread[i].call) == programs_[i].size();
+  }
+
+  Programs programs_;
+};
+
+// Expects that the model finds no violation in any setting, and each of the bugs from 1 to `last`
+// in one of them. Model(setting, bug) is explored.
+template <class Model, class Bug, class Settings>
+void expect_sound(Bug last, const Settings& settings) {
+  std::vector<bool> found(static_cast<std::size_t>(last) + 1);
+  for (const auto& setting : settings) {
+    Model model(setting, Bug::no);
+    EXPECT_EQ(model.explore(), "");
+    EXPECT_GT(model.ends(), 0u);
+    for (std::size_t bug = 1; bug < found.size(); ++bug)
+      found[bug] = found[bug] || !Model(setting, static_cast<Bug>(bug)).explore().empty();
+  }
+  for (std::size_t bug = 1; bug < found.size(); ++bug) EXPECT_TRUE(found[bug]) << "bug " << bug;
 }
 
 }  // namespace heapwood

@@ -37,9 +37,6 @@ enum class Bug {
 enum class Form { fused, two_words };
 enum class Chunk : std::int8_t { free, used, busy, dead };
 
-// A program: n > 0 requests n units, 0 frees the thread's block.
-using Program = std::vector<int>;
-
 enum class At : std::int8_t {
   begin,
   // search() and lap()
@@ -82,15 +79,15 @@ enum class At : std::int8_t {
 
 struct Header {
   Chunk state = Chunk::used;
-  std::int8_t stamp = 0;  // grace periods that have to end before the chunk may be handed out
-  std::int8_t link = 0;
+  Byte stamp = 0;  // grace periods that have to end before the chunk may be handed out
+  Byte link = 0;
   bool exists = false;  // false: user data, or never written
 };
 
 struct Thread {
-  std::int8_t call = 0, block = -1;
+  Byte call = 0, block = -1;
   At at = At::begin;
-  std::int8_t position = 0, end = 0, start = 0, section = 0, stamp = 0, polls = 0, next = 0, o = 0;
+  Byte position = 0, end = 0, start = 0, section = 0, stamp = 0, polls = 0, next = 0, o = 0;
   Header seen = {};
   bool refusing = false, wrapped = false, seen_busy = false, merged = false, merges = false;
   // Units that have been in a large enough part of a chunk that is no block, since the call.
@@ -100,26 +97,23 @@ struct Thread {
 struct State {
   Header header[max_units + 1];
   std::uint8_t live = 0;  // units
-  std::int8_t offset[offsets] = {0, 0}, inside[2] = {0, 0}, parity = 0;
+  Byte offset[offsets] = {0, 0}, inside[2] = {0, 0}, parity = 0;
   bool grace = false, driver = false;
   Thread thread[max_threads];
 };
 
 struct Setting {
   std::vector<int> chunks;
-  std::int8_t begins[offsets];
-  std::vector<Program> programs;
+  Byte begins[offsets];
+  std::vector<std::vector<int>> programs;
   bool begun = false;  // the second thread has locked the first chunk for its request
 };
 
-class Model : public Exploration<State> {
+// A program: n > 0 requests n units, 0 frees the thread's block.
+class Model : public ProgramModel<State, int> {
  public:
   Model(Form form, const Setting& setting, Bug bug)
-      : Exploration(setting.programs.size()),
-        form_(form),
-        setting_(setting),
-        programs_(setting.programs),
-        bug_(bug) {
+      : ProgramModel(setting.programs), form_(form), setting_(setting), bug_(bug) {
     for (const int size : setting.chunks) units_ += size;
   }
 
@@ -128,7 +122,7 @@ class Model : public Exploration<State> {
     State first;
     int at = 0;
     for (const int size : setting_.chunks) {
-      first.header[at] = {Chunk::free, 0, static_cast<std::int8_t>(at + size), true};
+      first.header[at] = {Chunk::free, 0, Byte(at + size), true};
       at += size;
     }
     first.header[at] = {Chunk::used, 0, 0, true};
@@ -138,17 +132,13 @@ class Model : public Exploration<State> {
       t.seen = first.header[0];
       first.header[0].state = Chunk::busy;
       ++first.inside[0];
-      hand_out(first, t, programs_[1][0]);
+      t.at = hand_out(first, t, programs_[1][0]);
     }
     return first;
   }
-  bool has_ended(const State& s, int thread) const override {
-    return static_cast<std::size_t>(s.thread[thread].call) ==
-           programs_[static_cast<std::size_t>(thread)].size();
-  }
   bool step(State& s, int thread, int) override {
     Thread& t = s.thread[thread];
-    step(s, t, programs_[static_cast<std::size_t>(thread)][static_cast<std::size_t>(t.call)]);
+    t.at = next(s, t, call_of(s, thread));
     note_fitting(s);
     return true;
   }
@@ -176,7 +166,7 @@ class Model : public Exploration<State> {
     for (std::size_t i = 0; i < programs_.size(); ++i) {
       Thread& t = s.thread[i];
       if (t.fitting == 0) continue;
-      const int wanted = programs_[i][static_cast<std::size_t>(t.call)];
+      const int wanted = call_of(s, i);
       std::uint8_t now = 0;
       for (int at = 0, next = 0; at < units_; at = next) {
         next = s.header[at].link;
@@ -190,310 +180,229 @@ class Model : public Exploration<State> {
   }
 
   // The first thread runs on the first multiprocessor.
-  static std::int8_t& my_offset(State& s, const Thread& t) {
-    return s.offset[&t == &s.thread[0] ? 0 : 1];
-  }
+  static Byte& my_offset(State& s, const Thread& t) { return s.offset[&t == &s.thread[0] ? 0 : 1]; }
   Header& header(State& s, int at) {
     if (!s.header[at].exists) wrong_ = "a header is read where there is user data";
     return s.header[at];
   }
-  static void end_call(Thread& t) {
-    const Thread old = t;
-    t = {};
-    t.call = static_cast<std::int8_t>(old.call + 1);
-    t.block = old.block;
+  static At end_call(Thread& t) {
+    t = {.call = Byte(t.call + 1), .block = t.block};
+    return At::begin;
   }
-  // A chunk was locked or read: t.seen is its header.
-  void decide(State& s, Thread& t, int wanted, bool locked) {
-    const bool large = t.seen.link - t.position >= wanted;
-    if (locked) {
-      t.at = large ? At::passed : At::restore;
-      t.merged = false;
-      return;
-    }
-    if (t.refusing && large && t.seen.state == Chunk::free) {
-      t.at = At::lock;
-      return;
-    }
-    hop(s, t, large);
+  static bool is_large(const Thread& t, int wanted) { return t.seen.link - t.position >= wanted; }
+  // A chunk was read: t.seen is its header.
+  At decide(Thread& t, int wanted) {
+    const bool locks = t.refusing && is_large(t, wanted) && t.seen.state == Chunk::free;
+    return locks ? At::lock : hop(t, wanted);
   }
-  void hop(State&, Thread& t, bool large) {
-    if (large && t.seen.state != Chunk::used && bug_ != Bug::busy_is_used) t.seen_busy = true;
+  At hop(Thread& t, int wanted) {
+    if (is_large(t, wanted) && t.seen.state != Chunk::used && bug_ != Bug::busy_is_used)
+      t.seen_busy = true;
     if (t.seen.link < t.position) t.wrapped = true;
-    if (t.wrapped && t.seen.link >= t.start) {
-      t.at = At::leave;
-    } else {
-      t.position = t.seen.link;
-      t.at = t.refusing ? At::flag : At::lock;
-    }
+    if (t.wrapped && t.seen.link >= t.start) return At::leave;
+    t.position = t.seen.link;
+    return t.refusing ? At::flag : At::lock;
   }
-  void try_lock(State& s, Thread& t, int wanted) {
-    Header& h = header(s, t.position);
-    if (h.state == Chunk::free) {
-      t.seen = h;
-      h.state = Chunk::busy;
-      h.stamp = 0;
-      decide(s, t, wanted, true);
-    } else if (form_ == Form::two_words) {
-      t.seen = h;
-      t.at = At::link;
-    } else {
-      t.seen = h;
-      const bool large = h.link - t.position >= wanted;
-      hop(s, t, large);
-    }
+  static void set_free(Header& h, Byte stamp) {
+    h.state = Chunk::free;
+    h.stamp = stamp;
   }
 
-  void step(State& s, Thread& t, int wanted) {
-    if (t.at == At::begin && wanted == 0 && t.block < 0) return end_call(t);  // was refused
+  // Makes the thread's step and returns where it goes on.
+  At next(State& s, Thread& t, int wanted) {
     switch (t.at) {
       case At::begin:
         if (wanted == 0) {
+          if (t.block < 0) return end_call(t);  // was refused
           t.position = t.block;
           t.end = s.header[t.block].link;
-          t.at = At::lock_next;
-        } else {
-          if (t.fitting == 0 && t.polls == 0 && !t.refusing && !t.merged)
-            t.fitting = mask(0, units_);  // at the first turn of the call
-          t.section = s.parity;
-          ++s.inside[t.section];
-          t.at = At::offset;
+          return At::lock_next;
         }
-        break;
+        if (t.fitting == 0 && t.polls == 0 && !t.refusing && !t.merged)
+          t.fitting = mask(0, units_);  // at the first turn of the call
+        t.section = s.parity;
+        ++s.inside[t.section];
+        return At::offset;
       case At::offset:
-        t.position = t.start = t.refusing ? std::int8_t{0} : my_offset(s, t);
+        t.position = t.start = t.refusing ? Byte{0} : my_offset(s, t);
         t.wrapped = t.seen_busy = false;
-        t.at = t.refusing ? At::flag : At::lock;
-        break;
+        return t.refusing ? At::flag : At::lock;
       case At::flag:
         t.seen = header(s, t.position);
-        if (form_ == Form::two_words) {
-          t.at = At::link;
-        } else {
-          decide(s, t, wanted, false);
-        }
-        break;
+        return form_ == Form::two_words ? At::link : decide(t, wanted);
       case At::link:
         t.seen.link = header(s, t.position).link;
-        if (t.refusing && bug_ != Bug::flag_is_not_read_again) {
-          t.at = At::flag_again;
-        } else if (t.refusing) {
-          decide(s, t, wanted, false);
-        } else {
-          hop(s, t, t.seen.link - t.position >= wanted);
-        }
-        break;
+        if (!t.refusing) return hop(t, wanted);
+        return bug_ == Bug::flag_is_not_read_again ? decide(t, wanted) : At::flag_again;
       case At::flag_again: {
         const Header& h = header(s, t.position);
         if (h.state != t.seen.state || h.stamp != t.seen.stamp) t.seen.state = Chunk::busy;
-        decide(s, t, wanted, false);
-        break;
+        return decide(t, wanted);
       }
-      case At::lock:
-        try_lock(s, t, wanted);
-        break;
+      case At::lock: {
+        Header& h = header(s, t.position);
+        t.seen = h;
+        if (h.state != Chunk::free) return form_ == Form::two_words ? At::link : hop(t, wanted);
+        h.state = Chunk::busy;
+        h.stamp = 0;
+        t.merged = false;
+        return is_large(t, wanted) ? At::passed : At::restore;
+      }
       case At::passed:
-        if (t.seen.stamp == 0 || bug_ == Bug::reuse_at_once) {
-          hand_out(s, t, wanted);
-        } else {
-          t.merged = true;
-          t.at = At::restore;
-        }
-        break;
+        if (t.seen.stamp == 0 || bug_ == Bug::reuse_at_once) return hand_out(s, t, wanted);
+        t.merged = true;
+        return At::restore;
       case At::restore:
-        header(s, t.position).state = Chunk::free;
-        header(s, t.position).stamp = t.seen.stamp;
-        if (t.merged && t.polls < max_polls) {
-          t.at = At::leave;
-        } else {
-          hop(s, t, t.seen.link - t.position >= wanted);
-          t.merged = false;
-        }
-        break;
+        set_free(header(s, t.position), t.seen.stamp);
+        if (t.merged && t.polls < max_polls) return At::leave;
+        t.merged = false;
+        return hop(t, wanted);
       case At::leave:
         --s.inside[t.section];
         t.position = t.end = t.start = t.section = 0;
         t.seen = {};
         t.wrapped = false;
-        if (t.merged) {
-          ++t.polls;
-          t.merged = false;
-          t.at = At::poll;
-        } else if (!t.refusing) {
-          t.refusing = true;
-          t.at = At::begin;
-        } else if (t.seen_busy) {
-          t.at = At::poll;
-        } else {
-          if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
-          end_call(t);
-          t.block = -1;
-        }
-        t.seen_busy = false;
-        break;
+        return after_leaving(t);
 
       // ---- take()
       case At::init_rest:
         s.header[t.next] = {bug_ == Bug::offset_before_link ? Chunk::free : Chunk::busy, 0, t.end,
                             true};
-        t.at = bug_ == Bug::link_before_header   ? At::publish_flag
+        return bug_ == Bug::link_before_header   ? At::publish_flag
                : bug_ == Bug::offset_before_link ? At::store_offset
                                                  : first_of_publish();
-        break;
       case At::link_rest:
         header(s, t.position).link = t.next;
-        t.at = At::init_rest;
-        break;
+        return At::init_rest;
       case At::publish_link:
         header(s, t.position).link = t.next;
-        t.at = At::publish_flag;
-        break;
+        return At::publish_flag;
       case At::publish_flag:
         header(s, t.position).link = t.next;
         header(s, t.position).state = Chunk::used;
-        t.at = bug_ == Bug::offset_before_link ? At::leave_with_block
+        return bug_ == Bug::offset_before_link ? At::leave_with_block
                : t.next != t.end               ? At::free_rest
                                                : At::store_offset;
-        break;
       case At::free_rest:
         header(s, t.next).state = Chunk::free;
-        t.at = At::store_offset;
-        break;
+        return At::store_offset;
       case At::store_offset:
         my_offset(s, t) = t.next;
-        t.at = bug_ == Bug::offset_before_link ? first_of_publish() : At::leave_with_block;
-        break;
+        return bug_ == Bug::offset_before_link ? first_of_publish() : At::leave_with_block;
       case At::leave_with_block:
         --s.inside[t.section];
         t.block = t.position;
-        end_call(t);
-        break;
+        return end_call(t);
 
       // ---- Grace::poll()
       case At::poll:
-        t.at = At::begin;
-        if (s.driver) break;
+        if (s.driver) return At::begin;
         s.driver = true;
-        t.at = s.grace ? At::check_sections : At::begin_period;
-        break;
+        return s.grace ? At::check_sections : At::begin_period;
       case At::begin_period:
         s.grace = true;
-        t.at = bug_ == Bug::sections_before_offsets ? At::begin_sections
-               : bug_ == Bug::offsets_not_moved     ? At::begin_sections
-                                                    : At::read_offset;
-        break;
+        return bug_ == Bug::sections_before_offsets || bug_ == Bug::offsets_not_moved
+                   ? At::begin_sections
+                   : At::read_offset;
       case At::read_offset:
         t.position = t.next = s.offset[t.o];
-        t.at = At::follow;
-        break;
+        return At::follow;
       case At::follow:
-        if (header(s, t.next).state == Chunk::dead) {
-          t.next = header(s, t.next).link;
-        } else {
-          t.at = At::move_offset;
-        }
-        break;
+        if (header(s, t.next).state != Chunk::dead) return At::move_offset;
+        t.next = header(s, t.next).link;
+        return At::follow;
       case At::move_offset:
         if (s.offset[t.o] == t.position) s.offset[t.o] = t.next;
         t.position = t.next = 0;
-        t.at = At::read_offset;
-        if (++t.o < offsets) break;
+        if (++t.o < offsets) return At::read_offset;
         t.o = 0;
-        t.at = bug_ == Bug::sections_before_offsets ? At::end_poll : At::begin_sections;
-        break;
+        return bug_ == Bug::sections_before_offsets ? At::end_poll : At::begin_sections;
       case At::begin_sections:
-        s.parity = static_cast<std::int8_t>(1 - s.parity);
-        t.at = bug_ == Bug::sections_before_offsets ? At::read_offset : At::end_poll;
-        break;
+        s.parity = 1 - s.parity;
+        return bug_ == Bug::sections_before_offsets ? At::read_offset : At::end_poll;
       case At::check_sections:
-        t.at = s.inside[1 - s.parity] == 0 ? At::end_period : At::end_poll;
-        break;
+        return s.inside[1 - s.parity] == 0 ? At::end_period : At::end_poll;
       case At::end_period:
         s.grace = false;
-        for (Header& h : s.header)
-          h.stamp = h.stamp > 0 ? std::int8_t(h.stamp - 1) : std::int8_t{0};
+        for (Header& h : s.header) h.stamp -= h.stamp > 0;
         for (Thread& other : s.thread) {
-          if (other.stamp > 0) --other.stamp;
-          if (other.seen.stamp > 0) --other.seen.stamp;
+          other.stamp -= other.stamp > 0;
+          other.seen.stamp -= other.seen.stamp > 0;
         }
-        t.at = At::end_poll;
-        break;
+        return At::end_poll;
       case At::end_poll:
         s.driver = false;
         t.position = t.next = 0;
-        t.at = At::begin;
-        break;
+        return At::begin;
 
       // ---- deallocate()
       case At::lock_next: {
         Header& h = header(s, t.end);
         t.merges = h.state == Chunk::free;
-        if (t.merges) {
-          t.next = h.link;
-          if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
-          if (bug_ != Bug::merge_without_lock) h.stamp = 0;
-          t.at = bug_ == Bug::stamp_before_merge ? At::stamp : At::mark_busy;
-        } else {
-          t.at = At::publish_free;
-        }
-        break;
+        if (!t.merges) return At::publish_free;
+        t.next = h.link;
+        if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
+        if (bug_ != Bug::merge_without_lock) h.stamp = 0;
+        return bug_ == Bug::stamp_before_merge ? At::stamp : At::mark_busy;
       }
       case At::mark_busy:
         s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
         header(s, t.position).state = Chunk::busy;
-        if (form_ == Form::two_words) {
-          t.at = At::skip_next;
-          break;
-        }
+        if (form_ == Form::two_words) return At::skip_next;
         [[fallthrough]];
       case At::skip_next:
         header(s, t.position).link = t.next;
-        t.at = At::kill_next;
-        break;
+        return At::kill_next;
       case At::kill_next:
         header(s, t.end).state = Chunk::dead;
-        t.at = bug_ == Bug::offset_after_free ? At::stamp : At::free_offset;
-        break;
+        return bug_ == Bug::offset_after_free ? At::stamp : At::free_offset;
       case At::free_offset:
         my_offset(s, t) = t.next;
-        t.at = bug_ == Bug::stamp_before_merge ? At::publish_free : At::stamp;
-        break;
+        return bug_ == Bug::stamp_before_merge ? At::publish_free : At::stamp;
       case At::stamp:
         t.stamp = s.grace && bug_ != Bug::period_in_progress_counts ? 2 : 1;
-        t.at = bug_ == Bug::stamp_before_merge ? At::mark_busy : At::publish_free;
-        break;
+        return bug_ == Bug::stamp_before_merge ? At::mark_busy : At::publish_free;
       case At::publish_free:
         if (!t.merges) s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
-        header(s, t.position).state = Chunk::free;
-        header(s, t.position).stamp = t.stamp;
+        set_free(header(s, t.position), t.stamp);
         t.block = -1;
-        if (bug_ == Bug::offset_after_free && t.merges) {
-          t.at = At::late_offset;
-        } else {
-          end_call(t);
-        }
-        break;
+        return bug_ == Bug::offset_after_free && t.merges ? At::late_offset : end_call(t);
       case At::late_offset:
         my_offset(s, t) = t.next;
-        end_call(t);
-        break;
+        return end_call(t);
     }
+    return t.at;
+  }
+  At after_leaving(Thread& t) {
+    const bool seen_busy = t.seen_busy;
+    t.seen_busy = false;
+    if (t.merged) {
+      ++t.polls;
+      t.merged = false;
+      return At::poll;
+    }
+    if (!t.refusing) {
+      t.refusing = true;
+      return At::begin;
+    }
+    if (seen_busy) return At::poll;
+    if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
+    t.block = -1;
+    return end_call(t);
   }
 
   // The locked chunk is large enough: from here on its units are a block or the rest.
-  void hand_out(State& s, Thread& t, int wanted) {
+  At hand_out(State& s, Thread& t, int wanted) {
     const int at = t.position, size = t.seen.link - at;
     const bool splits = size > wanted && size >= 2 * wanted;
     t.end = t.seen.link;
-    t.next = static_cast<std::int8_t>(splits ? at + wanted : t.seen.link);
+    t.next = splits ? at + wanted : t.seen.link;
     if ((s.live & mask(at, t.next)) != 0) wrong_ = "a unit is handed out twice";
     s.live |= mask(at, t.next);
     // The headers of chunks merged before become user data.
     for (int p = at + 1; p < t.end; ++p) s.header[p] = {};
-    t.at = bug_ == Bug::link_before_header && splits ? At::link_rest
-           : splits                                  ? At::init_rest
-           : bug_ == Bug::offset_before_link         ? At::store_offset
-                                                     : first_of_publish();
+    if (splits) return bug_ == Bug::link_before_header ? At::link_rest : At::init_rest;
+    return bug_ == Bug::offset_before_link ? At::store_offset : first_of_publish();
   }
   At first_of_publish() const {
     return form_ == Form::two_words ? At::publish_link : At::publish_flag;
@@ -501,7 +410,6 @@ class Model : public Exploration<State> {
 
   Form form_;
   Setting setting_;
-  std::vector<Program> programs_;
   Bug bug_;
   int units_ = 0;
 };
