@@ -1,10 +1,64 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154
-# A Slurm cluster on this machine, for tests: munged, slurmctld and one slurmd per virtual node, as
-# the calling user, with all their files in $work. Sourced after common.sh, which defines it. Tested
-# with Debian 12's packages.
+# shellcheck shell=bash
+# A Slurm cluster on this machine and functions for slurm.sh, which sources this file from the root
+# of the repository: munged, slurmctld and one slurmd per virtual node, as the calling user, with
+# all their files in $work. Tested with Debian 12's packages. Exit code 77: a program is not
+# installed.
 
 daemons=()  # process ids
+passed=0
+
+# A temporary folder that daemons of other users may enter; removed at the end.
+work=$(mktemp -d "${TMPDIR:-/tmp}/heapwood-deploy.XXXXXX")
+chmod 755 "$work"
+at_exit() {
+  local status=$?
+  set +e
+  stop_cluster
+  if (( status != 0 && status != 77 )); then
+    echo "files of the failed test: $work"
+  else
+    rm -rf "$work"
+  fi
+}
+trap at_exit EXIT
+trap 'exit 130' INT TERM
+
+fail() { echo "error: $*" >&2; exit 1; }
+pass() { passed=$((passed + 1)); echo "ok: $*"; }
+
+# Ends the test if a program is missing; with INSTALL=1 installs the Debian packages instead.
+find_slurm() {
+  local packages=(slurmctld slurmd slurm-client munge)
+  PATH=$PATH:/usr/sbin:/sbin
+  ! type -P slurmctld slurmd munged sbatch > /dev/null || return 0
+  if [[ ${INSTALL:-0} == 0 ]]; then
+    echo "skipped: no Slurm; run again with INSTALL=1, or: apt-get install ${packages[*]}" >&2
+    exit 77
+  fi
+  apt-get install -qq -y --no-install-recommends "${packages[@]}" > "$work/apt.log" 2>&1 ||
+    { tail "$work/apt.log" >&2; fail "apt-get could not install ${packages[*]}"; }
+}
+
+# wait_until SECONDS WHAT COMMAND...: fails if COMMAND does not succeed in that time.
+wait_until() {
+  local end=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" > /dev/null 2>&1; do
+    (( SECONDS < end )) || fail "timed out: $what"
+    sleep 0.2
+  done
+}
+
+# expect_refusal STATUS TEXT COMMAND...: COMMAND ends with STATUS and prints one line, with TEXT.
+expect_refusal() {
+  local expected=$1 text=$2 status=0 output
+  shift 2
+  output=$("$@" 2>&1) || status=$?
+  (( status == expected )) || fail "exit code $status, expected $expected: $*: $output"
+  [[ $output == *"$text"* && $output != *$'\n'* ]] ||
+    fail "expected one line with '$text': $*: $output"
+}
 
 # A port range of $1 ports on which nothing listens.
 free_ports() {
@@ -28,8 +82,7 @@ nodes_are_idle() { [[ $(sinfo --noheader --format=%t --Node | grep -cx idle) == 
 
 start_cluster() {  # NODES
   local count=$1 ports first host number
-  needs 'slurmctld slurmd slurm-client munge' slurmctld slurmd munged sbatch
-  PATH=$PATH:/usr/sbin:/sbin
+  find_slurm
   mkdir -p "$work/state" "$work/spool"
   host=$(hostname -s)
   ports=$(free_ports $((count + 1)))
@@ -100,4 +153,3 @@ stop_cluster() {
   done
   wait 2> /dev/null
 }
-clean_up() { stop_cluster; }

@@ -8,9 +8,9 @@
 #   4. a damaged shard and wrong calls are refused in one line, and nothing is lost.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-source tests/deploy/common.sh
 source tests/deploy/cluster.sh
-find_heapwood
+heapwood=$(realpath "${HEAPWOOD:-build/cpu/bin/heapwood}")
+[[ -x $heapwood ]] || fail "$heapwood: no such program; build it, or set HEAPWOOD"
 start_cluster 4
 pass "a cluster of four nodes"
 
