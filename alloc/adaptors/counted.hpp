@@ -137,7 +137,7 @@ struct Counted : AdaptorTraits<Base> {
       std::uint64_t bytes = 0;
       if (is_in_pool(base)) {
         const std::size_t i = index(block);
-        if (i < log_size) {  // a pointer that was never allocated is reported by Guarded
+        if (i < log_size) {  // else the pointer was never allocated
           bytes = log[i];
           log[i] = 0;
         }

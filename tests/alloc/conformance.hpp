@@ -61,15 +61,16 @@ inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResul
   }
 }
 
-inline std::uint64_t successes(const ExercisePhase& phase, const ExercisePhaseResult& result) {
-  std::uint64_t count = 0;
-  for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
-    for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      count +=
-          phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != OpResult::failed;
-    }
+// Requests that were served, of a phase that frees nothing.
+inline std::uint32_t served(const ExercisePhaseResult& phase) {
+  std::uint32_t n = 0;
+  for (const auto& ops : phase.ops) {
+    for (const OpResult& r : ops) n += r.offset != OpResult::failed;
   }
-  return count;
+  return n;
+}
+inline std::size_t used_bytes(const ExercisePhaseResult& phase) {
+  return bytes_in(phase.regions, Region::State::used);
 }
 
 class Conformance : public testing::TestWithParam<Target> {
@@ -109,9 +110,7 @@ class Conformance : public testing::TestWithParam<Target> {
         for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
           const Op& op = j.phases[p].scripts[s][i];
           const OpResult& r = result.phases[p].ops[s][i];
-          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) ||
-              r.offset == OpResult::failed)
-            continue;
+          if (r.offset == OpResult::failed) continue;  // 0 for operations that do not allocate
           EXPECT_EQ(r.offset % 16, 0u) << "a block is not aligned to 16 bytes";
           if (traits().in_pool) {
             EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes)
@@ -158,7 +157,7 @@ class Random {
   std::uint64_t state_;
 };
 
-inline const simt::DeviceId four_threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+inline const simt::DeviceId four_threads{.threads = 4};
 
 // A job of one lane per warp.
 inline ExerciseJob job_of(std::size_t pool_bytes, unsigned warps, std::uint32_t slots,
@@ -181,39 +180,25 @@ inline Script of_slots(Kind kind, std::uint32_t first, std::uint32_t end, std::u
   for (std::uint32_t slot = first; slot < end; slot += step) script.push_back({kind, slot, bytes});
   return script;
 }
-// The scripts of several lanes, each for its share of `each` slots.
+// The scripts of several lanes, each for its share of `each` slots. With a `shift`, a script takes
+// the slots of the one that many places on.
 inline ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind kind,
-                               std::uint64_t bytes = 0) {
-  ExercisePhase phase;
-  for (std::uint32_t s = 0; s < scripts; ++s)
-    phase.scripts.push_back(of_slots(kind, s * each, (s + 1) * each, bytes));
-  return phase;
-}
-// A phase in which each script owns `each` slots. For every slot it executes `first` with
-// size(slot) bytes, then `second`. With a `shift`, a script takes the slots of the one that many
-// places on.
-template <class Size>
-ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind first, Kind second,
-                        Size size, std::uint32_t shift = 0) {
+                               std::uint64_t bytes = 0, std::uint32_t shift = 0) {
   ExercisePhase phase;
   for (std::uint32_t s = 0; s < scripts; ++s) {
-    Script& script = phase.scripts.emplace_back();
-    const std::uint32_t share = (s + shift) % scripts;
-    for (std::uint32_t slot = share * each; slot < (share + 1) * each; ++slot) {
-      script.push_back({first, slot, size(slot)});
-      script.push_back({second, slot});
-    }
+    const std::uint32_t first = (s + shift) % scripts * each;
+    phase.scripts.push_back(of_slots(kind, first, first + each, bytes));
   }
   return phase;
 }
+// Allocates size(slot) bytes into each slot.
 template <class Size>
-ExercisePhase allocate_and_fill(std::uint32_t scripts, std::uint32_t each, Size size) {
-  return of_shares(scripts, each, Kind::allocate, Kind::fill, size);
-}
-inline ExercisePhase check_and_free(std::uint32_t scripts, std::uint32_t each,
-                                    std::uint32_t shift = 0) {
-  return of_shares(
-      scripts, each, Kind::check, Kind::free, [](std::uint32_t) { return 0u; }, shift);
+ExercisePhase allocate_shares(std::uint32_t scripts, std::uint32_t each, Size size) {
+  ExercisePhase phase = of_shares(scripts, each, Kind::allocate);
+  for (Script& script : phase.scripts) {
+    for (Op& op : script) op.bytes = size(op.slot);
+  }
+  return phase;
 }
 // Frees the blocks in all slots, in scripts that take turns.
 inline ExercisePhase free_all(std::uint32_t scripts, std::uint32_t slots) {
@@ -222,33 +207,22 @@ inline ExercisePhase free_all(std::uint32_t scripts, std::uint32_t slots) {
     phase.scripts.push_back(of_slots(Kind::free, s, slots, 0, scripts));
   return phase;
 }
-// Each lane exchanges blocks in random slots; size(random) draws a block's bytes.
+// Each lane exchanges blocks in random slots; size(random) draws a block's bytes. One of `frees`
+// operations frees a block instead; 0: none does.
 template <class Size>
 ExercisePhase exchange_at_random(std::uint32_t scripts, std::uint32_t slots, unsigned each,
-                                 std::uint64_t seed, Size size) {
+                                 std::uint64_t seed, Size size, std::uint32_t frees = 0) {
   ExercisePhase phase;
   for (std::uint32_t s = 0; s < scripts; ++s) {
     Random random(seed + s);
-    Script script;
+    Script& script = phase.scripts.emplace_back();
     for (unsigned i = 0; i < each; ++i) {
       const std::uint32_t slot = random(slots);
-      script.push_back({Kind::exchange, slot, size(random)});
+      const bool is_free = frees != 0 && random(frees) == 0;
+      script.push_back({is_free ? Kind::free : Kind::exchange, slot, size(random)});
     }
-    phase.scripts.push_back(script);
   }
   return phase;
-}
-
-// Requests that were served.
-inline std::uint32_t served(const ExercisePhaseResult& phase) {
-  std::uint32_t n = 0;
-  for (const auto& ops : phase.ops) {
-    for (const OpResult& r : ops) n += r.offset != OpResult::failed;
-  }
-  return n;
-}
-inline std::size_t used_bytes(const ExercisePhaseResult& phase) {
-  return bytes_in(phase.regions, Region::State::used);
 }
 
 }  // namespace heapwood::alloc::test

@@ -20,20 +20,13 @@ namespace heapwood::workloads {
 
 struct Op {
   enum class Kind : std::uint32_t {
-    // Allocates `bytes` into `slot`; a block that was there is leaked.
+    // Allocates `bytes`, writes the block's pattern and puts it into `slot`; a block that was there
+    // is leaked.
     allocate,
-    free,   // takes the block out of `slot` and frees it; no-op if the slot is empty
-    fill,   // writes the block's pattern
-    check,  // reads it back; differences are counted in the operation's result
-    // Allocates, fills, puts into `slot`; the previous block is checked and freed. Race-free across
-    // lanes.
+    free,  // takes the block out of `slot`, checks its pattern and frees it
+    // Allocates, writes and puts into `slot`; the previous block is checked and freed. Race-free
+    // across lanes.
     exchange,
-    // Frees the block but leaves it in the slot: a later free is a double free (guarded jobs).
-    free_keep,
-    overrun,   // writes one byte after the block's end (guarded jobs)
-    underrun,  // writes one byte before the block (guarded jobs)
-    // Frees the address pool base + `bytes`, which was never allocated (guarded jobs).
-    free_wild,
     free_null,  // deallocate(nullptr)
   };
   Kind kind = Kind::allocate;
@@ -58,7 +51,7 @@ struct ExerciseJob {
   // Repetitions of create() and all phases; results are those of the last one.
   unsigned cycles = 1;
   bool counted = false;    // Counted<Failing<A>>: RequestStats and the log of requested bytes
-  bool guarded = false;    // Counted<Guarded<Failing<A>>>: canaries, overlap, double free
+  bool guarded = false;    // Counted<Guarded<Failing<A>>>: overlapping blocks
   bool coalesced = false;  // Coalesced<A>, without the other adaptors
   bool two_heaps = false;  // TwoHeaps<A>, without the other adaptors
   // Counted or guarded jobs: allocation number fail_at and all later ones fail; 0 = none.
@@ -66,28 +59,10 @@ struct ExerciseJob {
   double seconds = 60;  // time limit of one phase
 };
 
-// Errors found by Guarded. The operands of the first error locate it.
+// Errors found by Guarded.
 struct GuardErrors {
-  enum class Kind : std::uint32_t {
-    none,
-    overlap,
-    underrun,
-    overrun,
-    double_free,
-    foreign,
-    misaligned,
-    outside
-  };
-  std::uint64_t count[8] = {};  // by Kind
-  Kind first = Kind::none;
-  std::uint64_t first_offset = 0;  // of the block, bytes from the pool's base
-  std::uint64_t first_bytes = 0;   // as requested, if known
-  std::uint64_t of(Kind kind) const { return count[static_cast<unsigned>(kind)]; }
-  std::uint64_t total() const {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t c : count) sum += c;
-    return sum;
-  }
+  std::uint64_t overlaps = 0, outside = 0, misaligned = 0;
+  std::uint64_t total() const { return overlaps + outside + misaligned; }
 };
 
 struct OpResult {
@@ -95,13 +70,11 @@ struct OpResult {
   // allocate, exchange: the block's address minus the pool's base (modulo 2^64 if it lies outside:
   // traits.in_pool), or `failed`. Other operations: 0.
   std::uint64_t offset = 0;
-  // check: bytes or words that differ from the pattern. exchange: those of the previous block.
-  // free, free_keep, fill, ...: 1 if the slot held a block.
+  // free, exchange: bytes or words of the freed block that differ from its pattern.
   std::uint64_t value = 0;
 };
 
 struct ExercisePhaseResult {
-  double ms = 0;
   std::vector<std::vector<OpResult>> ops;  // as in ExercisePhase::scripts
   std::vector<alloc::Region> regions;      // walk() after the phase
   // Counted and guarded jobs: bytes requested, by granule of the pool.
@@ -112,7 +85,6 @@ struct ExerciseResult {
   std::vector<ExercisePhaseResult> phases;
   std::vector<alloc::Region> initial;  // walk() after create()
   bool same_initial_walk = true;       // in every cycle
-  double create_ms = 0;                // of the last cycle
   std::uint64_t mismatches = 0;        // sum of all pattern errors, all cycles
   std::uint64_t failures = 0;          // allocations that returned nullptr, last cycle
   alloc::RequestStats requests;        // counted and guarded jobs

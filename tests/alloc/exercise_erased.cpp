@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <vector>
+
 #include "tests/alloc/exercise_erased_impl.hpp"
 
 namespace heapwood::alloc::test {
@@ -7,5 +11,22 @@ template workloads::ExerciseResult exercise_erased(const ErasedFunctions<simt::C
                                                    const workloads::ExerciseJob&);
 template workloads::StressResult stress_erased(const ErasedFunctions<simt::Cpu>&, const simt::Cpu&,
                                                const workloads::StressJob&);
+
+// A change of the first word, the last whole word or the last byte is noticed.
+TEST(ExercisePattern, HasBothEndsOfABlock) {
+  for (std::uint64_t bytes = 1; bytes < 100'000; bytes += bytes < 5000 ? 1 : 97) {
+    std::vector<std::uint32_t> block(bytes / 4 + 2);
+    auto* const at = reinterpret_cast<unsigned char*>(block.data());
+    const workloads::exercise_detail::Pattern pattern{7, bytes};
+    pattern.write(at);
+    ASSERT_EQ(pattern.differences(at), 0u) << bytes;
+    for (const std::uint64_t i : {std::uint64_t{0}, bytes < 4 ? 0 : bytes / 4 * 4 - 1, bytes - 1}) {
+      at[i] ^= 0xff;
+      EXPECT_EQ(pattern.differences(at), 1u) << "byte " << i << " of " << bytes;
+      at[i] ^= 0xff;
+    }
+    EXPECT_EQ(block.back(), 0u) << bytes;
+  }
+}
 
 }  // namespace heapwood::alloc::test

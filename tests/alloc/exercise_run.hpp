@@ -12,7 +12,6 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/erased.hpp"
-#include "simt/clock.hpp"
 #include "simt/launch.hpp"
 #include "tests/alloc/exercise.hpp"
 #include "tests/alloc/guarded.hpp"
@@ -95,10 +94,6 @@ struct Kernel {
   HEAPWOOD_INLINE std::uint32_t swap(std::uint32_t slot, std::uint32_t id) const {
     return simt::atomic_ref<std::uint32_t>(slots[slot]).exchange(id, simt::acq_rel);
   }
-  // acquire: as above.
-  HEAPWOOD_INLINE std::uint32_t peek(std::uint32_t slot) const {
-    return simt::atomic_ref<std::uint32_t>(slots[slot]).load(simt::acquire);
-  }
 
   template <class Warp>
   HEAPWOOD_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
@@ -106,37 +101,22 @@ struct Kernel {
     OpResult result;
     // Freed at the end, so that malloc and free are each called, and compiled in, at one place.
     void* surplus = nullptr;
-    const bool exchange = op.kind == Op::Kind::exchange;
-    if (exchange || op.kind == Op::Kind::allocate) {
-      void* block = a.allocate(warp, op.bytes);
-      blocks[i] = block;
-      result.offset = block == nullptr
-                          ? OpResult::failed
-                          : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block) -
-                                                       reinterpret_cast<std::uintptr_t>(base));
-      if (exchange && block != nullptr) pattern(i + 1).write(block);
-      const std::uint32_t old = swap(op.slot, block == nullptr ? 0 : i + 1);
-      if (!exchange || old == 0) return result;
-      result.value = pattern(old).differences(blocks[old - 1]);
+    if (op.kind != Op::Kind::free_null) {
+      std::uint32_t id = 0;  // 0: leaves the slot empty
+      if (op.kind != Op::Kind::free) {
+        void* const block = blocks[i] = a.allocate(warp, op.bytes);
+        result.offset = OpResult::failed;
+        if (block != nullptr) {
+          id = i + 1;
+          result.offset = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block) -
+                                                     reinterpret_cast<std::uintptr_t>(base));
+          pattern(id).write(block);
+        }
+      }
+      const std::uint32_t old = swap(op.slot, id);
+      if (old == 0 || op.kind == Op::Kind::allocate) return result;
       surplus = blocks[old - 1];
-    } else if (op.kind == Op::Kind::free) {
-      const std::uint32_t old = swap(op.slot, 0);
-      if (old == 0) return result;
-      result.value = 1;
-      surplus = blocks[old - 1];
-    } else if (op.kind == Op::Kind::free_wild) {
-      surplus = base + op.bytes;
-    } else if (op.kind != Op::Kind::free_null) {
-      const std::uint32_t id = peek(op.slot);
-      if (id == 0) return result;
-      auto* block = static_cast<unsigned char*>(blocks[id - 1]);
-      result.value = 1;
-      if (op.kind == Op::Kind::fill) pattern(id).write(block);
-      if (op.kind == Op::Kind::check) result.value = pattern(id).differences(block);
-      if (op.kind == Op::Kind::overrun) block[pattern(id).bytes] ^= 0xff;
-      if (op.kind == Op::Kind::underrun) block[-1] ^= 0xff;
-      if (op.kind != Op::Kind::free_keep) return result;
-      surplus = block;
+      result.value = pattern(old).differences(surplus);
     }
     a.deallocate(warp, surplus);
     return result;
@@ -186,25 +166,6 @@ struct Script {
   std::size_t count = 0;
 };
 
-inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std::size_t phase,
-                                                     const std::vector<OpResult>& all) {
-  std::size_t at = 0;
-  for (std::size_t p = 0; p < phase; ++p) {
-    const auto& before = job.phases[p].scripts;
-    for (std::size_t s = 0;
-         s < std::min<std::size_t>(before.size(), std::size_t{job.warps} * job.lanes); ++s) {
-      at += before[s].size();
-    }
-  }
-  std::vector<std::vector<OpResult>> results;
-  for (const auto& ops : job.phases[phase].scripts) {
-    results.emplace_back();
-    for (std::size_t i = 0; i < ops.size() && at < all.size(); ++i)
-      results.back().push_back(all[at++]);
-  }
-  return results;
-}
-
 template <class A, class Device>
 std::size_t max_used_bytes(const Device& device) {
   if constexpr (alloc::has_static_traits<A>) {
@@ -221,10 +182,8 @@ template <class A, class Device, class Wrap>
 void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool pool,
                     exercise_detail::Script& script, const alloc::CountedMemory* counted, Wrap wrap,
                     ExerciseResult& result) {
-  const auto start = simt::HostClock::now();
   const A base = A::create(pool, job.options, device);
   const alloc::ReleaseAtEnd<A, Device> release(pool, device);
-  result.create_ms = 1e3 * simt::seconds_since(start);
   const auto allocator = wrap(base);
   const auto walked = alloc::regions_of(base, job.device);
   const auto same = [](const alloc::Region& a, const alloc::Region& b) {
@@ -251,22 +210,21 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
                         job.warps,
                         job.lanes};
     ExercisePhaseResult& phase = result.phases[p];
-    phase.ms = device.launch(kernel, job.warps,
-                             {.seconds = job.seconds, .what = alloc::traits_on<A>(device).id});
+    device.launch(kernel, job.warps,
+                  {.seconds = job.seconds, .what = alloc::traits_on<A>(device).id});
     phase.regions = alloc::regions_of(base, job.device);
     if (counted != nullptr && alloc::traits_on<A>(device).in_pool)
       phase.requested = counted->requested();
   }
   const std::vector<OpResult> all = script.results.download(0, script.count);
+  auto r = all.begin();
   for (std::size_t p = 0; p < job.phases.size(); ++p) {
-    result.phases[p].ops = exercise_detail::results_of(job, p, all);
-    for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
-      for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
-        const Op::Kind kind = job.phases[p].scripts[s][i].kind;
-        const OpResult& r = result.phases[p].ops[s][i];
-        if (kind == Op::Kind::check || kind == Op::Kind::exchange) result.mismatches += r.value;
-        if (kind == Op::Kind::allocate || kind == Op::Kind::exchange)
-          result.failures += r.offset == OpResult::failed;
+    for (const std::vector<Op>& script : job.phases[p].scripts) {
+      std::vector<OpResult>& results = result.phases[p].ops.emplace_back();
+      for (std::size_t i = 0; i < script.size(); ++i) {
+        result.mismatches += r->value;
+        result.failures += r->offset == OpResult::failed;
+        results.push_back(*r++);
       }
     }
   }

@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Guarded<Base>: checks the allocator and its caller. Every block gets 16 guard bytes before it and
-// 16 to 31 after it that must not change. Two bits per granule of the pool, stored outside it,
-// record which granules are in use and where blocks begin. Detected errors:
-//   overlap       the allocator handed out a granule that is in use
-//   misaligned    ... a block that is not aligned to 16 bytes
-//   outside       ... a block that is not wholly in the pool
-//   underrun, overrun   bytes before or after a block were changed (detected when it is freed)
-//   double_free   no block begins there, or it has been freed already
-//   foreign       the pointer lies outside the pool, or is misaligned
-// Errors are counted and the run continues. A block that may not be freed is not passed on to Base.
-//
-// Limits: if Base's blocks lie outside the pool (traits.in_pool), only underrun and overrun are
-// detected. Freeing everything at once is not supported. If two threads free the same block
-// concurrently, exactly one of them is reported.
+// Guarded<Base>: checks that the blocks of an allocator whose blocks lie in the pool
+// (traits.in_pool) are aligned, lie wholly in the pool and do not overlap blocks in use. A word per
+// granule of the pool, stored outside it, says whether the granule is in use. Errors are counted
+// and the run continues; the free of a block that was already reported is not passed on to Base.
 #pragma once
 
 #include <cstdint>
@@ -23,112 +13,67 @@
 
 namespace heapwood::workloads {
 
-struct GuardWords {
-  std::uint64_t count[8];  // by GuardErrors::Kind
-  std::uint32_t first;     // a Kind; the operands below belong to it
-  std::uint32_t unused;
-  std::uint64_t first_offset;
-  std::uint64_t first_bytes;
-};
-
-// Host side: error counters and the two bitmaps, in device memory. Outlives the adaptor.
+// Host side: error counters and the words of the granules, in device memory. Outlives the adaptor.
 class GuardedMemory {
  public:
   GuardedMemory(const simt::DeviceId& device, std::size_t pool_bytes)
-      : words_(device, 1),
-        in_use_(device, pool_bytes / alloc::granule / 32 + 1),
-        begins_(device, pool_bytes / alloc::granule / 32 + 1) {
+      : errors_(device, 1), granules_(device, pool_bytes / alloc::granule + 1) {
     reset();
   }
   void reset() {
-    words_.fill(0);
-    in_use_.fill(0);
-    begins_.fill(0);
+    errors_.fill(0);
+    granules_.fill(0);
   }
-  GuardErrors result() const {
-    const GuardWords words = words_.download().front();
-    GuardErrors errors;
-    for (unsigned i = 0; i < 8; ++i) errors.count[i] = words.count[i];
-    errors.first = static_cast<GuardErrors::Kind>(words.first);
-    errors.first_offset = words.first_offset;
-    errors.first_bytes = words.first_bytes;
-    return errors;
-  }
-  GuardWords* words() const { return words_.data(); }
-  std::uint32_t* in_use() const { return in_use_.data(); }
-  std::uint32_t* begins() const { return begins_.data(); }
+  GuardErrors result() const { return errors_.download().front(); }
+  GuardErrors* errors() const { return errors_.data(); }
+  std::uint32_t* granules() const { return granules_.data(); }
 
  private:
-  simt::Buffer<GuardWords> words_;
-  simt::Buffer<std::uint32_t> in_use_;
-  simt::Buffer<std::uint32_t> begins_;
+  simt::Buffer<GuardErrors> errors_;
+  simt::Buffer<std::uint32_t> granules_;
 };
 
 template <class Base>
 struct Guarded : alloc::AdaptorTraits<Base> {
-  static constexpr std::size_t overhead = 3 * alloc::granule;  // max, for a block
+  static constexpr std::uint32_t inside = ~0u;  // of a block, behind its first granule
 
   Base base;
   alloc::Pool pool;
-  GuardWords* words = nullptr;
-  std::uint32_t* in_use = nullptr;
-  std::uint32_t* begins = nullptr;
+  GuardErrors* errors = nullptr;
+  std::uint32_t* granules = nullptr;  // 0: free; first granule of a block: the block's granules
 
   static Guarded create(const Base& base, alloc::Pool pool, const GuardedMemory& memory) {
-    return {{}, base, pool, memory.words(), memory.in_use(), memory.begins()};
+    return {{}, base, pool, memory.errors(), memory.granules()};
   }
 
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    // Too large for the guards to be added.
-    if (bytes > ~std::size_t{0} - 256) return nullptr;
-    const std::size_t total = alloc::padded(bytes) + 2 * alloc::granule;
-    auto* block = static_cast<std::byte*>(base.allocate(thread, total));
-    if (block == nullptr) return nullptr;
+    auto* const block = static_cast<std::byte*>(base.allocate(thread, bytes));
+    if (block == nullptr || !alloc::is_in_pool(base)) return block;
+    if (reinterpret_cast<std::uintptr_t>(block) % alloc::granule != 0) count(errors->misaligned);
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
-    if (reinterpret_cast<std::uintptr_t>(block) % alloc::granule != 0)
-      report(GuardErrors::Kind::misaligned, offset, bytes);
-    if (alloc::is_in_pool(base)) {
-      if (offset >= pool.bytes || total > pool.bytes - offset) {
-        report(GuardErrors::Kind::outside, offset, bytes);
-      } else {
-        if (change(offset, total, true) != 0) report(GuardErrors::Kind::overlap, offset, bytes);
-        // relaxed: the allocator orders this block's owners, and their marks with them.
-        bit(begins, offset / alloc::granule).fetch_or(mask(offset / alloc::granule), simt::relaxed);
-      }
+    if (offset >= pool.bytes || alloc::padded(bytes) > pool.bytes - offset) {
+      count(errors->outside);
+      return block;
     }
-    auto* front = reinterpret_cast<std::uint64_t*>(block);
-    front[0] = bytes;
-    front[1] = check_word(block, bytes);
-    for (std::size_t i = alloc::granule + bytes; i < total; ++i) block[i] = tail;
-    return block + alloc::granule;
+    const auto n = static_cast<std::uint32_t>(alloc::padded(bytes) / alloc::granule);
+    std::uint32_t used = 0;
+    // relaxed: the allocator orders the owners of a block, and their marks with them.
+    for (std::uint32_t i = 0; i < n; ++i)
+      used |= word(offset, i).exchange(i == 0 ? n : inside, simt::relaxed);
+    if (used != 0) count(errors->overlaps);
+    return block;
   }
 
   template <class Thread>
-  HEAPWOOD_INLINE void deallocate(Thread& thread, void* pointer) {
-    if (pointer == nullptr) return base.deallocate(thread, pointer);
-    std::byte* block = static_cast<std::byte*>(pointer) - alloc::granule;
-    const auto offset = static_cast<std::uint64_t>(block - pool.base);
-    if (alloc::is_in_pool(base)) {
-      if (offset >= pool.bytes || offset % alloc::granule != 0)
-        return report(GuardErrors::Kind::foreign, offset, 0);
-      // relaxed: this word alone decides which of two threads that free the same block is reported.
-      const std::uint32_t was = bit(begins, offset / alloc::granule)
-                                    .fetch_and(~mask(offset / alloc::granule), simt::relaxed);
-      if ((was & mask(offset / alloc::granule)) == 0)
-        return report(GuardErrors::Kind::double_free, offset, 0);
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
+    if (block != nullptr && alloc::is_in_pool(base)) {
+      const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(block) - pool.base);
+      if (offset >= pool.bytes) return;
+      const std::uint32_t n = word(offset, 0).exchange(0, simt::relaxed);
+      if (n == 0 || n == inside) return;
+      for (std::uint32_t i = 1; i < n; ++i) word(offset, i).store(0, simt::relaxed);
     }
-    const auto* front = reinterpret_cast<const std::uint64_t*>(block);
-    const std::uint64_t bytes = front[0];
-    if (front[1] != check_word(block, bytes)) {
-      // Its size is unknown, so it is not freed.
-      return report(GuardErrors::Kind::underrun, offset, 0);
-    }
-    const std::size_t total = alloc::padded(bytes) + 2 * alloc::granule;
-    bool intact = true;
-    for (std::size_t i = alloc::granule + bytes; i < total; ++i) intact &= block[i] == tail;
-    if (!intact) report(GuardErrors::Kind::overrun, offset, bytes);
-    if (alloc::is_in_pool(base)) change(offset, total, false);
     base.deallocate(thread, block);
   }
 
@@ -138,50 +83,12 @@ struct Guarded : alloc::AdaptorTraits<Base> {
   }
 
  private:
-  static constexpr std::byte tail{0xa5};
-
-  HEAPWOOD_INLINE static std::uint64_t check_word(const std::byte* block, std::uint64_t bytes) {
-    return (reinterpret_cast<std::uintptr_t>(block) ^ (bytes * 0x9e3779b97f4a7c15u)) +
-           0x6a09e667f3bcc909u;
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint64_t offset,
+                                                       std::uint32_t i) const {
+    return simt::atomic_ref<std::uint32_t>(granules[offset / alloc::granule + i]);
   }
-  HEAPWOOD_INLINE static std::uint32_t mask(std::uint64_t index) { return 1u << (index % 32); }
-  HEAPWOOD_INLINE static simt::atomic_ref<std::uint32_t> bit(std::uint32_t* map,
-                                                             std::uint64_t index) {
-    return simt::atomic_ref<std::uint32_t>(map[index / 32]);
-  }
-
-  // Marks the granules of a block as in use, or not; returns a word that is not 0 if some were
-  // already.
-  HEAPWOOD_INLINE std::uint32_t change(std::uint64_t offset, std::size_t bytes, bool use) {
-    std::uint64_t first = offset / alloc::granule;
-    const std::uint64_t end = first + bytes / alloc::granule;
-    std::uint32_t already = 0;
-    HEAPWOOD_ROLLED
-    while (first < end) {
-      const std::uint64_t count = end - first < 32 - first % 32 ? end - first : 32 - first % 32;
-      const std::uint32_t bits = (count == 32 ? ~0u : (1u << count) - 1) << (first % 32);
-      // relaxed: as above. Clearing comes before the release with which the allocator takes the
-      // block back.
-      if (use) {
-        already |= bit(in_use, first).fetch_or(bits, simt::relaxed) & bits;
-      } else {
-        bit(in_use, first).fetch_and(~bits, simt::relaxed);
-      }
-      first += count;
-    }
-    return already;
-  }
-
-  HEAPWOOD_INLINE void report(GuardErrors::Kind kind, std::uint64_t offset, std::uint64_t bytes) {
-    const auto code = static_cast<std::uint32_t>(kind);
-    simt::atomic_ref<std::uint64_t>(words->count[code]).fetch_add(1, simt::relaxed);
-    std::uint32_t none = 0;
-    // relaxed: the host reads the operands after the launch.
-    if (simt::atomic_ref<std::uint32_t>(words->first)
-            .compare_exchange_strong(none, code, simt::relaxed, simt::relaxed)) {
-      words->first_offset = offset;
-      words->first_bytes = bytes;
-    }
+  HEAPWOOD_INLINE static void count(std::uint64_t& word) {
+    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
   }
 };
 

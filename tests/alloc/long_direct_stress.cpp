@@ -10,76 +10,65 @@
 namespace heapwood::alloc {
 namespace {
 
+using workloads::StressJob;
+using workloads::StressResult;
+using enum workloads::StressTest;
+
 template <class A>
-void expect_all_served() {
-  constexpr std::size_t pool_bytes = 1 << 18;
-  const simt::Memory memory({}, pool_bytes);
-  const simt::Lockstep<4> device(4);
+class DirectStress : public testing::Test {
+ protected:
+  StressJob job(workloads::StressTest test, unsigned lanes, unsigned iterations) const {
+    StressJob j;
+    j.pool = {memory_.data(), test == utilization ? memory_.bytes() / 16 : memory_.bytes()};
+    j.test = test;
+    j.lanes = lanes;
+    j.threads = lanes == 1 ? 3 : 14;  // 14: the last warp is not full
+    j.iterations = iterations;
+    j.touch = true;
+    j.payload = 40;
+    return j;
+  }
+  StressResult run(const StressJob& j) const { return test::stress<A>(device_, j); }
+
+  const simt::Memory memory_{{}, 1 << 18};
+  const simt::Lockstep<4> device_{4};
+};
+using Lists = testing::Types<CMalloc, CfmMalloc>;
+TYPED_TEST_SUITE(DirectStress, Lists);
+
+TYPED_TEST(DirectStress, EveryRequestIsServed) {
   for (const unsigned lanes : {1u, 4u, 32u}) {
-    for (const workloads::StressTest test :
-         {workloads::StressTest::alloc_dealloc, workloads::StressTest::cycle,
-          workloads::StressTest::probability, workloads::StressTest::each}) {
+    for (const workloads::StressTest test : {alloc_dealloc, cycle, probability, each}) {
+      StressJob job = this->job(test, lanes, test == cycle ? 3 : 4);
       for (const bool touch : {false, true}) {
-        workloads::StressJob job;
-        job.pool = {memory.data(), pool_bytes};
-        job.test = test;
-        job.lanes = lanes;
-        job.threads = lanes == 1 ? 3 : 14;  // 14: the last warp is not full
-        job.iterations = test == workloads::StressTest::cycle ? 3 : 4;
         job.touch = touch;
-        job.payload = 40;
-        const workloads::StressResult result = test::stress<A>(device, job);
+        job.inspect = false;
+        const StressResult result = this->run(job);
         EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
-        if (test != workloads::StressTest::probability) {
-          EXPECT_EQ(result.counts.allocations,
-                    job.threads * (test == workloads::StressTest::cycle ? 3u : 1u));
+        if (test != probability) {
+          EXPECT_EQ(result.counts.allocations, job.threads * (test == cycle ? 3u : 1u));
           EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
         }
         job.inspect = true;
-        EXPECT_EQ(test::stress<A>(device, job).overlaps, 0u);
+        EXPECT_EQ(this->run(job).overlaps, 0u);
       }
     }
   }
 }
 
 // A pool that is large enough serves every request, even if the lanes of a warp diverge.
-template <class A>
-void expect_space_used() {
-  constexpr std::size_t pool_bytes = 1 << 18;
-  const simt::Memory memory({}, pool_bytes);
-  const simt::Lockstep<4> device(4);
-  for (const workloads::StressTest test :
-       {workloads::StressTest::mixed, workloads::StressTest::utilization,
-        workloads::StressTest::range, workloads::StressTest::churn}) {
-    workloads::StressJob job;
-    job.pool = {memory.data(),
-                test == workloads::StressTest::utilization ? pool_bytes / 16 : pool_bytes};
-    job.test = test;
-    job.lanes = 4;
-    job.threads = 14;
-    job.iterations = 5;
-    job.touch = true;
-    job.payload = 40;
-    const workloads::StressResult result = test::stress<A>(device, job);
+TYPED_TEST(DirectStress, AllMemoryIsUsed) {
+  for (const workloads::StressTest test : {mixed, utilization, range, churn}) {
+    const StressResult result = this->run(this->job(test, 4, 5));
     EXPECT_EQ(result.damaged + result.overlaps, 0u);
-    if (test == workloads::StressTest::mixed) {
-      EXPECT_EQ(result.counts.deallocations, 14u);
-    } else if (test == workloads::StressTest::utilization) {
-      EXPECT_EQ(result.counts.failures, 14u);
+    EXPECT_EQ(result.counts.failures, test == utilization ? 14u : 0u);
+    if (test == utilization) {
       EXPECT_EQ(result.counts.allocations, result.steps.at(0).blocks);
     } else {
-      EXPECT_EQ(result.counts.failures, 0u);
-      EXPECT_EQ(result.counts.allocations, 70u);
-      EXPECT_EQ(result.steps.size(), 5u);
+      EXPECT_EQ(result.counts.allocations, test == mixed ? 14u : 70u);
     }
   }
 }
-
-TEST(DirectStress, SpaceOfCMalloc) { expect_space_used<CMalloc>(); }
-TEST(DirectStress, SpaceOfCfmMalloc) { expect_space_used<CfmMalloc>(); }
-
-TEST(DirectStress, CMalloc) { expect_all_served<CMalloc>(); }
-TEST(DirectStress, CfmMalloc) { expect_all_served<CfmMalloc>(); }
 
 }  // namespace
 }  // namespace heapwood::alloc

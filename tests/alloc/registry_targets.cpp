@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <cstdlib>
-
 #include "registry/registry.hpp"
-#include "simt/device.hpp"
 #include "simt/launch.hpp"
 #include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/targets.hpp"
+#include "tests/test_device.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -28,8 +26,7 @@ RunExercise exercise_on_cuda([[maybe_unused]] const std::string& id) {
 }  // namespace
 
 std::vector<Target> targets() {
-  const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-  const std::string key = wanted != nullptr ? wanted : "cpu";
+  const std::string key = tests::test_device_key();
   std::vector<Target> list;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     Target t;
@@ -37,7 +34,7 @@ std::vector<Target> targets() {
     t.traits = entry.traits;
     t.heap_beside = std::string(entry.traits->id).ends_with("-builtin");
     try {
-      const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
+      const simt::DeviceInfo device = tests::test_device();
       t.device = device.id;
       if (device.id.kind == simt::DeviceKind::cpu) {
         t.run = [&functions = *entry.cpu->cpu_functions](const workloads::ExerciseJob& job) {

@@ -10,9 +10,9 @@ TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
   constexpr std::uint32_t each = 3;
   ExerciseJob j = job(512 << 10, 4, 4, 16 * each);
   j.phases = {
-      allocate_and_fill(
-          16, each, [&](std::uint32_t slot) { return edge_sizes[slot % std::size(edge_sizes)]; }),
-      check_and_free(16, each)};
+      allocate_shares(16, each,
+                      [&](std::uint32_t slot) { return edge_sizes[slot % std::size(edge_sizes)]; }),
+      of_shares(16, each, Kind::free)};
   const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
   expect_disjoint_and_freed(j, result);
@@ -27,13 +27,13 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   ExerciseJob j = job(512 << 10, 4, 2, 64);
   for (int round = 0; round < 3; ++round) {
     j.phases.push_back(
-        allocate_and_fill(8, 8, [](std::uint32_t slot) { return 40 + 100 * (slot % 8); }));
-    j.phases.push_back(check_and_free(8, 8, 3));
+        allocate_shares(8, 8, [](std::uint32_t slot) { return 40 + 100 * (slot % 8); }));
+    j.phases.push_back(of_shares(8, 8, Kind::free, 0, 3));
   }
   j.guarded = true;
   const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
-  EXPECT_EQ(result.guard.total(), 0u) << "blocks overlap, or one was freed that was not in use";
+  EXPECT_EQ(result.guard.total(), 0u) << "blocks overlap, or one is not wholly in the pool";
   EXPECT_EQ(result.requests.allocations, 3 * 64u);
   EXPECT_EQ(result.requests.deallocations, 3 * 64u);
   expect_disjoint_and_freed(j, result);
@@ -46,9 +46,8 @@ TEST_P(Conformance, LanesOfAWarpUseDifferentHeaps) {
   ExerciseJob j = job(16 << 20, warps, lanes, warps * lanes);
   j.two_heaps = true;
   for (const std::uint64_t bytes : {16u, 100u, 700u, 2000u, 5000u, 100u, 16u, 16u}) {
-    j.phases.push_back(
-        allocate_and_fill(warps * lanes, 1, [bytes](std::uint32_t) { return bytes; }));
-    j.phases.push_back(check_and_free(warps * lanes, 1));
+    j.phases.push_back(of_shares(warps * lanes, 1, Kind::allocate, bytes));
+    j.phases.push_back(of_shares(warps * lanes, 1, Kind::free));
   }
   const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u) << "a block is not in its heap, or was refused in an ample pool";
@@ -60,12 +59,12 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
   if (!target().bounded()) GTEST_SKIP() << "the heap is not bounded by the pool";
   constexpr std::uint32_t each = 400;
   ExerciseJob j = job(64 << 10, 4, 1, 4 * each);
-  const ExercisePhase fill = allocate_and_fill(4, each, [](std::uint32_t) { return 64u; }),
-                      drain = check_and_free(4, each);
+  const ExercisePhase fill = of_shares(4, each, Kind::allocate, 64),
+                      drain = of_shares(4, each, Kind::free);
   j.phases = {fill, drain, fill, drain};
   const ExerciseResult result = run(j);
-  const std::uint64_t first = successes(j.phases[0], result.phases[0]);
-  const std::uint64_t second = successes(j.phases[2], result.phases[2]);
+  const std::uint32_t first = served(result.phases[0]);
+  const std::uint32_t second = served(result.phases[2]);
   EXPECT_GT(result.failures, 0u) << "more blocks were served than the pool has memory for";
   // An allocator of few, large units may serve fewer blocks if they fill the pool.
   const std::size_t used = used_bytes(result.phases[0]);
@@ -85,7 +84,7 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   ASSERT_GT(most, 0u) << "walk() reports no free region in a new pool";
-  j.phases = {{{{{Kind::allocate, 0, most}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
+  j.phases = {{{{{Kind::allocate, 0, most}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u) << "walk() reports a free region of " << most
                                  << " bytes; a request of that size was refused";
   for (const std::uint64_t more :
@@ -108,7 +107,7 @@ TEST_P(Conformance, FreeingNothingDoesNothing) {
 
 TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
   ExerciseJob j = job(traits().smallest_pool, 1, 1, 1);
-  j.phases = {{{{{Kind::allocate, 0, 16}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
+  j.phases = {{{{{Kind::allocate, 0, 16}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u);
   j.pool_bytes = traits().smallest_pool - 16;
   try {
@@ -126,7 +125,7 @@ TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
   for (std::size_t bytes = traits().smallest_pool; bytes < traits().smallest_pool * 8;
        bytes = bytes * 9 / 8 + 7) {
     ExerciseJob j = job(bytes, 1, 1, 1);
-    j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::fill, 0}, {Kind::check, 0}}}}};
+    j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::free, 0}}}}};
     EXPECT_EQ(run(j).failures, 0u)
         << "a new pool of " << j.pool_bytes << " bytes refused a request of 48";
   }
@@ -140,8 +139,7 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
   const std::uint64_t most = largest_free(run(j).initial);
   j.options.wait_when_full = true;
   // One warp waits for the block that the other one frees.
-  j.phases = {{{{{Kind::allocate, 0, most}}}},
-              {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}, {Kind::fill, 1}}}}};
+  j.phases = {{{{{Kind::allocate, 0, most}}}}, {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}}}}};
   EXPECT_EQ(run(j).failures, 0u) << "wait_when_full: a request of " << most
                                  << " bytes was refused, not served after the free";
   // No thread frees memory: the time limit ends the wait.

@@ -159,7 +159,7 @@ class Pages {
  public:
   explicit Pages(std::size_t bytes)
       : memory_({}, bytes),
-        device_(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = threads}),
+        device_(simt::DeviceId{.threads = threads}),
         buddy(Buddy::create(memory_.data(), bytes, page_shift, device_)) {}
 
   // The motion word of level 0.

@@ -21,7 +21,7 @@ constexpr std::size_t large = 9000;  // a large request for all of them, in the 
 template <class A>
 class Builtin : public testing::Test {
  protected:
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 2};
+  const simt::DeviceId id{.threads = 2};
   const simt::Cpu device{id};
   simt::Control control{};
   simt::SerialWarp thread{0, 1, &control};

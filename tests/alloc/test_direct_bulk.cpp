@@ -55,6 +55,13 @@ std::size_t pool_of(std::uint32_t pages) {
   }
 }
 
+// Allocates and frees n times.
+Script pairs(unsigned n, std::uint32_t slot, std::uint64_t bytes) {
+  Script ops;
+  for (; n > 0; --n) ops.insert(ops.end(), {{Kind::allocate, slot, bytes}, {Kind::free, slot}});
+  return ops;
+}
+
 template <class Device>
 struct Bulks : testing::Test {
   static constexpr unsigned lanes = std::is_same_v<Device, simt::Cpu> ? 1 : 4;
@@ -70,19 +77,13 @@ TYPED_TEST_SUITE(Bulks, Devices);
 
 // As many threads as there are blocks of the size repeatedly allocate and free one: blocks are
 // split and merged all the time, and no request may be refused.
-TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
+TYPED_TEST(Bulks, TreeRefusesNothingThatIsFree) {
   for (const std::uint32_t n : {1u, 2u, 8u}) {
     const std::uint32_t pages = n * TestFixture::scripts;
     ExerciseJob j = TestFixture::job(pool_of(pages), TestFixture::scripts);
     j.phases.resize(2);
-    for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      Script ops;
-      for (int i = 0; i < 300; ++i) {
-        ops.push_back({Kind::allocate, s, n * 256});
-        ops.push_back({Kind::free, s});
-      }
-      j.phases[0].scripts.push_back(ops);
-    }
+    for (std::uint32_t s = 0; s < TestFixture::scripts; ++s)
+      j.phases[0].scripts.push_back(pairs(300, s, n * 256));
     // The tree is one block again when a request needs it.
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
     const ExerciseResult result = test::exercise<Tree, TypeParam>(j);
@@ -94,24 +95,18 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
 
 // Some threads request three of the four pages and often fail; the one that requests a single page
 // never may.
-TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
+TYPED_TEST(Bulks, TreeNeverRefusesAPageBehindABlock) {
   ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
   j.phases.resize(1);
-  for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-    Script ops;
-    for (int i = 0; i < 400; ++i) {
-      ops.push_back({Kind::allocate, s, s == 0 ? 256u : 768u});
-      ops.push_back({Kind::free, s});
-    }
-    j.phases[0].scripts.push_back(ops);
-  }
+  for (std::uint32_t s = 0; s < TestFixture::scripts; ++s)
+    j.phases[0].scripts.push_back(pairs(400, s, s == 0 ? 256 : 768));
   const ExerciseResult result = test::exercise<Tree, TypeParam>(j);
   for (const OpResult& r : result.phases[0].ops[0]) EXPECT_NE(r.offset, OpResult::failed);
 }
 
 // Random sizes. At the end the blocks are merged as at the start, if need be by the request for the
 // largest one.
-TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
+TYPED_TEST(Bulks, TreeMergesAllBlocksInTheEnd) {
   constexpr std::uint32_t slots = 40;
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
     ExerciseJob j = TestFixture::job(pool_of(100), slots);
@@ -140,7 +135,7 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
       largest = std::max<std::uint64_t>(largest, size);
     // The largest block can be allocated again.
     j.phases = {of_shares(TestFixture::scripts, each, Kind::exchange, bytes),
-                check_and_free(TestFixture::scripts, each),
+                of_shares(TestFixture::scripts, each, Kind::free),
                 {{{{Kind::allocate, 0, largest}, {Kind::free, 0}}}}};
     const ExerciseResult result = test::exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;

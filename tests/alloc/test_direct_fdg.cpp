@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "alloc/allocators/fdg_published.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
@@ -33,7 +35,7 @@ class FdgPublishedList : public testing::Test {
     return blocks;
   }
 
-  const simt::DeviceId id_{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+  const simt::DeviceId id_{.threads = 4};
   const simt::Cpu device_{id_};
   simt::Control control_{};
   simt::SerialWarp thread_{0, 1, &control_};
@@ -108,62 +110,25 @@ class FdgPublishedWarps : public testing::Test {};
 using Devices = testing::Types<simt::Cpu, simt::Lockstep<4>>;
 TYPED_TEST_SUITE(FdgPublishedWarps, Devices);
 
-// Every lane puts its blocks into shared places and frees what it finds there, so that most blocks
-// are freed by other warps. A block holds its place's number.
+// Lanes exchange blocks in shared slots, so that most blocks are freed by other warps.
 TYPED_TEST(FdgPublishedWarps, AnyWarpFreesAndAllMemoryReturns) {
-  const TypeParam device = [] {
-    if constexpr (std::is_same_v<TypeParam, simt::Cpu>) {
-      return TypeParam({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4});
-    } else {
-      return TypeParam(3);
-    }
-  }();
+  using namespace test;
+  constexpr unsigned warps = 4, lanes = TypeParam::Warp::width;
+  constexpr std::uint32_t slots = 24, requests = lanes == 1 ? 20'000 : 250, max_filled = 300;
   for (const std::size_t bytes : {small_pool, std::size_t{32} << 10, std::size_t{4} << 20}) {
-    const simt::Memory memory({}, bytes);
-    const Pool pool{memory.data(), bytes};
-    const FdgPublished heap = FdgPublished::create(pool, {}, device);
-    const ReleaseAtEnd<FdgPublished, TypeParam> release(pool, device);
-    constexpr std::uint32_t places = 24;
-    std::uint64_t mail[places] = {};
-    std::uint32_t wrong = 0, served = 0;
-    const std::uint32_t requests = std::is_same_v<TypeParam, simt::Cpu> ? 20'000 : 500;
-    test::launch(device, 0, [&](auto& warp) {
-      FdgPublished a = heap;
-      std::uint32_t state =
-          (warp.worker() * TypeParam::Warp::width + warp.lane()) * 2654435769u + 1;
-      for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
-        state = state * 1664525u + 1013904223u;
-        const std::uint32_t place = (state >> 8) % places;
-        const std::uint32_t words = 2 + (state >> 16) % ((state >> 29) == 0 ? 400 : 60);
-        std::uint32_t* block = nullptr;
-        if ((state >> 26 & 3) != 0) {
-          block = static_cast<std::uint32_t*>(a.allocate(warp, std::size_t{words} * 4));
-          if (block != nullptr) test::count(served);
-        }
-        if (block != nullptr) {
-          block[0] = words;
-          for (std::uint32_t w = 1; w < words; ++w) block[w] = place;
-        }
-        // acq_rel: the block's contents.
-        auto* old = reinterpret_cast<std::uint32_t*>(
-            simt::atomic_ref<std::uint64_t>(mail[place])
-                .exchange(reinterpret_cast<std::uintptr_t>(block), simt::acq_rel));
-        if (old == nullptr) continue;
-        for (std::uint32_t w = 1; w < old[0]; ++w) {
-          if (old[w] != place) test::count(wrong);
-        }
-        a.deallocate(warp, old);
-      }
-    });
-    EXPECT_EQ(wrong, 0u);
-    EXPECT_GT(served, requests / 2);
-    simt::Control control{};
-    simt::SerialWarp thread{0, 1, &control};
-    FdgPublished a = heap;
-    for (std::uint64_t word : mail)
-      a.deallocate(thread, reinterpret_cast<void*>(static_cast<std::uintptr_t>(word)));
-    const auto* head = reinterpret_cast<const BuiltinHeap::Head<32>*>(pool.base);
-    EXPECT_EQ(head->live, 0u) << "bytes in use after all blocks were freed, pool of " << bytes;
+    const ExercisePhase fill{{of_slots(Kind::allocate, slots, slots + max_filled, bytes / 50)}},
+        empty{{of_slots(Kind::free, slots, slots + max_filled)}};
+    const auto size = [](Random& random) { return 4 * (2 + random(random(8) == 0 ? 400 : 60)); };
+    ExerciseJob job =
+        job_of(bytes, warps, slots + max_filled,
+               {fill, empty, exchange_at_random(warps * lanes, slots, requests, 1, size),
+                free_all(warps * lanes, slots), fill, empty});
+    job.lanes = lanes;
+    const ExerciseResult result = exercise<FdgPublished, TypeParam>(job);
+    EXPECT_EQ(result.mismatches, 0u);
+    EXPECT_GT(served(result.phases[2]), requests / 2);
+    EXPECT_LT(served(result.phases[0]), max_filled) << "the pool is too large for this test";
+    EXPECT_EQ(served(result.phases[4]), served(result.phases[0])) << "in a pool of " << bytes;
   }
 }
 

@@ -92,24 +92,22 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
   for (const std::uint64_t bytes : {16u, 48u, 200u}) {
     const auto each = static_cast<std::uint32_t>(pool / bytes / scripts);
     ExerciseJob j = job_of(pool, scripts * each + 2 * more);
-    ExercisePhase fill, holes, again, rest[2];
-    for (unsigned s = 0; s < scripts; ++s) {
-      for (ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
-      for (std::uint32_t i = 0; i < each; ++i) {
-        const std::uint32_t slot = s * each + i;
-        fill.scripts[s].push_back({Kind::exchange, slot, bytes});
-        if (i % 2 != s % 2) continue;
-        holes.scripts[s].push_back({Kind::free, slot});
-        again.scripts[s].push_back({Kind::exchange, slot, bytes});
-      }
+    ExercisePhase holes, again;
+    for (std::uint32_t s = 0; s < scripts; ++s) {
+      const std::uint32_t first = s * each + s % 2, end = (s + 1) * each;
+      holes.scripts.push_back(of_slots(Kind::free, first, end, 0, 2));
+      again.scripts.push_back(of_slots(Kind::exchange, first, end, bytes, 2));
     }
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      rest[i].scripts.resize(1);
-      for (std::uint32_t n = 0; n < more; ++n) {
-        rest[i].scripts[0].push_back({Kind::exchange, scripts * each + i * more + n, bytes});
-      }
-    }
-    j.phases = {fill, rest[0], holes, again, rest[1], free_all(scripts, j.slots)};
+    const auto rest = [&](std::uint32_t i) {
+      const std::uint32_t first = scripts * each + i * more;
+      return ExercisePhase{{of_slots(Kind::exchange, first, first + more, bytes)}};
+    };
+    j.phases = {of_shares(scripts, each, Kind::exchange, bytes),
+                rest(0),
+                holes,
+                again,
+                rest(1),
+                free_all(scripts, j.slots)};
     const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
     EXPECT_EQ(result.mismatches, 0u);
     for (const unsigned phase : {1u, 4u}) {
@@ -127,22 +125,14 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
 
 // Lanes of a warp request different sizes, free while other lanes allocate, and free blocks of
 // other lanes.
-TYPED_TEST(GroupedLanes, MixWithOthers) {
+TYPED_TEST(GroupedLanes, OfDifferentSizesDoNotDisturbEachOther) {
   constexpr std::uint32_t slots = 48;
   for (const std::size_t pool : {std::size_t{8} << 10, std::size_t{256} << 10}) {
     for (std::uint32_t sizes : {1u, 2u, 5u}) {
       ExerciseJob j = job_of(pool, slots);
-      ExercisePhase mix;
-      for (unsigned s = 0; s < scripts; ++s) {
-        Random random(s + 100 * sizes);
-        mix.scripts.emplace_back();
-        for (int i = 0; i < 80; ++i) {
-          const bool frees = random(3) == 0;
-          mix.scripts[s].push_back(
-              {frees ? Kind::free : Kind::exchange, random(slots), 16u + 60u * random(sizes)});
-        }
-      }
-      j.phases = {mix, free_all(scripts, slots)};
+      const auto size = [&](Random& random) { return 16u + 60u * random(sizes); };
+      j.phases = {exchange_at_random(scripts, slots, 80, 100 * sizes, size, 3),
+                  free_all(scripts, slots)};
       const auto result = test::exercise<TypeParam, simt::Lockstep<lanes>>(j);
       EXPECT_EQ(result.mismatches, 0u);
       if (pool > 100'000) {
@@ -158,11 +148,7 @@ TEST(CoalescedLanes, ShareABlockOnlyWithLanesOfTheirHeap) {
   ExerciseJob j = job_of(1 << 20, scripts);
   j.two_heaps = true;
   for (unsigned round = 0; round < 20; ++round) {
-    ExercisePhase fill;
-    for (std::uint32_t s = 0; s < scripts; ++s)
-      fill.scripts.push_back(
-          {{Kind::allocate, s, 16 + round * 20}, {Kind::fill, s}, {Kind::check, s}});
-    j.phases.push_back(fill);
+    j.phases.push_back(of_shares(scripts, 1, Kind::allocate, 16 + round * 20));
     j.phases.push_back(free_all(scripts, scripts));
   }
   const auto result = test::exercise<Coalesced<Heapwood>, simt::Lockstep<lanes>>(j);

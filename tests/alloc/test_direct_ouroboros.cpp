@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ouroboros' hints that chunks or the buddy are exhausted do not outlast a free: whenever another
-// thread frees memory during a request that is refused, the next request is served.
+// thread frees memory during a request that is refused, the next request is served. Pages without a
+// slot in a queue are not lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 
 #include "alloc/allocators/ouroboros.hpp"
 #include "simt/memory.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/interrupt.hpp"
 #include "tests/alloc/launch.hpp"
 
@@ -132,6 +135,42 @@ TEST_F(OuroborosChunkHints, ChunksAreNotExhaustedWhenOneIsFree) {
     }
   });
 }
+
+// Pages that were freed when the queue of their class had no slot: threads that need them at the
+// same time get all of them.
+template <class A, class Device>
+void refill(std::size_t pool, unsigned warps) {
+  constexpr std::size_t bytes = 16;
+  const std::uint32_t scripts = warps * Device::Warp::width;
+  const auto run = [&](std::uint32_t each, int rounds) {
+    const ExercisePhase fill = of_shares(scripts, each, Kind::exchange, bytes);
+    ExerciseJob job = job_of(pool, warps, scripts * each, {fill});
+    job.lanes = Device::Warp::width;
+    job.device.threads = static_cast<int>(warps);
+    for (int round = 0; round < rounds; ++round) {
+      job.phases.push_back(of_shares(scripts, each, Kind::free));
+      job.phases.push_back(fill);
+    }
+    return exercise<A, Device>(job);
+  };
+  // Requests as many blocks as the pool serves.
+  const std::uint32_t each =
+      served(run(static_cast<std::uint32_t>(pool / bytes / scripts), 0).phases[0]) / scripts;
+  ASSERT_GT(each * scripts, pool / bytes / 2);
+  const ExerciseResult result = run(each, 3);
+  EXPECT_EQ(result.mismatches, 0u);
+  // A thread that has been told that no page will come misses a list that another one holds at that
+  // moment.
+  EXPECT_LE(result.failures, each * scripts * 4 / 200) << "refused though pages were free";
+}
+
+template <class A>
+class OuroborosSpill : public testing::Test {};
+using PageVariants = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL>;
+TYPED_TEST_SUITE(OuroborosSpill, PageVariants);
+
+TYPED_TEST(OuroborosSpill, ThreadsGetAllPages) { refill<TypeParam, simt::Cpu>(64 << 10, 16); }
+TYPED_TEST(OuroborosSpill, LanesGetAllPages) { refill<TypeParam, simt::Lockstep<4>>(16 << 10, 4); }
 
 }  // namespace
 }  // namespace heapwood::alloc::test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloc/allocators/heapwood.hpp"
+#include "alloc/allocators/heapwood_general.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
@@ -94,17 +94,15 @@ TEST(Pages, FreeBlocksOfLargerClassesServe) {
 }
 
 // 6 blocks of 10 KiB fill a page of 4 arenas of 16 KiB.
-TEST(Pages, PagesOfSeveralArenas) {
+TEST(Pages, OfSeveralArenasWasteLittle) {
   constexpr std::size_t pool_bytes = 96 << 20, bytes = 10 << 10;
   constexpr std::uint32_t all = 240;
-  const ExerciseResult result =
-      run_alone(pool_bytes, all,
-                {of_slots(Kind::allocate, 0, all, bytes), of_slots(Kind::fill, 0, all),
-                 of_slots(Kind::check, 0, all), of_slots(Kind::free, 0, all)});
+  const ExerciseResult result = run_alone(
+      pool_bytes, all, {of_slots(Kind::allocate, 0, all, bytes), of_slots(Kind::free, 0, all)});
   EXPECT_EQ(served(result.phases[0]), all);
   EXPECT_EQ(result.mismatches, 0u);
   EXPECT_LT(used_bytes(result.phases[0]), all * bytes / 100 * 108);
-  EXPECT_EQ(used_bytes(result.phases[3]), 0u);
+  EXPECT_EQ(used_bytes(result.phases[1]), 0u);
 }
 
 // What is held is at most 1.3 times what is in use, however blocks are freed.
@@ -131,26 +129,17 @@ TEST(Pages, LittleIsHeldAfterFrees) {
 
 // Lanes that exchange blocks of all sizes in a pool that is sometimes full, and in one that has
 // pages of several arenas.
-TEST(Pages, LanesExchangeBlocks) {
-  constexpr std::uint32_t slots = 96, rounds = 60;
-  for (const auto& [pool_bytes, largest] : {std::pair{std::size_t{8} << 10, 1600u},
-                                            {std::size_t{128} << 10, 1600u},
-                                            {std::size_t{16} << 20, 4096u}}) {
+TEST(Pages, LanesExchangeBlocksWithoutOverlaps) {
+  constexpr std::uint32_t slots = 96, rounds = 90;
+  for (const auto& [pool_bytes, max] : {std::pair{std::size_t{8} << 10, 1600u},
+                                        {std::size_t{128} << 10, 1600u},
+                                        {std::size_t{16} << 20, 4096u}}) {
     ExerciseJob job = job_of(pool_bytes, 3, slots);
     job.lanes = 8;
     job.guarded = true;
-    Draw random{std::mt19937(7)};
-    workloads::ExercisePhase phase;
-    for (unsigned lane = 0; lane < job.warps * job.lanes; ++lane) {
-      Script script;
-      for (std::uint32_t round = 0; round < rounds; ++round) {
-        const std::uint32_t limit = largest >> random(7);
-        script.push_back({Kind::exchange, random(slots), 1 + random(limit)});
-        if (random(2) == 0) script.push_back({Kind::free, random(slots), 0});
-      }
-      phase.scripts.push_back(script);
-    }
-    job.phases = {phase, {{of_slots(Kind::free, 0, slots)}}};
+    const auto size = [largest = max](Random& random) { return 1 + random(largest >> random(7)); };
+    job.phases = {exchange_at_random(job.warps * job.lanes, slots, rounds, 7, size, 3),
+                  free_all(1, slots)};
     const ExerciseResult result = test::exercise<Heapwood, simt::Lockstep<8>>(job);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(result.guard.total(), 0u);
@@ -159,7 +148,7 @@ TEST(Pages, LanesExchangeBlocks) {
 }
 
 // A slot without a page counts requests that are served otherwise. The count must not wrap.
-TEST(Pages, SlotsCountWithoutEnd) {
+TEST(Pages, CountsOfSlotsDoNotWrap) {
   constexpr std::size_t pool_bytes = 1 << 20;
   constexpr std::uint32_t count = 20;
   const simt::Memory memory({}, pool_bytes);
@@ -192,7 +181,7 @@ TEST(Pages, SlotsCountWithoutEnd) {
   EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
 }
 
-TEST(Pages, TablesOfAnyPool) {
+TEST(Pages, TablesOfAnyPoolFit) {
   auto* const base = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 20);
   for (const std::uint64_t bytes :
        {std::uint64_t{4096}, std::uint64_t{70001}, std::uint64_t{1} << 31, std::uint64_t{300} << 30,
@@ -240,6 +229,74 @@ TEST(Pages, OfLargeBlocksAreSmall) {
           << c.granules();
     }
   }
+}
+
+// Whatever the first ticket is, also where tickets wrap (alloc/heapwood/words.hpp).
+TEST(ArenaSearch, VisitsEveryPiece) {
+  for (const std::uint32_t pieces : {1u, 3u, 7u, 8u, 20u}) {
+    for (std::uint32_t before = 0; before <= 2 * pieces; ++before) {
+      std::uint32_t tickets = 0 - before;
+      std::vector<unsigned> visits(pieces);
+      EXPECT_EQ(arena::cooperative_search(arena::SingleLane(), tickets, pieces,
+                                          [&](std::uint32_t piece) {
+                                            ++visits[piece];
+                                            return arena::none;
+                                          }),
+                arena::none);
+      EXPECT_GT(*std::min_element(visits.begin(), visits.end()), 0u)
+          << pieces << " pieces, " << before << " tickets before 2^32";
+    }
+  }
+}
+
+// The general form: the builder must not find a context, and the pool is laid out as for a program
+// without persistent warps.
+template <class A>
+constexpr bool has_context = requires {
+  typename A::WarpState;
+};
+static_assert(has_context<Heapwood> && !has_context<HeapwoodGeneral>);
+static_assert(HeapwoodGeneral::traits.cache_bytes_per_warp == 0);
+
+template <class A>
+std::vector<std::size_t> layout(const AllocatorOptions& options) {
+  const simt::Cpu device({.threads = 2});
+  const simt::Memory memory(device.id(), std::size_t{512} << 20);
+  const A heap = A::create({memory.data(), memory.bytes()}, options, device);
+  std::vector<std::size_t> edges;
+  for (const Region& region : regions_of(heap, device.id())) edges.push_back(region.offset);
+  return edges;
+}
+
+TEST(HeapwoodGeneral, HasTheLayoutWithoutPersistentWarps) {
+  const AllocatorOptions of_builds{.has_persistent_warps = true,
+                                   .spare_bytes_for_warps = std::size_t{500} << 20};
+  EXPECT_EQ(layout<HeapwoodGeneral>(of_builds), layout<Heapwood>({}));
+  EXPECT_NE(layout<HeapwoodGeneral>(of_builds), layout<Heapwood>(of_builds));
+}
+
+// A thread is refused a large block, frees others and requests it again.
+void serves_again(std::size_t each, std::size_t wanted) {
+  SCOPED_TRACE(each);
+  const simt::Cpu device({.threads = 1});
+  const simt::Memory memory(device.id(), std::size_t{16} << 20);
+  const Heapwood heap = Heapwood::create({memory.data(), memory.bytes()}, {}, device);
+  bool was_refused = false, is_served = false;
+  test::launch(device, 1, [&](auto& warp) {
+    std::vector<void*> blocks;
+    while (void* block = heap.allocate(warp, each)) blocks.push_back(block);
+    was_refused = heap.allocate(warp, wanted) == nullptr;
+    for (void* block : blocks) heap.deallocate(warp, block);
+    is_served = heap.allocate(warp, wanted) != nullptr;
+  });
+  EXPECT_TRUE(was_refused);
+  EXPECT_TRUE(is_served);
+}
+TEST(Pages, AThreadThatFreesLargeBlocksIsServedAgain) {
+  constexpr std::size_t KiB = 1024;
+  serves_again(11'000 * KiB, 6'000 * KiB);
+  serves_again(300 * KiB, 6'000 * KiB);
+  serves_again(300 * KiB, 300 * KiB);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "alloc/allocators/circular_lists_published.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
@@ -21,27 +23,14 @@ void run(int threads, const std::function<void(Warp&)>& f) {
 }
 
 template <class A>
-std::vector<Region> regions(const A& heap, Region::State state) {
-  std::vector<Region> some;
-  heap.walk(HostView(simt::DeviceId{}), [&](const Region& r) {
-    if (r.state == state) some.push_back(r);
-  });
-  return some;
-}
-template <class A>
 std::vector<Region> free_regions(const A& heap) {
-  return regions(heap, Region::State::free);
+  std::vector<Region> regions = regions_of(heap, {});
+  std::erase_if(regions, [](const Region& r) { return r.state != Region::State::free; });
+  return regions;
 }
 template <class A>
 std::size_t used_bytes(const A& heap) {
-  std::size_t sum = 0;
-  for (const Region& r : regions(heap, Region::State::used)) sum += r.bytes;
-  return sum;
-}
-std::size_t largest(const std::vector<Region>& some) {
-  std::size_t max = 0;
-  for (const Region& r : some) max = std::max(max, r.bytes);
-  return max;
+  return test::bytes_in(regions_of(heap, {}), Region::State::used);
 }
 
 template <class A>
@@ -59,54 +48,35 @@ using Variants = testing::Types<CMallocPublished, CfmMallocPublished, CMallocDou
                                 CfmMallocUngrouped>;
 TYPED_TEST_SUITE(PublishedList, Variants);
 
-// Threads keep a few blocks each, which hold their owner's number: of a pool that is too small for
-// all of them; of chunks of one size, where walks begin at offsets or, with draws, at any chunk.
+// Threads exchange blocks: of a pool that is too small for all of them; of chunks of one size,
+// where walks begin at offsets or, with draws, at any chunk.
 TYPED_TEST(PublishedList, BlocksHaveOneOwner) {
-  constexpr int threads = 4;
-  constexpr std::uint32_t held = 6, requests = 3000;
+  using namespace test;
+  constexpr std::uint32_t threads = 4, slots = 24, requests = 3000;
   for (const bool is_uniform : {false, true}) {
     AllocatorOptions options;
     if (is_uniform) {
       options.smallest_chunk = 512;
       options.presplit = AllocatorOptions::Presplit::uniform;
     }
-    TypeParam heap = this->create(is_uniform ? 8192 : 4096, options, threads);
-    std::uint32_t wrong = 0, served = 0, refused = 0;
-    run(threads, [&](Warp& warp) {
-      TypeParam a = heap;
-      std::uint32_t* blocks[held] = {};
-      std::uint32_t sizes[held] = {}, state = warp.worker() * 2654435769u + 1;
-      const auto put_back = [&](std::uint32_t i) {
-        for (std::uint32_t w = 0; blocks[i] != nullptr && w < sizes[i]; ++w) {
-          if (blocks[i][w] != warp.worker()) test::count(wrong);
-        }
-        a.deallocate(warp, blocks[i]);
-        blocks[i] = nullptr;
-      };
-      for (std::uint32_t r = 0; r < requests && !warp.aborted(); ++r) {
-        state = state * 1664525u + 1013904223u;
-        const std::uint32_t i = (state >> 8) % held;
-        put_back(i);
-        if ((state >> 30) == 0) continue;
-        sizes[i] = 1 + (state >> 12) % ((state >> 28) == 4 && !is_uniform ? 400 : 60);
-        blocks[i] = static_cast<std::uint32_t*>(a.allocate(warp, sizes[i] * 4));
-        test::count(blocks[i] != nullptr ? served : refused);
-        for (std::uint32_t w = 0; blocks[i] != nullptr && w < sizes[i]; ++w)
-          blocks[i][w] = warp.worker();
-      }
-      for (std::uint32_t i = 0; i < held; ++i) put_back(i);
-    });
-    EXPECT_EQ(wrong, 0u);
-    EXPECT_GT(served, requests);
-    EXPECT_TRUE(refused > 0 || is_uniform);
-    EXPECT_EQ(used_bytes(heap), 0u);
+    const auto size = [&](Random& random) {
+      return 4 * (1 + random(random(16) == 0 && !is_uniform ? 400 : 60));
+    };
+    const ExerciseResult result = exercise<TypeParam, simt::Cpu>(
+        job_of(is_uniform ? 8192 : 4096, threads, slots,
+               {exchange_at_random(threads, slots, requests, 1, size), free_all(threads, slots)},
+               options));
+    EXPECT_EQ(result.mismatches, 0u);
+    EXPECT_GT(test::served(result.phases[0]), requests);
+    EXPECT_TRUE(result.failures > 0 || is_uniform);
+    EXPECT_EQ(test::used_bytes(result.phases[1]), 0u);
   }
 }
 
 // The largest chunk serves again whenever it is freed.
 TYPED_TEST(PublishedList, AFreedBlockServesAgain) {
   TypeParam heap = this->create(1 << 14);
-  const std::size_t bytes = largest(free_regions(heap));
+  const std::size_t bytes = test::largest_free(regions_of(heap, {}));
   run(1, [&](Warp& warp) {
     for (int i = 0; i < 50; ++i) {
       void* block = heap.allocate(warp, bytes);
@@ -254,7 +224,6 @@ TEST(PublishedListUniform, HasADefaultSize) {
   EXPECT_EQ(first_chunk(8 << 20), 8192u);
 }
 
-// The smallest chunk can be chosen.
 TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
   constexpr std::size_t bytes = 1 << 16;
   const simt::Memory pool({}, bytes);

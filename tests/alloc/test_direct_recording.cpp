@@ -15,6 +15,7 @@
 #include "alloc/allocators/atomic.hpp"
 #include "alloc/allocators/circular_lists.hpp"
 #include "simt/cpu.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc {
 
@@ -36,7 +37,7 @@ TEST(Recording, AnEventKeepsWhatWasPutIn) {
   EXPECT_EQ(e.bytes, 123456789012u);
 }
 
-TEST(Recording, ReplayFindsEveryLife) {
+TEST(Recording, HistoryHasEveryLife) {
   const std::vector<RecordedEvent> events = {
       event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16), event(Kind::free, 0),
       event(Kind::allocate, 0, 16), event(Kind::free, 32),         event(Kind::inner, 0)};
@@ -54,7 +55,7 @@ TEST(Recording, ReplayFindsEveryLife) {
   EXPECT_FALSE(r.blocks[0].in_use(3));
 }
 
-TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
+TEST(Recording, HistoryCountsMemoryHandedOutTwice) {
   const std::vector<RecordedEvent> events = {
       event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64), event(Kind::allocate, 16, 16)};
   EXPECT_EQ(workloads::block_history(events, Frees::individually).overlaps, 1u);
@@ -70,7 +71,7 @@ TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
 }
 
 // Compares gaps with a bitmap of granules, on random allocations and frees.
-TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
+TEST(Recording, GapsAgreeWithAMapOfGranules) {
   constexpr std::size_t granules = 64;
   workloads::HistoryBuilder builder(Frees::individually, granules * granule);
   std::vector<int> owner(granules, 0);
@@ -135,28 +136,19 @@ TEST(Recording, ServedBytesAreTheSmallestDistance) {
 
 // Every worker allocates and frees at random and ends with live blocks.
 template <class A>
-struct Churn {
-  struct Scratch {};
-  A allocator;
-  unsigned rounds;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+void churn(const simt::Cpu& device, const A& allocator, unsigned rounds) {
+  test::launch(device, 0, [&](auto& warp) {
     A mine = allocator;
     void* held[16] = {};
     std::uint32_t state = 12345 + 7919 * warp.worker();
     for (unsigned i = 0; i < rounds; ++i) {
       state = state * 1664525u + 1013904223u;
       void*& slot = held[state >> 28];
-      if (slot != nullptr) {
-        mine.deallocate(warp, slot);
-        slot = nullptr;
-      } else {
-        slot = mine.allocate(warp, 1 + (state >> 16 & 1023u));
-      }
+      if (slot != nullptr) mine.deallocate(warp, slot);
+      slot = slot != nullptr ? nullptr : mine.allocate(warp, 1 + (state >> 16 & 1023u));
     }
-  }
-};
+  });
+}
 
 struct ChurnRun {
   std::vector<RecordedEvent> events;
@@ -165,19 +157,16 @@ struct ChurnRun {
 };
 
 template <class A>
-ChurnRun churn(unsigned threads, unsigned rounds, std::size_t capacity) {
-  const simt::DeviceId id{
-      .kind = simt::DeviceKind::cpu, .index = 0, .threads = static_cast<int>(threads)};
+ChurnRun churn(int threads, unsigned rounds, std::size_t capacity) {
+  const simt::DeviceId id{.threads = threads};
   const simt::Cpu device(id);
   const std::size_t bytes = std::size_t{8} << 20;
   const simt::Memory memory(id, bytes);
   const Pool pool{memory.data(), bytes};
   const RecordedMemory recorded(id, capacity);
   const A base = A::create(pool, AllocatorOptions{}, device);
-  device.launch(Churn<Recorded<A>>{Recorded<A>::create(base, pool, recorded), rounds}, threads);
-  ChurnRun run{recorded.events(), recorded.total(), {}};
-  base.walk(HostView(id), [&](const Region& region) { run.regions.push_back(region); });
-  return run;
+  churn(device, Recorded<A>::create(base, pool, recorded), rounds);
+  return {recorded.events(), recorded.total(), regions_of(base, id)};
 }
 
 template <class A>
@@ -213,7 +202,7 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
 // The kernel waits before events beyond the hold limit, and events arrive in order. The events that
 // a watcher reads during the launch are those recorded at its end.
 TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 3};
+  const simt::DeviceId id{.threads = 3};
   const simt::Cpu device(id);
   const std::size_t bytes = std::size_t{8} << 20;
   const simt::Memory memory(id, bytes);
@@ -232,7 +221,7 @@ TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
     live.hold_from(~std::uint64_t{0});
     while (seen.size() < 5000) EXPECT_TRUE(live.read(place, 1000, seen));
   });
-  device.launch(Churn<Recorded<CMalloc>>{Recorded<CMalloc>::create(base, pool, recorded), 4000}, 3);
+  churn(device, Recorded<CMalloc>::create(base, pool, recorded), 4000);
   watcher.join();
   const std::vector<RecordedEvent> all = recorded.events();
   ASSERT_GE(all.size(), seen.size());
@@ -251,13 +240,13 @@ TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
   EXPECT_EQ(again.size(), 10u);
 }
 
-TEST(Recorded, SaysWhatFoundNoRoom) {
+TEST(Recorded, CountsEventsBeyondItsCapacity) {
   const ChurnRun run = churn<CMalloc>(2, 1000, 100);
   EXPECT_EQ(run.events.size(), 100u);
   EXPECT_GT(run.total, 1500u);
 }
 
-TEST(Recorded, CapacityZeroIsSwitchedOff) {
+TEST(Recorded, CapacityZeroRecordsNothing) {
   const ChurnRun run = churn<CMalloc>(2, 1000, 0);
   EXPECT_EQ(run.total, 0u);
   EXPECT_TRUE(run.events.empty());

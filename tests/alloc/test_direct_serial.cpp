@@ -7,7 +7,7 @@
 namespace heapwood::alloc::test {
 
 void append_serial(std::vector<Target>& list) {
-  const simt::DeviceId device{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+  const simt::DeviceId device{.threads = 4};
   append_all<simt::Cpu>(list, "_threads", device);
   // CfmMallocPublished only here: it has no code for lanes that act together.
   append<simt::Cpu, CfmMallocPublished, Toy>(list, "_threads", device);

@@ -9,6 +9,7 @@
 #include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
+#include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -50,6 +51,19 @@ ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint6
               of_shares(1, count, Kind::free)}));
 }
 
+template <class A>
+void expect_every_page_again(std::uint32_t largest, std::uint64_t bytes) {
+  constexpr std::size_t pool = 64 << 10, chunk = 256;
+  const ExerciseResult r = race_and_fill<A>(pool, largest, bytes);
+  EXPECT_EQ(r.mismatches, 0u);
+  EXPECT_EQ(used_bytes(r.phases[1]), 0u);
+  EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed)
+      << "the pool is too large for this test";
+  // The last chunk may get no memory for its entry in the queue.
+  EXPECT_LE(free_bytes(r.phases[2].regions), chunk) << bytes;
+  EXPECT_EQ(used_bytes(r.phases[3]), 0u);
+}
+
 }  // namespace
 
 template <class A>
@@ -59,16 +73,8 @@ using All = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
 TYPED_TEST_SUITE(OuroborosVariants, All);
 
 // All requests are of one class, whose pages pass through the queue several times its length.
-TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
-  constexpr std::size_t pool = 64 << 10, chunk = 256;
-  const ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
-  EXPECT_EQ(r.mismatches, 0u);
-  EXPECT_EQ(used_bytes(r.phases[1]), 0u);
-  EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed)
-      << "the pool is too large for this test";
-  // The last chunk may get no memory for its entry in the queue.
-  EXPECT_LE(free_bytes(r.phases[2].regions), chunk);
-  EXPECT_EQ(used_bytes(r.phases[3]), 0u);
+TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeAllocatedAgain) {
+  expect_every_page_again<TypeParam>(16, 16);
 }
 
 template <class A>
@@ -77,16 +83,7 @@ using ChunkVariants = testing::Types<OuroborosCS, OuroborosCVA, OuroborosCVL>;
 TYPED_TEST_SUITE(OuroborosChunks, ChunkVariants);
 
 TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
-  constexpr std::size_t pool = 64 << 10, chunk = 256;
-  for (const std::uint64_t bytes : {16u, 64u, 256u}) {
-    const ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
-    EXPECT_EQ(r.mismatches, 0u);
-    EXPECT_EQ(used_bytes(r.phases[1]), 0u);
-    EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed)
-        << "the pool is too large for this test";
-    EXPECT_LE(free_bytes(r.phases[2].regions), chunk) << bytes;
-    EXPECT_EQ(used_bytes(r.phases[3]), 0u);
-  }
+  for (const std::uint64_t bytes : {16u, 64u, 256u}) expect_every_page_again<TypeParam>(256, bytes);
 }
 
 // More than 90% of any pool, and 98% of a large one, is free for the smallest blocks: queues
@@ -158,42 +155,38 @@ TYPED_TEST(OuroborosVariants, ServeTheChunksOfAPoolThatHasMoreMemory) {
   }
 }
 
+// A loop instead of memset(): ThreadSanitizer does not see the stores that GCC generates for
+// memset().
+void write(void* block, std::size_t bytes, std::uint32_t value) {
+  for (std::size_t i = 0; i < bytes / sizeof(value); ++i)
+    static_cast<std::uint32_t*>(block)[i] = value;
+}
+
 // Three threads take turns. The first one writes and frees large blocks. The second one allocates
 // pages until two are in chunks that were part of such a block. The third one writes to the next
 // page. The turns are relaxed, so only the allocator orders the two writes, and ThreadSanitizer
 // checks that it does.
-template <class A>
-struct LargeThenPages {
-  struct Scratch {};
-  static constexpr std::size_t large = 512, small = 16;  // bytes; a chunk has 256
-
-  A allocator;
-  std::byte* base;
-  std::uint32_t* turn;
-  std::uint32_t* was_large;  // per chunk of the pool
-  std::uint32_t* reused;     // whether the third thread's page was part of a large block
-
-  // A loop instead of memset(): ThreadSanitizer does not see the stores that GCC generates for
-  // memset().
-  static void write(void* block, std::size_t bytes, std::uint32_t value) {
-    for (std::size_t i = 0; i < bytes / sizeof(value); ++i)
-      static_cast<std::uint32_t*>(block)[i] = value;
-  }
-  std::uint32_t& chunk(void* block) const {
-    return was_large[(static_cast<std::byte*>(block) - base) / 256];
-  }
-
-  template <class Warp>
-  void operator()(Warp& warp, Scratch&) const {
-    using word = simt::atomic_ref<std::uint32_t>;
-    const word now(*turn);
-    A a = allocator;
+TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreOrderedAfterTheirLastOwner) {
+  using Word = simt::atomic_ref<std::uint32_t>;
+  constexpr std::size_t pool = 64 << 10, large = 512, small = 16, chunk = 256;
+  const simt::Cpu device(four_threads);
+  const simt::Memory memory(four_threads, pool);
+  const auto allocator = TypeParam::create({memory.data(), pool}, {}, device);
+  std::uint32_t turn = 0, is_reused = 0;
+  std::vector<std::uint32_t> was_large(pool / chunk);  // per chunk of the pool
+  const auto mark_of = [&](void* block) {
+    return Word(was_large[static_cast<std::size_t>(static_cast<std::byte*>(block) - memory.data()) /
+                          chunk]);
+  };
+  launch(device, 3, [&](auto& warp) {
+    const Word now(turn);
+    TypeParam a = allocator;
     if (!simt::wait_until(warp, [&] { return now.load(simt::relaxed) == warp.worker(); })) return;
     if (warp.worker() == 0) {
       std::vector<void*> blocks;
       for (void* b; (b = a.allocate(warp, large)) != nullptr; blocks.push_back(b)) {
         write(b, large, 1);
-        word(chunk(b)).store(1, simt::relaxed);
+        mark_of(b).store(1, simt::relaxed);
       }
       for (void* b : blocks) a.deallocate(warp, b);
     } else if (warp.worker() == 1) {
@@ -201,27 +194,15 @@ struct LargeThenPages {
       for (std::uint32_t found = 0; found < 2;) {
         void* b = a.allocate(warp, small);
         if (b == nullptr) break;
-        found += word(chunk(b)).load(simt::relaxed);
+        found += mark_of(b).load(simt::relaxed);
       }
     } else if (void* b = a.allocate(warp, small)) {
       write(b, small, 2);
-      *reused = word(chunk(b)).load(simt::relaxed);
+      is_reused = mark_of(b).load(simt::relaxed);
     }
     now.fetch_add(1, simt::relaxed);
-  }
-};
-
-TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
-  constexpr std::size_t pool = 64 << 10;
-  const simt::Cpu device(four_threads);
-  const simt::Memory memory(four_threads, pool);
-  simt::Buffer<std::uint32_t> words(four_threads, pool / 256 + 2);
-  words.fill(0);
-  const auto a = TypeParam::create({memory.data(), pool}, {}, device);
-  device.launch(
-      LargeThenPages<TypeParam>{a, memory.data(), words.data(), words.data() + 2, words.data() + 1},
-      3);
-  EXPECT_EQ(words.download()[1], 1u);
+  });
+  EXPECT_EQ(is_reused, 1u);
 }
 
 // Each class by itself up to the largest page, and larger requests.
@@ -292,14 +273,8 @@ TYPED_TEST_SUITE(OuroborosPieces, PieceVariants);
 TYPED_TEST(OuroborosPieces, AreReleasedWhenTheQueueIsShort) {
   constexpr std::uint32_t workers = 4, blocks = 4000;
   constexpr std::size_t chunk = 256;
-  ExercisePhase other;
-  for (std::uint32_t w = 0; w < workers; ++w) {
-    other.scripts.emplace_back();
-    for (std::uint32_t i = w * blocks; i < (w + 1) * blocks; ++i) {
-      other.scripts[w].push_back({Kind::exchange, i, 64});
-      if (i % 3 == 0) other.scripts[w].push_back({Kind::free, i});
-    }
-  }
+  const ExercisePhase other = exchange_at_random(
+      workers, workers * blocks, blocks, 1, [](Random&) { return 64u; }, 4);
   const ExercisePhase fill = of_shares(workers, blocks, Kind::exchange, 32);
   const ExerciseJob j =
       job_of(4 << 20, workers, workers * blocks,

@@ -42,7 +42,7 @@ struct RingKernel {
 
 ProgramTrace recorded_ring(std::size_t capacity) {
   constexpr unsigned warps = 3;
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  const simt::DeviceId id{.threads = warps};
   const simt::Cpu device(id);
   const simt::Memory memory(id, 1 << 20);
   const Pool pool{memory.data(), memory.bytes()};
@@ -99,7 +99,7 @@ TEST(ProgramTrace, SaysWhatWasDropped) {
 }
 
 TEST(ProgramTrace, CountsRefusals) {
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  const simt::DeviceId id{.threads = 1};
   const simt::Cpu device(id);
   const simt::Memory memory(id, 1 << 16);
   const Pool pool{memory.data(), memory.bytes()};

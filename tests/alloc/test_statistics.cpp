@@ -31,6 +31,19 @@ TEST(Fragmentation, IsThePapersDefinition) {
   EXPECT_EQ(f.metadata_bytes, 64u);
 }
 
+TEST(Fragmentation, OfBlocksIsThePapersDefinition) {
+  const std::vector<Region> regions{{0, 64, State::metadata}, {64, 32, State::used},
+                                    {96, 32, State::free},    {128, 96, State::free},
+                                    {224, 64, State::used},   {288, 64, State::free}};
+  const std::vector<LiveBlock> blocks{{64, 4}, {224, 10}, {256, 30}};
+  const Fragmentation a = fragmentation_of_blocks(regions, blocks);
+  ASSERT_TRUE(a.internal);
+  EXPECT_DOUBLE_EQ(*a.internal, (28.0 / 32 + 24.0 / 64) / 2);
+  EXPECT_DOUBLE_EQ(a.external, 0.5);
+  EXPECT_DOUBLE_EQ(a.external_merged, 1 - 128.0 / 192);
+  EXPECT_EQ(a.metadata_bytes, 64u);
+}
+
 TEST(CountedMemory, SumsTheLogByRegion) {
   const simt::Cpu device(simt::find_device("cpu", 2).id);
   constexpr std::size_t granules = 5000;  // regions of several pieces, pieces of several blocks

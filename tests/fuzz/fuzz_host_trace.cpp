@@ -12,11 +12,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         host_alloc::parse_host_trace({reinterpret_cast<const char*>(data), size}, "file");
     if (host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "again").ops != trace.ops)
       std::abort();
+    for (const host_alloc::HostTraceOp& op : trace.ops) {
+      if (op.slot >= trace.slots) std::abort();
+    }
   } catch (const Error& error) {
     const std::string_view text = error.what();
-    if (!text.starts_with("file:") || text.size() > 200 ||
-        text.find('\n') != std::string_view::npos)
+    if (error.exit() != Exit::scene || !text.starts_with("file:") || text.size() > 200)
       std::abort();
+    for (const char c : text) {
+      if (c < 0x20 || c == 0x7f) std::abort();
+    }
   }
   return 0;
 }

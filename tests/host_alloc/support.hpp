@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Common to the tests of host allocators: addresses that cannot be accessed, and the device under
-// test.
+// Common to the tests of host allocators: addresses that cannot be accessed.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
 
 #include "host_alloc/host_allocator.hpp"
+#include "tests/test_device.hpp"
 
 namespace heapwood::host_alloc::testing {
 
@@ -52,12 +51,6 @@ class UntouchableRange final : public simt::VirtualRange {
 inline std::unique_ptr<HostAllocator> untouchable(const std::string& id,
                                                   const HostAllocatorOptions& options) {
   return make_host_allocator(id, std::make_unique<UntouchableRange>(4 * options.capacity), options);
-}
-
-// The CPU, or the device in HEAPWOOD_TEST_DEVICE.
-inline simt::DeviceId device_under_test() {
-  const char* key = std::getenv("HEAPWOOD_TEST_DEVICE");
-  return simt::find_device(key ? key : "cpu", 4).id;
 }
 
 // The message of the Error that `call` throws, or an empty string if it throws none.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Host allocators on addresses that cannot be touched, buffers from them, and traces as text, of
+// which tests/fuzz has mutations.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "host_alloc/host_memory.hpp"
+#include "host_alloc/trace.hpp"
 #include "simt/memory.hpp"
 #include "tests/host_alloc/support.hpp"
 
@@ -32,7 +35,7 @@ TEST_P(HostAllocators, ServesExactlyTheCapacity) {
 
 // Every second 2 MiB is free: enough in total, but contiguous only after memory has been mapped
 // elsewhere.
-TEST_P(HostAllocators, MovesFreeMemoryToWhereItIsOfUse) {
+TEST_P(HostAllocators, MapsFreeMemoryElsewhereForALargeRequest) {
   const auto allocator = untouchable(GetParam(), {.capacity = 16 * mib, .growth_bytes = 2 * mib});
   std::vector<void*> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(allocator->allocate(2 * mib));
@@ -61,7 +64,7 @@ TEST_P(HostAllocators, RefusesWrongFrees) {
     EXPECT_NE(error_of([&] { allocator->allocate(1, alignment); }), "");
 }
 
-TEST_P(HostAllocators, GoesOnWhereTheDeviceHasLessThanTheCapacity) {
+TEST_P(HostAllocators, ServesWhatTheDeviceHasIfThatIsLessThanTheCapacity) {
   auto range = std::make_unique<UntouchableRange>(64 * mib, 6 * mib);
   const auto allocator = make_host_allocator(GetParam(), std::move(range),
                                              {.capacity = 32 * mib, .growth_bytes = 4 * mib});
@@ -70,7 +73,7 @@ TEST_P(HostAllocators, GoesOnWhereTheDeviceHasLessThanTheCapacity) {
   EXPECT_EQ(allocator->allocate(2 * mib), nullptr);
 }
 
-TEST_P(HostAllocators, ThreadsShareIt) {
+TEST_P(HostAllocators, ThreadsGetDisjointBlocks) {
   const auto allocator = untouchable(GetParam(), {.capacity = 24 * mib, .growth_bytes = 2 * mib});
   // The owner of each 256 bytes of addresses, kept outside the managed memory.
   std::vector<std::atomic<int>> owner(4 * 24 * mib / 256);
@@ -120,7 +123,7 @@ TEST_P(HostAllocators, ThreadsShareIt) {
 // Blocks are backed by memory, also across the boundaries of separate mappings, and keep their
 // contents until they are freed.
 TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
-  const simt::DeviceId device = device_under_test();
+  const simt::DeviceId device = tests::test_device().id;
   const auto allocator =
       make_host_allocator(GetParam(), device, {.capacity = 64 * mib, .growth_bytes = 2 * mib});
   std::vector<std::pair<void*, std::vector<unsigned char>>> blocks;
@@ -199,7 +202,7 @@ TEST(HostAllocator, MapsInStepsAndGivesBackOnRequest) {
   EXPECT_EQ(allocator->statistics().peak_mapped_bytes, 16 * mib);
 }
 
-TEST(HostAllocator, NamesThoseThatThereAre) {
+TEST(HostAllocator, ErrorsNameTheAllocators) {
   EXPECT_NE(error_of([] {
               make_host_allocator("best", simt::DeviceId{});
             }).find("segfit tlsf bitmask hybrid mmap"),
@@ -210,7 +213,7 @@ TEST(HostAllocator, NamesThoseThatThereAre) {
 }
 
 TEST(HostMemory, BuffersComeFromTheAllocator) {
-  const simt::DeviceId device = device_under_test();
+  const simt::DeviceId device = tests::test_device().id;
   for (const char* id : {"auto", "tlsf", "hybrid"}) {
     HostMemory memory(id, true);
     {
@@ -232,8 +235,8 @@ TEST(HostMemory, BuffersComeFromTheAllocator) {
   }
 }
 
-TEST(VirtualRangeDeathTest, WhatIsNotMappedCannotBeTouched) {
-  if (device_under_test().kind != simt::DeviceKind::cpu) GTEST_SKIP() << "on the CPU";
+TEST(VirtualRangeDeathTest, UnmappedMemoryCannotBeTouched) {
+  if (tests::test_device().id.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "on the CPU";
   const auto range = simt::reserve_range({}, 4 * mib);
   ASSERT_TRUE(range->map(2 * mib, 2 * mib));
   std::memset(range->base() + 2 * mib, 1, 2 * mib);
@@ -242,6 +245,48 @@ TEST(VirtualRangeDeathTest, WhatIsNotMappedCannotBeTouched) {
   EXPECT_DEATH(std::memset(range->base() + 2 * mib, 1, 1), "");
   ASSERT_TRUE(range->map(2 * mib, 2 * mib));
   EXPECT_EQ(range->base()[2 * mib], std::byte{0});
+}
+
+const std::string good =
+    "op,id,bytes\nallocate,7,1024\r\nallocate,8,0\nfree,7,\nallocate,7,4096\n\nfree,8\nallocate,9,"
+    "1";
+
+TEST(HostTrace, TextReadsBackToTheSameTrace) {
+  const HostTrace trace = parse_host_trace(good, "t.csv");
+  EXPECT_EQ(trace.slots, 2u);
+  const std::vector<HostTraceOp> expected{{0, true, 1024}, {1, true, 0},  {0, false, 0},
+                                          {0, true, 4096}, {1, false, 0}, {1, true, 1}};
+  EXPECT_EQ(trace.ops, expected);
+  EXPECT_EQ(parse_host_trace(host_trace_text(trace), "t.csv").ops, trace.ops);
+}
+
+TEST(HostTrace, ErrorsNameTheLine) {
+  const struct {
+    const char *text, *error;
+  } cases[] = {
+      {"malloc,1,2", "t.csv:1: 'malloc': expected allocate,ID,BYTES or free,ID"},
+      {"op,id,bytes\nallocate,x,2", "t.csv:2: id 'x': expected a number"},
+      {"allocate,-1,2", "t.csv:1: id '-1': expected a number"},
+      {"allocate,1,2k", "t.csv:1: bytes '2k': expected a number up to 281474976710656"},
+      {"allocate,1,", "t.csv:1: bytes '': expected a number up to 281474976710656"},
+      {"allocate,1,99999999999999999999",
+       "t.csv:1: bytes '99999999999999999999': expected a number up to"},
+      {"allocate,1,2,3", "t.csv:1: '3': nothing may follow the bytes"},
+      {"free,1,", "t.csv:1: id 1: is not live; allocate it first"},
+      {"allocate,1,5\nallocate,1,5", "t.csv:2: id 1: is live already; free it first"},
+      {"allocate,1,5\nfree,1,5", "t.csv:2: bytes '5': a free has none"},
+      {"op,id,bytes\n", "t.csv: no requests in it"},
+      {"", "t.csv: no requests in it"},
+  };
+  for (const auto& c : cases) {
+    try {
+      parse_host_trace(c.text, "t.csv");
+      ADD_FAILURE() << c.text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::scene);
+      EXPECT_EQ(std::string(error.what()).rfind(c.error, 0), 0u) << error.what();
+    }
+  }
 }
 
 }  // namespace

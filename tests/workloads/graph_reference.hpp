@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <set>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
-#include "simt/device.hpp"
+#include "tests/test_device.hpp"
 #include "workloads/graph/layouts.hpp"
 
 namespace heapwood::workloads::graph {
@@ -122,6 +122,101 @@ inline std::vector<EdgeKey> every(const std::vector<EdgeKey>& edges, std::size_t
   return keys;
 }
 
+// The edges without those in the sorted `others`.
+inline std::vector<EdgeKey> without(std::vector<EdgeKey> edges,
+                                    const std::vector<EdgeKey>& others) {
+  std::erase_if(edges,
+                [&](EdgeKey key) { return std::binary_search(others.begin(), others.end(), key); });
+  return edges;
+}
+
+// Pool and blocks are consistent: every vertex has the smallest block that fits, and none overlap.
+inline void expect_sound_memory(GraphStore& graph, const ReferenceGraph& reference) {
+  const GraphMemory memory = graph.memory();
+  std::uint64_t edges = 0, bytes = 0, blocks = 0;
+  for (std::uint32_t v = 0; v < reference.vertices(); ++v) {
+    const auto degree = static_cast<std::uint32_t>(reference[v].size());
+    edges += degree;
+    if (degree == 0) continue;
+    ++blocks;
+    bytes += block_bytes(class_of(degree));
+  }
+  EXPECT_EQ(memory.edges, edges);
+  EXPECT_EQ(memory.payload_bytes, 4 * edges);
+  if (memory.measured) {
+    EXPECT_GE(memory.held_bytes, memory.block_bytes);
+  }
+  if (!std::holds_alternative<BlocksView>(graph.view())) return;
+  EXPECT_EQ(memory.blocks, blocks);
+  EXPECT_EQ(memory.block_bytes, bytes);
+  EXPECT_EQ(memory.overlaps, 0u);
+  if (memory.measured) {
+    EXPECT_GE(memory.address_bytes, bytes);
+  }
+}
+
+struct BatchShape {
+  std::uint32_t vertices, sources, few_sources;  // sources: the vertices that edges begin at
+  std::uint32_t degree, batch, more_vertices, rounds;
+  constexpr std::uint32_t max_vertices() const { return vertices + rounds * more_vertices; }
+};
+
+// Inserts and deletes edges, by a kernel each and by one kernel, and vertices. After each batch the
+// edges are those of a graph of sets. The graph has no room for further vertices afterwards.
+inline void run_batches(GraphStore& graph, const simt::DeviceId& device, const BatchShape& shape) {
+  HostGraph start = random_graph(shape.sources, shape.degree, shape.vertices, 21);
+  start.offsets.resize(shape.vertices + 1, start.offsets.back());
+  for (int again = 0; again < 2; ++again) {  // init() discards the previous graph
+    ReferenceGraph reference(start);
+    const auto expect_equal = [&](std::uint64_t refused) {
+      EXPECT_EQ(refused, 0u);
+      ASSERT_EQ(graph.edges(), reference.edges());
+      expect_sound_memory(graph, reference);
+    };
+    expect_equal(graph.init(DeviceRows(device, start)).refused);
+    std::mt19937 random(4);
+    for (std::uint32_t round = 0; round < shape.rounds; ++round) {
+      // Pressure in every other round: all edges from a few vertices.
+      const std::uint32_t sources = round % 2 == 0 ? shape.sources : shape.few_sources;
+      const std::vector<EdgeKey> batch =
+          random_batch(shape.batch, sources, shape.vertices, 10 + round);
+      const UpdateResult inserted = graph.update(batch, {});
+      EXPECT_EQ(inserted.inserted, reference.insert(batch));
+      expect_equal(inserted.refused);
+
+      std::vector<EdgeKey> old = every(reference.edges(), 3);
+      old.insert(old.end(), batch.begin(), batch.begin() + shape.batch / 3);
+      const UpdateResult deleted = graph.update({}, old);
+      EXPECT_EQ(deleted.deleted, reference.remove(old));
+      expect_equal(deleted.refused);
+
+      // One kernel inserts and deletes edges of the same vertices; no edge is in both batches.
+      const std::vector<EdgeKey> deletes = every(reference.edges(), 4);
+      const std::vector<EdgeKey> inserts =
+          without(random_batch(shape.batch, sources, shape.vertices, 30 + round), deletes);
+      const UpdateResult mixed = graph.update(inserts, deletes);
+      EXPECT_EQ(mixed.inserted, reference.insert(inserts));
+      EXPECT_EQ(mixed.deleted, reference.remove(deletes));
+      expect_equal(mixed.refused);
+
+      const HostGraph more = random_graph(shape.more_vertices, 9, reference.vertices(), 50 + round);
+      reference.append(more);
+      EXPECT_EQ(graph.insert_vertices(DeviceRows(device, more)).inserted, more.edges());
+      expect_equal(0);
+      std::vector<std::uint32_t> gone;
+      for (std::uint32_t i = 0; i < shape.more_vertices; ++i)
+        gone.push_back(static_cast<std::uint32_t>(random() % reference.vertices()));
+      EXPECT_EQ(graph.delete_vertices(gone).deleted, reference.remove_vertices(gone));
+      expect_equal(0);
+    }
+    const std::vector<EdgeKey> all = reference.edges();
+    EXPECT_EQ(graph.update({}, all).deleted, all.size());
+    EXPECT_TRUE(graph.edges().empty());
+    EXPECT_EQ(graph.memory().blocks, 0u);
+  }
+  EXPECT_THROW(graph.insert_vertices(DeviceRows(device, start)), Error);
+}
+
 // Expects that each size class begins at a multiple of a warp's width and has its vertices once.
 inline void expect_class_order(DeviceSteps& steps, const simt::DeviceId& device,
                                const HostGraph& graph, std::uint32_t width) {
@@ -146,17 +241,11 @@ inline void expect_class_order(DeviceSteps& steps, const simt::DeviceId& device,
   for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(seen[v], graph.degree(v) > 0) << v;
 }
 
-// Graphs in blocks of every registered allocator that frees, on the device in
-// HEAPWOOD_TEST_DEVICE. Allocators with few blocks of fixed size (toy) only serve tests of
+// Graphs in blocks of every registered allocator that frees, on the device of
+// tests/test_device.hpp. Allocators with few blocks of fixed size (toy) only serve tests of
 // exhaustion.
 class Graphs : public testing::Test {
  protected:
-  void SetUp() override {
-    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-    const std::string key = wanted != nullptr ? wanted : "cpu";
-    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
-  }
-
   std::unique_ptr<BlockGraph> block_graph(const registry::CompiledAllocator& compiled,
                                           std::size_t pool_bytes, std::uint32_t max_vertices,
                                           BlockInit block_init = BlockInit::each) {
@@ -217,7 +306,7 @@ class Graphs : public testing::Test {
     f(csr);
   }
 
-  simt::DeviceId device_;
+  simt::DeviceId device_ = tests::test_device().id;
   simt::Memory memory_;
 };
 

@@ -4,24 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <string>
-
 #include "registry/registry.hpp"
-#include "simt/device.hpp"
+#include "tests/test_device.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::workloads {
 
-// Every registered allocator on the device in HEAPWOOD_TEST_DEVICE.
+// Every registered allocator on the device of tests/test_device.hpp.
 class StressJobs : public testing::Test {
  protected:
-  void SetUp() override {
-    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-    const std::string key = wanted != nullptr ? wanted : "cpu";
-    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
-  }
-
   StressJob job(StressTest test, std::size_t pool_bytes, unsigned warps, unsigned lanes) {
     memory_ = simt::Memory(device_, pool_bytes);
     StressJob j;
@@ -43,7 +34,7 @@ class StressJobs : public testing::Test {
     }
   }
 
-  simt::DeviceId device_;
+  simt::DeviceId device_ = tests::test_device().id;
   simt::Memory memory_;
 };
 

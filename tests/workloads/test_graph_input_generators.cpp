@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Generated graphs: valid at any size, the same everywhere, with the degrees of the graphs that
-// they stand for and as many triangles as they promise.
+// Generated graphs and batches: valid at any size, the same everywhere, with the degrees of the
+// graphs that they stand for and as many triangles as they promise.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tests/workloads/graph_input.hpp"
+#include "workloads/graph/generate.hpp"
 #include "workloads/graph/integers.hpp"
 #include "workloads/graph/source.hpp"
 
@@ -50,7 +53,7 @@ TEST(GraphRoots, AreExact) {
     EXPECT_NEAR(static_cast<double>(log2_fixed(x)) * 0x1p-24, std::log2(x), 1e-6) << x;
 }
 
-// Names of all generators at sizes that are small, odd, or one beside a square or a cube.
+// Names of all generators at sizes that are small, odd, or next to a square or a cube.
 TEST(GraphGenerators, AreValidAndSymmetricAtAnySize) {
   for (const char* name : {"rgg:", "delaunay:", "honeycomb:", "grid3d:", "cliques:", "uniform:"}) {
     for (const char* size : {"1", "2", "3", "4", "5", "7", "8", "9", "26", "27", "28", "63", "64",
@@ -83,7 +86,7 @@ TEST(GraphGenerators, OfSpecialArgumentsAreValid) {
   EXPECT_EQ(load_graph("rmat:9").graph.vertices(), 512u);
 }
 
-TEST(GraphGenerators, TrianglesInClosedForm) {
+TEST(GraphGenerators, TrianglesAreThoseOfTheClosedForm) {
   // A full rectangle has two per square.
   EXPECT_EQ(load_graph("delaunay:400").triangles, 2u * 19 * 19);
   EXPECT_EQ(load_graph("delaunay:410").triangles, 2u * (19 * 19 + 9));
@@ -147,19 +150,19 @@ TEST(GraphGenerators, RggHasTheTrianglesOfTheDisc) {
   EXPECT_NEAR(3 * static_cast<double>(count_triangles(graph)) / pairs, 0.5865, 0.008);
 }
 
-// At each level a draw stays in one of the two quarters of the diagonal with .57 + .05; it is a
+// At each level a draw stays in one of the two quarters of the diagonal with 0.57 + 0.05; it is a
 // loop if it does so at all levels.
 TEST(GraphGenerators, RmatHasTheProbabilitiesOfItsQuarters) {
   for (const int scale : {1, 3, 4, 9}) {
     const InputCounts counts = load_graph("rmat:" + std::to_string(scale) + ":1000").counts;
-    const double draws = 1000 * std::exp2(scale), chance = std::pow(.62, scale);
+    const double draws = 1000 * std::exp2(scale), chance = std::pow(0.62, scale);
     EXPECT_EQ(static_cast<double>(counts.entries), draws);
     EXPECT_NEAR(static_cast<double>(counts.loops), draws * chance,
                 5 * std::sqrt(draws * chance * (1 - chance)));
   }
-  // The hub is source and destination with .76 at each level; duplicates are merged.
+  // The hub is source and destination with 0.76 at each level; duplicates are merged.
   const DegreeSummary summary = summarize_degrees(load_graph("rmat:12:16").graph);
-  EXPECT_LT(summary.max, 2 * 16 * 4096 * std::pow(.76, 12));
+  EXPECT_LT(summary.max, 2 * 16 * 4096 * std::pow(0.76, 12));
   EXPECT_GT(summary.max, 1000u);
 }
 
@@ -193,6 +196,53 @@ TEST(GraphGenerators, SeedsGiveDifferentGraphs) {
     EXPECT_EQ(load_graph(id + "5").digest, load_graph(id + "5").digest);
     EXPECT_NE(load_graph(id + "5").digest, load_graph(id + "6").digest) << id;
   }
+}
+
+TEST(GraphBatch, IsTheSameForTheSameSeedOnly) {
+  const auto batch = make_batch(1000, 500, UpdatePattern::random, 3);
+  ASSERT_EQ(batch.size(), 500u);
+  EXPECT_EQ(batch, make_batch(1000, 500, UpdatePattern::random, 3));
+  EXPECT_NE(batch, make_batch(1000, 500, UpdatePattern::random, 4));
+  // On every machine: published results name the seed only.
+  EXPECT_EQ(batch[0], (Edge{736, 138}));
+  EXPECT_EQ(batch[499], (Edge{422, 517}));
+}
+
+TEST(GraphBatch, RandomSourcesAndDestinationsAreUniform) {
+  constexpr std::uint32_t vertices = 16;
+  std::vector<unsigned> sources(vertices), destinations(vertices);
+  for (const Edge& edge : make_batch(vertices, 160'000, UpdatePattern::random, 1)) {
+    ASSERT_LT(edge.source, vertices);
+    ASSERT_LT(edge.destination, vertices);
+    ASSERT_NE(edge.source, edge.destination);
+    ++sources[edge.source];
+    ++destinations[edge.destination];
+  }
+  for (std::uint32_t v = 0; v < vertices; ++v) {  // 10,000 +- 5 sigma
+    EXPECT_NEAR(sources[v], 10'000, 500);
+    EXPECT_NEAR(destinations[v], 10'000, 500);
+  }
+}
+
+TEST(GraphBatch, PressureKeepsSourcesWithinTheRange) {
+  std::set<std::uint32_t> starts;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto batch = make_batch(1'000'000, 10'000, UpdatePattern::pressure, seed);
+    const auto less = [](const Edge& a, const Edge& b) { return a.source < b.source; };
+    const auto [low, high] = std::minmax_element(batch.begin(), batch.end(), less);
+    EXPECT_LT(high->source, 1'000'000u);
+    EXPECT_LT(high->source - low->source, pressure_range);
+    EXPECT_GT(high->source - low->source, pressure_range - 20);
+    starts.insert(low->source);
+  }
+  EXPECT_EQ(starts.size(), 20u);
+}
+
+TEST(GraphBatch, SmallGraphsHaveFewEdges) {
+  EXPECT_TRUE(make_batch(0, 10, UpdatePattern::random, 1).empty());
+  EXPECT_TRUE(make_batch(1, 10, UpdatePattern::pressure, 1).empty());
+  for (const Edge& edge : make_batch(2, 100, UpdatePattern::pressure, 1))
+    EXPECT_EQ(edge.source + edge.destination, 1u);
 }
 
 }  // namespace

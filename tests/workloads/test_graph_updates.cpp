@@ -10,31 +10,6 @@ namespace {
 
 using GraphUpdates = Graphs;
 
-// Pool and blocks are consistent: every vertex has the smallest block that fits, and none overlap.
-void expect_sound_memory(GraphStore& graph, const ReferenceGraph& reference) {
-  const GraphMemory memory = graph.memory();
-  std::uint64_t edges = 0, bytes = 0, blocks = 0;
-  for (std::uint32_t v = 0; v < reference.vertices(); ++v) {
-    const auto degree = static_cast<std::uint32_t>(reference[v].size());
-    edges += degree;
-    if (degree == 0) continue;
-    ++blocks;
-    bytes += block_bytes(class_of(degree));
-  }
-  EXPECT_EQ(memory.edges, edges);
-  EXPECT_EQ(memory.payload_bytes, 4 * edges);
-  if (memory.measured) {
-    EXPECT_GE(memory.held_bytes, memory.block_bytes);
-  }
-  if (!std::holds_alternative<BlocksView>(graph.view())) return;
-  EXPECT_EQ(memory.blocks, blocks);
-  EXPECT_EQ(memory.block_bytes, bytes);
-  EXPECT_EQ(memory.overlaps, 0u);
-  if (memory.measured) {
-    EXPECT_GE(memory.address_bytes, bytes);
-  }
-}
-
 TEST(GraphClasses, AreTheSmallestThatFit) {
   EXPECT_EQ(class_of(1), 0u);
   EXPECT_EQ(class_of(4), 0u);
@@ -52,44 +27,20 @@ TEST(GraphClasses, AreTheSmallestThatFit) {
   }
 }
 
-TEST_F(GraphUpdates, InsertionsAndDeletionsMatchSets) {
-  each_store(4 << 20, 300, [&](GraphStore& graph) {
-    const HostGraph start = random_graph(300, 6, 300, 1);
-    const DeviceRows rows(device_, start);
-    for (int again = 0; again < 2; ++again) {  // init() discards the previous graph
-      ReferenceGraph reference(start);
-      const InitResult init = graph.init(rows);
-      EXPECT_EQ(init.refused, 0u);
-      EXPECT_EQ(graph.edges(), reference.edges());
-      expect_sound_memory(graph, reference);
-      for (std::uint32_t round = 0; round < 4; ++round) {
-        // Pressure in every other round: all edges from a few vertices.
-        const std::uint32_t sources = round % 2 == 0 ? 300 : 7;
-        const std::vector<EdgeKey> batch = random_batch(700, sources, 300, 10 + round);
-        const UpdateResult inserted = graph.update(batch, {});
-        EXPECT_EQ(inserted.inserted, reference.insert(batch));
-        EXPECT_EQ(inserted.refused, 0u);
-        ASSERT_EQ(graph.edges(), reference.edges());
-        expect_sound_memory(graph, reference);
-
-        std::vector<EdgeKey> old = every(reference.edges(), 3);
-        old.insert(old.end(), batch.begin(), batch.begin() + 200);
-        const UpdateResult deleted = graph.update({}, old);
-        EXPECT_EQ(deleted.deleted, reference.remove(old));
-        EXPECT_EQ(deleted.refused, 0u);
-        ASSERT_EQ(graph.edges(), reference.edges());
-        expect_sound_memory(graph, reference);
-      }
-      const std::vector<EdgeKey> all = reference.edges();
-      EXPECT_EQ(graph.update({}, all).deleted, all.size());
-      EXPECT_TRUE(graph.edges().empty());
-      EXPECT_EQ(graph.memory().blocks, 0u);
-    }
-  });
+TEST_F(GraphUpdates, MatchSets) {
+  constexpr BatchShape shape{.vertices = 300,
+                             .sources = 300,
+                             .few_sources = 7,
+                             .degree = 6,
+                             .batch = 700,
+                             .more_vertices = 40,
+                             .rounds = 4};
+  each_store(4 << 20, shape.max_vertices(),
+             [&](GraphStore& graph) { run_batches(graph, device_, shape); });
 }
 
-// The counted initialization has the same edges and blocks, and reports the same refusals.
-TEST_F(GraphUpdates, CountedInitialization) {
+// It also reports the same refusals.
+TEST_F(GraphUpdates, CountedInitializationHasTheSameEdgesAndBlocks) {
   HostGraph start = random_graph(700, 20, 700, 8);
   start.offsets.resize(901, start.offsets.back());  // 200 vertices without edges
   const DeviceRows rows(device_, start);
@@ -122,59 +73,14 @@ TEST_F(GraphUpdates, CountedInitialization) {
   each_allocator(expect_counts, true);
 }
 
-TEST_F(GraphUpdates, OrderOfClasses) {
+TEST_F(GraphUpdates, ClassesAreInOrder) {
   const std::unique_ptr<DeviceSteps> steps = device_steps(device_, 60);
   const std::uint32_t width = device_.kind == simt::DeviceKind::cuda ? 32 : 1;
   for (const std::uint32_t vertices : {1u, 31u, 1000u, 5000u})
     expect_class_order(*steps, device_, random_graph(vertices, 40, 5000, vertices), width);
 }
 
-// Insertions and deletions of the same vertices in one kernel; no edge is in both batches.
-TEST_F(GraphUpdates, MixedKernelsMatchSets) {
-  each_store(4 << 20, 100, [&](GraphStore& graph) {
-    const HostGraph start = random_graph(100, 20, 100, 2);
-    ReferenceGraph reference(start);
-    graph.init(DeviceRows(device_, start));
-    for (std::uint32_t round = 0; round < 4; ++round) {
-      const std::vector<EdgeKey> deletes = every(reference.edges(), 4);
-      std::vector<EdgeKey> inserts = random_batch(600, round % 2 == 0 ? 100 : 5, 100, 30 + round);
-      std::erase_if(inserts, [&](EdgeKey key) {
-        return std::binary_search(deletes.begin(), deletes.end(), key);
-      });
-      const UpdateResult result = graph.update(inserts, deletes);
-      EXPECT_EQ(result.inserted, reference.insert(inserts));
-      EXPECT_EQ(result.deleted, reference.remove(deletes));
-      EXPECT_EQ(result.refused, 0u);
-      ASSERT_EQ(graph.edges(), reference.edges());
-      EXPECT_EQ(graph.memory().overlaps, 0u);
-    }
-  });
-}
-
-TEST_F(GraphUpdates, VerticesComeAndGo) {
-  each_store(4 << 20, 120 + 3 * 40, [&](GraphStore& graph) {
-    const HostGraph start = random_graph(120, 5, 120, 3);
-    ReferenceGraph reference(start);
-    graph.init(DeviceRows(device_, start));
-    std::mt19937 random(4);
-    for (std::uint32_t round = 0; round < 3; ++round) {
-      const HostGraph more = random_graph(40, 9, reference.vertices(), 50 + round);
-      reference.append(more);
-      const UpdateResult inserted = graph.insert_vertices(DeviceRows(device_, more));
-      EXPECT_EQ(inserted.inserted, more.edges());
-      ASSERT_EQ(graph.edges(), reference.edges());
-      std::vector<std::uint32_t> gone;
-      for (int i = 0; i < 30; ++i) gone.push_back(random() % reference.vertices());
-      const UpdateResult deleted = graph.delete_vertices(gone);
-      EXPECT_EQ(deleted.deleted, reference.remove_vertices(gone));
-      ASSERT_EQ(graph.edges(), reference.edges());
-      expect_sound_memory(graph, reference);
-    }
-    EXPECT_THROW(graph.insert_vertices(DeviceRows(device_, start)), Error);
-  });
-}
-
-TEST_F(GraphUpdates, EmptyBatchesAndGraphs) {
+TEST_F(GraphUpdates, EmptyBatchesChangeNothing) {
   each_store(1 << 20, 3, [&](GraphStore& graph) {
     HostGraph empty;
     empty.offsets.assign(4, 0);
@@ -243,7 +149,7 @@ TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
 
 // Insertions and deletions of the same vertices while the pool is full: some insertions are
 // refused, all deletions succeed, and nothing is lost.
-TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
+TEST_F(GraphUpdates, MixedKernelsInAFullPoolLoseNothing) {
   const HostGraph start = random_graph(100, 30, 200, 6);
   HostGraph padded = start;
   padded.offsets.resize(201, start.offsets.back());
@@ -252,10 +158,8 @@ TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
     std::vector<EdgeKey> now = graph.edges();
     for (std::uint32_t round = 0; round < 4; ++round) {
       const std::vector<EdgeKey> deletes = every(now, 6);
-      std::vector<EdgeKey> inserts = random_batch(3000, 100, 200, 90 + round);
-      std::erase_if(inserts, [&](EdgeKey key) {
-        return std::binary_search(deletes.begin(), deletes.end(), key);
-      });
+      const std::vector<EdgeKey> inserts =
+          without(random_batch(3000, 100, 200, 90 + round), deletes);
       const UpdateResult result = graph.update(inserts, deletes);
       EXPECT_EQ(result.deleted, deletes.size());
       EXPECT_EQ(graph.memory().overlaps, 0u);
@@ -271,7 +175,7 @@ TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
 }
 
 // A star: one vertex has nearly all edges, and loses and regains half of them.
-TEST_F(GraphUpdates, Hubs) {
+TEST_F(GraphUpdates, HubsLoseAndRegainEdges) {
   constexpr std::uint32_t leaves = 30000;
   std::vector<std::set<std::uint32_t>> sets(leaves + 1);
   std::vector<EdgeKey> out, half;

@@ -31,55 +31,28 @@ std::unique_ptr<DeviceSteps> warp_steps() {
 }
 
 // Few vertices have edges: every group and every vertex is a warp of 8 threads.
-constexpr std::uint32_t vertices = 28, sources = 8, more_vertices = 4;
-
-void run_batches(GraphStore& graph) {
-  HostGraph start = random_graph(sources, 20, vertices, 21);
-  start.offsets.resize(vertices + 1, start.offsets.back());
-  ReferenceGraph reference(start);
-  graph.init(DeviceRows({}, start));
-  ASSERT_EQ(graph.edges(), reference.edges());
-  for (std::uint32_t round = 0; round < 2; ++round) {
-    const std::vector<EdgeKey> inserts = random_batch(90, sources, vertices, 40 + round);
-    EXPECT_EQ(graph.update(inserts, {}).inserted, reference.insert(inserts));
-    ASSERT_EQ(graph.edges(), reference.edges());
-    const std::vector<EdgeKey> deletes = every(reference.edges(), 2);
-    EXPECT_EQ(graph.update({}, deletes).deleted, reference.remove(deletes));
-    ASSERT_EQ(graph.edges(), reference.edges());
-
-    // Mixed: both batches touch the same four vertices.
-    const std::vector<EdgeKey> both = every(reference.edges(), 3);
-    std::vector<EdgeKey> more = random_batch(60, 4, vertices, 60 + round);
-    std::erase_if(
-        more, [&](EdgeKey key) { return std::find(both.begin(), both.end(), key) != both.end(); });
-    const UpdateResult mixed = graph.update(more, both);
-    EXPECT_EQ(mixed.inserted, reference.insert(more));
-    EXPECT_EQ(mixed.deleted, reference.remove(both));
-    ASSERT_EQ(graph.edges(), reference.edges());
-    EXPECT_EQ(graph.memory().overlaps, 0u);
-  }
-  const HostGraph rows = random_graph(more_vertices, 20, vertices, 22);
-  reference.append(rows);
-  graph.insert_vertices(DeviceRows({}, rows));
-  const std::vector<std::uint32_t> gone{1, 3, vertices + 1};
-  EXPECT_EQ(graph.delete_vertices(gone).deleted, reference.remove_vertices(gone));
-  EXPECT_EQ(graph.edges(), reference.edges());
-}
+constexpr BatchShape shape{.vertices = 28,
+                           .sources = 8,
+                           .few_sources = 4,
+                           .degree = 20,
+                           .batch = 90,
+                           .more_vertices = 4,
+                           .rounds = 2};
 
 template <class A>
 void run_blocks() {
   const simt::Memory pool(simt::DeviceId{}, 1 << 20);
   const HeapJob job{{}, {pool.data(), pool.bytes()}, {}};
   BlockGraph graph(job, std::make_unique<AdjacencyRun<A, Warps>>(Warps(), job), warp_steps(),
-                   vertices + more_vertices);
-  run_batches(graph);
+                   shape.max_vertices());
+  run_batches(graph, {}, shape);
 }
 
-TEST(GraphWarps, Heapwood) { run_blocks<alloc::Heapwood>(); }
-TEST(GraphWarps, CfmMalloc) { run_blocks<alloc::CfmMalloc>(); }
+TEST(GraphWarps, BlocksOfHeapwoodMatchSets) { run_blocks<alloc::Heapwood>(); }
+TEST(GraphWarps, BlocksOfCfmMallocMatchSets) { run_blocks<alloc::CfmMalloc>(); }
 
 // Several warps count and list vertices of the same classes; vertices without edges are not listed.
-TEST(GraphWarps, CountedInitialization) {
+TEST(GraphWarps, CountedInitializationListsEachVertexOnce) {
   HostGraph start = random_graph(140, 8, 300, 23);
   start.offsets.resize(301, start.offsets.back());
   const simt::Memory pool(simt::DeviceId{}, 1 << 20);
@@ -93,15 +66,15 @@ TEST(GraphWarps, CountedInitialization) {
   expect_class_order(*warp_steps(), {}, start, Warps::Warp::width);
 }
 
-TEST(GraphWarps, Pages) {
+TEST(GraphWarps, PagesMatchSets) {
   const simt::Memory pool(simt::DeviceId{}, 64 << 10);
-  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()}, vertices + more_vertices);
-  run_batches(graph);
+  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()}, shape.max_vertices());
+  run_batches(graph, {}, shape);
 }
 
-TEST(GraphWarps, Rows) {
-  CsrGraph graph({}, warp_steps(), vertices + more_vertices);
-  run_batches(graph);
+TEST(GraphWarps, RowsMatchSets) {
+  CsrGraph graph({}, warp_steps(), shape.max_vertices());
+  run_batches(graph, {}, shape);
 }
 
 // Too few pages: a vertex whose pages were refused has returned those that it took.
@@ -122,8 +95,8 @@ TEST(GraphWarps, PagesAreReturnedAfterARefusal) {
   EXPECT_EQ(graph.update(std::span(many).first(148), {}).inserted, 128u);  // all ten pages
 }
 
-// Adjacencies that a warp visits together, beside short ones.
-TEST(GraphWarps, Algorithms) {
+// Adjacencies that a warp visits together, next to short ones.
+TEST(GraphWarps, AlgorithmsFindCliques) {
   const HostGraph cliques = clique_graph(2, 20);
   const DeviceRows rows({}, cliques);
   const simt::Memory pool(simt::DeviceId{}, 64 << 10);

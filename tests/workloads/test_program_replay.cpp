@@ -173,7 +173,7 @@ ProgramTrace replay_recorded(const RecordingDevice<Device>& device, const Replay
 TEST(ProgramReplayOrder, WarpsKeepTheirOrder) {
   constexpr std::uint32_t warps = 3;
   const ProgramTrace trace = tests::random_trace({.warps = warps});
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  const simt::DeviceId id{.threads = warps};
   alloc::RecordedMemory memory(id, 1 << 16);
   const RecordingDevice device(simt::Cpu(id), memory);
   for (const std::size_t window : {std::size_t{0}, std::size_t{64}}) {
@@ -186,7 +186,7 @@ TEST(ProgramReplayOrder, WarpsKeepTheirOrder) {
 // One thread replays all warps in turn, although each waits for others.
 TEST(ProgramReplayOrder, FewThreadsReplayManyWarps) {
   const ProgramTrace trace = tests::random_trace({.warps = 60, .lanes = 3});
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  const simt::DeviceId id{.threads = 1};
   alloc::RecordedMemory memory(id, 1 << 16);
   const RecordingDevice device(simt::Cpu(id), memory);
   const ProgramTrace again =
@@ -210,7 +210,7 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
     }
     numbers[{event.kind, bytes[event.request]}] = i;
   }
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+  const simt::DeviceId id{.threads = 4};
   alloc::RecordedMemory memory(id, 1 << 16);
   const RecordingDevice device(simt::Cpu(id), memory);
   const ProgramTrace again =
@@ -240,19 +240,23 @@ TEST(ProgramReplayOrder, LanesOfAWarpTogether) {
   EXPECT_EQ(again.events.size(), trace.events.size());
 }
 
+void add(ProgramTrace& trace, Kind kind, std::uint32_t warp, std::uint32_t request,
+         unsigned bytes = 0, std::uint32_t lane = 0) {
+  alloc::TraceEvent event;
+  event.kind = kind;
+  event.warp = warp;
+  event.lane = lane & 31u;
+  event.request = request;
+  event.bytes = bytes;
+  trace.events.push_back(event);
+  trace.requests += kind == Kind::allocate;
+}
+
 TEST(ProgramReplayPlan, GroupsEventsOfDifferentLanes) {
   ProgramTrace trace;
-  const auto add = [&](Kind kind, std::uint32_t lane, std::uint32_t request) {
-    alloc::TraceEvent event;
-    event.kind = kind;
-    event.lane = lane & 31u;
-    event.request = request;
-    trace.events.push_back(event);
-    if (kind == Kind::allocate) ++trace.requests;
-  };
   for (const std::uint32_t lane : {0, 1, 2, 1, 2})
-    add(Kind::allocate, lane, static_cast<std::uint32_t>(trace.events.size()));
-  for (const std::uint32_t request : {4, 1}) add(Kind::free, request, request);
+    add(trace, Kind::allocate, 0, trace.requests, 0, lane);
+  for (const std::uint32_t request : {4, 1}) add(trace, Kind::free, 0, request, 0, request);
   trace.kernel_ends = {7};
   const ReplayPlan plan = plan_replay(trace, {});
   ASSERT_EQ(plan.launches.size(), 1u);
@@ -267,22 +271,13 @@ TEST(ProgramReplayPlan, GroupsEventsOfDifferentLanes) {
 
 TEST(TraceSummary, CountsWhatIsInUse) {
   ProgramTrace trace;
-  const auto add = [&](Kind kind, std::uint32_t warp, std::uint32_t request, unsigned bytes = 0) {
-    alloc::TraceEvent event;
-    event.kind = kind;
-    event.warp = warp;
-    event.request = request;
-    event.bytes = bytes;
-    trace.events.push_back(event);
-    trace.requests += kind == Kind::allocate;
-  };
-  add(Kind::allocate, 0, 0, 100);
-  add(Kind::allocate, 1, 1, 17);
-  add(Kind::free, 1, 0);
+  add(trace, Kind::allocate, 0, 0, 100);
+  add(trace, Kind::allocate, 1, 1, 17);
+  add(trace, Kind::free, 1, 0);
   trace.kernel_ends.push_back(3);
-  add(Kind::allocate, 5, 2, 1);
-  add(Kind::free, 5, 2);
-  add(Kind::free, 1, 1);
+  add(trace, Kind::allocate, 5, 2, 1);
+  add(trace, Kind::free, 5, 2);
+  add(trace, Kind::free, 1, 1);
   trace.kernel_ends.push_back(6);
   const TraceSummary summary = summarize(trace);
   EXPECT_EQ(summary.requests, 3u);

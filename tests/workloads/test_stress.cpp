@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: counts, the rule of P, and detection of overlapping blocks.
+// heapwood stress: counts, the rule of P, detection of overlapping blocks, and primitives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "simt/error.hpp"
 #include "tests/workloads/stress_jobs.hpp"
+#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::workloads {
 namespace {
@@ -23,33 +24,28 @@ TEST_F(Stress, EveryThreadGetsItsBlocks) {
       each_allocator([&](const registry::CompiledAllocator& compiled) {
         StressJob j = job(StressTest::alloc_dealloc, 1 << 20, lanes == 1 ? 6 : 1, lanes);
         j.touch = touch;
-        const StressResult ad = compiled.stress(j);
-        EXPECT_EQ(ad.counts.allocations, j.threads);
-        EXPECT_EQ(ad.counts.deallocations, j.threads);
-        EXPECT_EQ(ad.counts.failures + ad.split_failures + ad.damaged, 0u);
-        EXPECT_GT(ad.ms, 0);
-        EXPECT_GT(ad.allocate_ms, 0);
-        EXPECT_GT(ad.free_ms, 0);
-
-        j.test = StressTest::each;
-        const StressResult each = compiled.stress(j);
-        EXPECT_EQ(each.counts.allocations, j.threads);
-        EXPECT_EQ(each.counts.deallocations, j.threads);
-        EXPECT_EQ(each.counts.failures + each.damaged, 0u);
-        EXPECT_EQ(each.ms, each.allocate_ms + each.free_ms);
-
-        j.test = StressTest::cycle;
-        j.iterations = lanes == 1 ? 10 : 2;
-        const StressResult acd = compiled.stress(j);
-        EXPECT_EQ(acd.counts.allocations, j.iterations * j.threads);
-        EXPECT_EQ(acd.counts.deallocations, j.iterations * j.threads);
-        EXPECT_EQ(acd.counts.failures + acd.damaged, 0u);
+        for (const StressTest test :
+             {StressTest::alloc_dealloc, StressTest::each, StressTest::cycle}) {
+          j.test = test;
+          j.iterations = test != StressTest::cycle ? 1 : lanes == 1 ? 10 : 2;
+          const StressResult result = compiled.stress(j);
+          EXPECT_EQ(result.counts.allocations, j.iterations * j.threads);
+          EXPECT_EQ(result.counts.deallocations, j.iterations * j.threads);
+          EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
+          EXPECT_GT(result.ms, 0);
+          if (test == StressTest::each) {
+            EXPECT_EQ(result.ms, result.allocate_ms + result.free_ms);
+          }
+          if (test == StressTest::alloc_dealloc) {
+            EXPECT_GT(std::min(result.allocate_ms, result.free_ms), 0);
+          }
+        }
       });
     }
   }
 }
 
-TEST_F(Stress, ManyThreads) {
+TEST_F(Stress, EveryRequestOfManyThreadsIsServedOrCounted) {
   each_allocator([&](const registry::CompiledAllocator& compiled) {
     StressJob j = job(StressTest::cycle, 4 << 20, 40, 32);
     j.iterations = 5;
@@ -175,7 +171,7 @@ TEST_F(Stress, ProbabilityFollowsItsRule) {
   });
 }
 
-TEST(StressRule, ExpectationOfP) {
+TEST(StressRule, ExpectedCountsOfPAreExact) {
   // The mean, by the recurrence of the fraction h of threads that hold a block:
   // h' = h + 3/4 (1 - 2h).
   double holding = 0, allocations = 0;
@@ -249,6 +245,16 @@ TEST_F(Stress, OverlapsAreFound) {
   j.pool.bytes = std::size_t{1} << 12;
   j.iterations = 1;
   EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four live
+  j = job(StressTest::range, 4096 + 256, 10, 1);
+  j.payload = 512;
+  j.iterations = 3;
+  EXPECT_EQ(compiled->stress(j).overlaps, 3u * 2);
+  // An endless supply ends: one block per thread.
+  j.test = StressTest::utilization;
+  const StressResult result = compiled->stress(j);
+  EXPECT_EQ(result.counts.failures, 0u);
+  EXPECT_EQ(result.steps.at(0).blocks, 10u);
+  EXPECT_EQ(result.overlaps, 2u);
 }
 
 TEST(StressRule, OverlappingIntervalsAreCounted) {
@@ -259,18 +265,28 @@ TEST(StressRule, OverlappingIntervalsAreCounted) {
   EXPECT_EQ(count_overlaps(nested), 2u);
 }
 
-TEST(StressRule, FragmentationOfBlocks) {
-  using State = alloc::Region::State;
-  const std::vector<alloc::Region> regions{{0, 64, State::metadata}, {64, 32, State::used},
-                                           {96, 32, State::free},    {128, 96, State::free},
-                                           {224, 64, State::used},   {288, 64, State::free}};
-  const std::vector<alloc::LiveBlock> blocks{{64, 4}, {224, 10}, {256, 30}};
-  const alloc::Fragmentation a = alloc::fragmentation_of_blocks(regions, blocks);
-  ASSERT_TRUE(a.internal);
-  EXPECT_DOUBLE_EQ(*a.internal, (28.0 / 32 + 24.0 / 64) / 2);
-  EXPECT_DOUBLE_EQ(a.external, 0.5);
-  EXPECT_DOUBLE_EQ(a.external_merged, 1 - 128.0 / 192);
-  EXPECT_EQ(a.metadata_bytes, 64u);
+TEST_F(Stress, PrimitivesDoWhatTheyMeasure) {
+  for (const PrimitiveTest test :
+       {PrimitiveTest::counting_semaphore, PrimitiveTest::bulk_semaphore, PrimitiveTest::plain_rcu,
+        PrimitiveTest::delegated_rcu, PrimitiveTest::published_semaphore}) {
+    for (const std::uint32_t threads : {1u, 7u, 64u, 1000u}) {
+      for (const std::uint32_t readers : {1u, 3u, 10000u}) {
+        PrimitiveJob job;
+        job.device = device_;
+        job.test = test;
+        job.threads = threads;
+        job.readers = readers;
+        job.batch = 8;
+        SCOPED_TRACE(testing::Message()
+                     << static_cast<int>(test) << ' ' << threads << ' ' << readers);
+        const PrimitiveResult result = run_primitive(job);
+        const bool semaphore =
+            test <= PrimitiveTest::bulk_semaphore || test == PrimitiveTest::published_semaphore;
+        EXPECT_EQ(result.wanted, semaphore ? threads : (threads + readers - 1) / readers);
+        EXPECT_EQ(result.done, result.wanted);
+      }
+    }
+  }
 }
 
 }  // namespace

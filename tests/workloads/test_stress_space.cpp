@@ -161,23 +161,6 @@ TEST(StressDraws, MixedSizesAreUniform) {
   EXPECT_NEAR(sum / 20000, (16 + 8192) / 2.0, 5 * (8192 - 16) / std::sqrt(12.0 * 20000));
 }
 
-// One thread, so that sanitizers report no race in the intended overlaps.
-TEST_F(StressSpace, OverlapsAreFoundAndAnEndlessSupplyEnds) {
-  const registry::RegisteredAllocator* entry = registry::find("awmalloc");
-  if (entry == nullptr) GTEST_SKIP() << "not in this preset";
-  const registry::CompiledAllocator& awmalloc = *entry->on(device_.kind);
-  if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
-  StressJob j = job(StressTest::range, 4096 + 256, 10, 1);
-  j.payload = 512;  // eight fit
-  j.iterations = 3;
-  EXPECT_EQ(awmalloc.stress(j).overlaps, 3u * 2);
-  j.test = StressTest::utilization;
-  const StressResult result = awmalloc.stress(j);
-  EXPECT_EQ(result.counts.failures, 0u);
-  EXPECT_EQ(result.steps.at(0).blocks, 10u);  // one block per thread; eight fit
-  EXPECT_EQ(result.overlaps, 2u);
-}
-
 TEST(GranuleMap, FindsWhatIsTaken) {
   for (const bool expected : {false, true}) {
     GranuleMap map;
