@@ -20,4 +20,8 @@ std::string printed(Print print) {
   return text;
 }
 
+inline void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+}
+
 }  // namespace heapwood

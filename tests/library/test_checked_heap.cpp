@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The checked heap finds each planted error, with the place of the call, and reports nothing in
-// programs without errors.
+// The checked heap finds each planted error, with the place of the call, counts refusals as
+// heapwood::heap does, and keeps the errors of kernels however often it is asked for a report.
+// test_heap_interface.cpp has programs without errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <heapwood/checked_heap.hpp>
 #include <heapwood/parallel.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/library/planted.hpp"
@@ -19,7 +21,7 @@ namespace {
 constexpr std::size_t mib = 1 << 20;
 using Bytes = unsigned char;
 
-// Runs `program` in two threads' time and returns the errors.
+// Runs `program` in one thread and returns the errors.
 template <class Program>
 std::vector<check_report> errors_of(Program program) {
   checked_heap heap(4 * mib);
@@ -31,9 +33,8 @@ std::vector<check_report> errors_of(Program program) {
 void expect_one(const std::vector<check_report>& errors, check_kind kind, const char* text) {
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].kind, kind) << errors[0].text;
-  EXPECT_NE(errors[0].text.find(text), std::string::npos) << errors[0].text;
-  EXPECT_NE(errors[0].text.find("kernel planted, block (0,0,0), thread ("), std::string::npos)
-      << errors[0].text;
+  expect_part(errors[0].text, text);
+  expect_part(errors[0].text, "kernel planted, block (0,0,0), thread (");
   EXPECT_EQ(errors[0].text.find('\n'), std::string::npos);
 }
 
@@ -115,69 +116,19 @@ TEST(CheckedHeap, ListsLeaksWithTheirPlace) {
   const std::string text = text_of_leaks(heap, bytes);
   EXPECT_EQ(bytes, 32u);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
-  EXPECT_NE(text.find("block of 24 bytes at 0x"), std::string::npos) << text;
-  EXPECT_NE(text.find("allocated at test_checked_heap.cpp:" + std::to_string(line) +
-                      ", kernel build, block (0,0,0), thread ("),
-            std::string::npos)
-      << text;
+  expect_part(text, "block of 24 bytes at 0x");
+  expect_part(text, "allocated at test_checked_heap.cpp:" + std::to_string(line) +
+                        ", kernel build, block (0,0,0), thread (");
   for (int i = 0; i < 100; ++i) h.malloc(1);
   const std::string many = text_of_leaks(heap, bytes);
   EXPECT_EQ(bytes, 132u);
   EXPECT_EQ(std::count(many.begin(), many.end(), '\n'), 21) << many;
-  EXPECT_NE(many.find("leak: 82 more blocks; all leaks together have 132 bytes\n"),
-            std::string::npos)
-      << many;
+  expect_part(many, "leak: 82 more blocks; all leaks together have 132 bytes\n");
   heap.reset();
   EXPECT_EQ(text_of_leaks(heap, bytes), "");
 }
 
-// Programs without errors.
-
-TEST(CheckedHeapClean, ThreadsThatExchangeBlocks) {
-  checked_heap heap(8 * mib);
-  const checked_heap_handle h = heap.handle("clean");
-  constexpr unsigned threads = 16, rounds = 300;
-  shared_array<void*> blocks(threads);
-  for (unsigned kernel = 0; kernel < 3; ++kernel) {
-    for_each_thread(threads, [&](unsigned thread) {
-      for (unsigned round = 0; round < rounds; ++round) {
-        const std::size_t bytes = (thread * 31 + round * 17) % 700;
-        auto* const p = static_cast<Bytes*>(h.malloc(bytes));
-        if (p == nullptr) continue;
-        std::memset(p, 0xdb, bytes);
-        h.free(p);
-      }
-      h.free(blocks[thread]);
-      blocks[thread] = nullptr;
-    });
-    for_each_thread(threads, [&](unsigned thread) { blocks[threads - 1 - thread] = h.malloc(99); });
-  }
-  for_each_thread(threads, [&](unsigned thread) { h.free(blocks[thread]); });
-  EXPECT_EQ(heap.report(), 0u);
-  EXPECT_EQ(heap.report_leaks(), 0u);
-}
-
-TEST(CheckedHeapClean, AllFunctions) {
-  EXPECT_TRUE(errors_of([](auto h) {
-                auto* p = static_cast<Bytes*>(h.calloc(10, 10));
-                for (int i = 0; i < 100; ++i) EXPECT_EQ(p[i], 0);
-                p = static_cast<Bytes*>(h.realloc(p, 100, 1000));
-                std::memset(p, 7, 1000);
-                p = static_cast<Bytes*>(h.realloc(p, 10));
-                EXPECT_EQ(p[9], 7);
-                EXPECT_EQ(h.usable_size(p), 10u);
-                h.free(p);
-                for (std::size_t a = 1; a <= 4096; a *= 2)
-                  h.aligned_free(h.aligned_alloc(a, a + 3));
-                h.destroy(h.template make<double>(1.0));
-                h.warp_free(h.warp_malloc(500));
-                h.free(nullptr);
-                h.free(h.malloc(0));
-                EXPECT_EQ(h.malloc(h.max_request() + 4096), nullptr);
-              }).empty());
-}
-
-TEST(CheckedHeapClean, AFullHeapUsesFreedBlocksAgain) {
+TEST(CheckedHeap, AFullHeapUsesFreedBlocksAgain) {
   checked_heap heap(mib);
   const checked_heap_handle h = heap.handle();
   std::vector<void*> blocks;
@@ -190,6 +141,170 @@ TEST(CheckedHeapClean, AFullHeapUsesFreedBlocksAgain) {
   EXPECT_EQ(heap.stats().full, 4u);
   EXPECT_EQ(heap.report(), 0u);
   EXPECT_EQ(heap.report_leaks(), 0u);
+}
+
+std::string text_of_report(const checked_heap& heap, std::size_t& errors) {
+  return printed([&](std::FILE* file) { errors = heap.report(file); });
+}
+
+TEST(CheckedHeapReport, RepeatedReportsFindADamagedBlockOnce) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  auto* const block = static_cast<Bytes*>(h.malloc(10));
+  block[10] = 1;
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(heap.report(nullptr), 1u) << i;
+  // A later error of a kernel is kept.
+  void* const freed = h.malloc(5);
+  h.free(freed);
+  h.free(freed);
+  std::vector<check_report> errors = heap.check();
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].kind, check_kind::double_free);
+  EXPECT_EQ(errors[1].kind, check_kind::overrun);
+  // The free of the damaged block finds the error in place of check().
+  h.free(block, HEAPWOOD_HERE);
+  errors = heap.check();
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1].kind, check_kind::overrun);
+  expect_part(errors[1].text, "found at test_checked_heap.cpp:");
+  heap.reset();
+  EXPECT_EQ(heap.report(nullptr), 0u);
+}
+
+TEST(CheckedHeapReport, NamesTheIndexOfForEachThread) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  for_each_thread(1000, [h, foreign = &heap](unsigned thread) {
+    if (thread == 777) h.free(foreign);
+  });
+  const std::vector<check_report> errors = heap.check();
+  ASSERT_EQ(errors.size(), 1u);
+  expect_part(errors[0].text, "thread (777,0,0)");
+}
+
+TEST(CheckedHeapReport, SaysHowManyErrorsWereNotKept) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  for (int i = 0; i < 64; ++i) h.free(&heap);
+  std::size_t errors = 0;
+  std::string text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 64u);
+  EXPECT_EQ(text.find("not kept"), std::string::npos);
+  for (int i = 0; i < 36; ++i) h.free(&heap);
+  text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 100u);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 65) << text;
+  expect_part(text, "heapwood: 36 more errors were not kept\n");
+  // Those of check() are counted by themselves.
+  for (int i = 0; i < 70; ++i) static_cast<Bytes*>(h.malloc(10))[12] = 1;
+  text = text_of_report(heap, errors);
+  EXPECT_EQ(errors, 170u);
+  expect_part(text, "heapwood: 42 more errors were not kept\n");
+  EXPECT_EQ(heap.check().size(), 128u);
+}
+
+TEST(CheckedHeapRefusals, TheFirstSizeIsWhatWasAskedFor) {
+  for (const std::size_t bytes : {4 * mib, mib - 100, ~std::size_t{0}, ~std::size_t{0} / 2}) {
+    checked_heap heap(mib);
+    EXPECT_EQ(heap.handle().malloc(bytes), nullptr);
+    const heap_stats stats = heap.stats();
+    EXPECT_EQ(stats.first_refused_bytes, bytes);
+    EXPECT_EQ(stats.full + stats.too_large, 1u);
+    EXPECT_EQ(stats.too_large, bytes > stats.max_request);
+  }
+  checked_heap heap(mib);
+  EXPECT_EQ(heap.handle().aligned_alloc(64, 5 * mib), nullptr);
+  EXPECT_EQ(heap.stats().first_refused_bytes, 5 * mib);
+}
+
+// What even an empty heap cannot serve with head, guard and alignment is too large; the heap is not
+// full.
+TEST(CheckedHeapRefusals, CountWhatNeverFitsAsTooLarge) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  EXPECT_EQ(heap.stats().max_request, heap.max_request());
+  EXPECT_EQ(h.malloc(heap.max_request() + 1), nullptr);
+  EXPECT_EQ(h.aligned_alloc(std::size_t{1} << 16, heap.max_request() - 1000), nullptr);
+  EXPECT_EQ(h.aligned_alloc(2 * mib, 0), nullptr);
+  EXPECT_EQ(heap.stats().too_large, 3u);
+  EXPECT_EQ(heap.stats().full, 0u);
+  ASSERT_NE(h.malloc(heap.max_request()), nullptr);
+  EXPECT_EQ(h.malloc(heap.max_request()), nullptr);
+  EXPECT_EQ(heap.stats().full, 1u);
+}
+
+TEST(CheckedHeapRefusals, SumsOfSizesDoNotWrap) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  constexpr std::size_t max = ~std::size_t{0};
+  std::vector<std::size_t> sizes;
+  for (const std::size_t size : {std::size_t{0}, max / 2, max}) {
+    for (std::size_t i = 0; i < 400; i += 7) {
+      sizes.push_back(size + i);
+      sizes.push_back(size - i);
+    }
+  }
+  for (unsigned shift = 0; shift < 64; ++shift) {
+    const std::size_t alignment = std::size_t{1} << shift;
+    for (const std::size_t bytes : sizes) {
+      auto* const block = static_cast<Bytes*>(h.aligned_alloc(alignment, bytes));
+      if (block != nullptr) {
+        ASSERT_LT(bytes + alignment, mib);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0u);
+        h.aligned_free(block);
+      }
+    }
+    // The sum is 0, or just larger.
+    EXPECT_EQ(h.aligned_alloc(alignment, std::size_t{0} - alignment), nullptr);
+  }
+  for (const std::size_t bytes : sizes) {
+    void* const block = h.malloc(bytes);
+    EXPECT_EQ(block != nullptr, bytes <= 400) << bytes;
+    h.free(block);
+    EXPECT_EQ(h.realloc(nullptr, 0, bytes | std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(h.calloc(bytes | std::size_t{1} << 40, std::size_t{1} << 30), nullptr);
+  }
+  EXPECT_EQ(heap.report(), 0u);
+  EXPECT_EQ(heap.report_leaks(), 0u);
+}
+
+TEST(CheckedHeapRefusals, MaxRequestIsServed) {
+  for (std::size_t bytes = mib; bytes < mib + 4096; bytes += 256) {
+    checked_heap heap(bytes);
+    const checked_heap_handle h = heap.handle();
+    EXPECT_EQ(h.max_request(), heap.max_request());
+    EXPECT_EQ(h.malloc(heap.max_request() + 1), nullptr);
+    void* const block = h.malloc(heap.max_request());
+    EXPECT_NE(block, nullptr);
+    h.free(block);
+    EXPECT_EQ(heap.report(), 0u);
+  }
+}
+
+TEST(CheckedHeapInterface, AHeapThatWasMovedFromIsEmpty) {
+  checked_heap heap(mib);
+  {
+    checked_heap moved(std::move(heap));
+    ASSERT_NE(moved.handle().malloc(100), nullptr);
+    EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+    heap.reset();
+    EXPECT_EQ(moved.report_leaks(nullptr), 100u);
+  }
+  // The tables are freed by now.
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+  EXPECT_EQ(heap.report(nullptr), 0u);
+  EXPECT_TRUE(heap.check().empty());
+}
+
+TEST(CheckedHeapInterface, NamesOfKernelsMoveWithTheHeap) {
+  checked_heap heap(mib);
+  heap.handle("first");
+  const checked_heap_handle h = heap.handle("second");
+  checked_heap moved(std::move(heap));
+  h.free(&heap);
+  const auto errors = moved.check();
+  ASSERT_EQ(errors.size(), 1u);
+  expect_part(errors[0].text, "kernel second, ");
 }
 
 }  // namespace

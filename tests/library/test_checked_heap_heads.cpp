@@ -98,14 +98,13 @@ TEST(CheckedHeapHeads, NamesTheBlockInFront) {
       "of 24 bytes at " +
       hexadecimal(t.blocks[2]) + ", allocated at test_checked_heap_heads.cpp:";
   EXPECT_EQ(errors[0].text.substr(0, expected.size()), expected);
-  EXPECT_NE(errors[0].text.find("; found at test_checked_heap_heads.cpp:"), std::string::npos)
-      << errors[0].text;
+  expect_part(errors[0].text, "; found at test_checked_heap_heads.cpp:");
   // Also if that one was freed already.
   EightBlocks u;
   u.h.free(u.blocks[2]);
   std::memset(u.blocks[3] - 50, 0x41, 20);
   ASSERT_EQ(u.heap.check().size(), 1u);
-  EXPECT_NE(u.heap.check()[0].text.find(hexadecimal(u.blocks[2])), std::string::npos);
+  expect_part(u.heap.check()[0].text, hexadecimal(u.blocks[2]));
 }
 
 TEST(CheckedHeapHeads, LeaksWithoutAHead) {
@@ -113,15 +112,11 @@ TEST(CheckedHeapHeads, LeaksWithoutAHead) {
   std::memset(t.blocks[2] - 112, 0x41, 96);  // the kernel's number too
   const std::string text = text_of_leaks(t.heap);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8) << text;
-  EXPECT_NE(text.find("heapwood: leak: block at " + hexadecimal(t.blocks[2]) +
-                      ", whose head was overwritten\n"),
-            std::string::npos)
-      << text;
+  expect_part(text, "heapwood: leak: block at " + hexadecimal(t.blocks[2]) +
+                        ", whose head was overwritten\n");
   EXPECT_EQ(t.heap.report_leaks(nullptr), 7u * 24);
   const std::string some = text_of_leaks(t.heap, 1);
-  EXPECT_NE(some.find("heapwood: leak: 7 more blocks; all leaks together have 168 bytes\n"),
-            std::string::npos)
-      << some;
+  expect_part(some, "heapwood: leak: 7 more blocks; all leaks together have 168 bytes\n");
 }
 
 TEST(CheckedHeapHeads, HeadOfAnotherBlock) {
@@ -168,9 +163,7 @@ TEST(CheckedHeapHeads, FreedBlocks) {
     EXPECT_EQ(errors[0].kind, is_head ? check_kind::overwritten_head : check_kind::write_after_free)
         << offset;
     if (!is_head) {
-      EXPECT_NE(errors[0].text.find("write at offset " + std::to_string(offset) + " of a freed"),
-                std::string::npos)
-          << errors[0].text;
+      expect_part(errors[0].text, "write at offset " + std::to_string(offset) + " of a freed");
     }
     // The same when it leaves the ring.
     for (int i = 0; i < 1100; ++i) t.h.free(t.h.malloc(16));

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The public heap on CPU threads: what the host and what threads may ask of it.
+// The public heap on CPU threads: several heaps, refusals, other allocators. What all heaps have is
+// tested in test_heap_interface.cpp.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <cstring>
 #include <heapwood/alloc/allocators/atomic.hpp>
 #include <heapwood/alloc/allocators/halloc.hpp>
 #include <heapwood/alloc/allocators/ouroboros.hpp>
 #include <heapwood/heap.hpp>
-#include <heapwood/parallel.hpp>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -17,26 +15,6 @@ namespace heapwood {
 namespace {
 
 constexpr std::size_t mib = 1 << 20;
-
-std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
-TEST(Heap, ThreadsAllocateAndFree) {
-  heap heap(8 * mib);
-  const heap_handle h = heap.handle();
-  shared_array<unsigned> damaged(64);
-  for_each_thread(64, [&, h](unsigned thread) {
-    for (unsigned round = 0; round < 200; ++round) {
-      const std::size_t bytes = 1 + (thread * 37 + round * 11) % 900;
-      auto* const block = static_cast<unsigned char*>(h.malloc(bytes));
-      if (block == nullptr) continue;
-      std::memset(block, static_cast<int>(thread), bytes);
-      for (std::size_t i = 0; i < bytes; ++i) damaged[thread] += block[i] != thread;
-      h.free(block);
-    }
-  });
-  for (unsigned thread = 0; thread < 64; ++thread) EXPECT_EQ(damaged[thread], 0u);
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
 
 TEST(Heap, SeveralHeapsHaveBlocksOfTheirOwn) {
   heap first(mib), second(2 * mib);
@@ -98,130 +76,6 @@ TEST(Heap, TellsFullFromTooLarge) {
   h.free(all);
 }
 
-TEST(Heap, CallocClearsAndRejectsOverflow) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  auto* const used = static_cast<unsigned char*>(h.malloc(100));
-  std::memset(used, 0xff, 100);
-  h.free(used);
-  for (int i = 0; i < 50; ++i) {
-    const auto* const block = static_cast<unsigned char*>(h.calloc(25, 4));
-    ASSERT_NE(block, nullptr);
-    for (int j = 0; j < 100; ++j) ASSERT_EQ(block[j], 0);
-  }
-  EXPECT_EQ(h.calloc(~std::size_t{0} / 2, 3), nullptr);
-  EXPECT_EQ(heap.stats().too_large, 1u);
-  EXPECT_NE(h.calloc(0, 8), nullptr);
-}
-
-TEST(Heap, ReallocKeepsContents) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  auto* block = static_cast<unsigned char*>(h.realloc(nullptr, 0, 10));
-  ASSERT_NE(block, nullptr);
-  for (unsigned char i = 0; i < 10; ++i) block[i] = i;
-  block = static_cast<unsigned char*>(h.realloc(block, 10, 3000));
-  ASSERT_NE(block, nullptr);
-  for (unsigned char i = 0; i < 10; ++i) EXPECT_EQ(block[i], i);
-  EXPECT_EQ(h.realloc(block, 3000, 8 * mib), nullptr);
-  for (unsigned char i = 0; i < 10; ++i) EXPECT_EQ(block[i], i);
-  block = static_cast<unsigned char*>(h.realloc(block, 3000, 5));
-  for (unsigned char i = 0; i < 5; ++i) EXPECT_EQ(block[i], i);
-  h.free(block);
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
-
-TEST(Heap, AlignedBlocks) {
-  heap heap(4 * mib);
-  const heap_handle h = heap.handle();
-  for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
-    for (const std::size_t bytes : {0, 1, 100, 5000}) {
-      void* const block = h.aligned_alloc(alignment, bytes);
-      ASSERT_NE(block, nullptr) << alignment;
-      EXPECT_EQ(address(block) % alignment, 0u);
-      std::memset(block, 1, bytes);
-      h.aligned_free(block);
-    }
-  }
-  h.aligned_free(nullptr);
-  EXPECT_EQ(h.aligned_alloc(4096, ~std::size_t{0} - 100), nullptr);
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
-
-struct Counts {
-  int made = 0, destroyed = 0;
-};
-struct Tracked {
-  Counts* counts;
-  int value;
-  Tracked(Counts* c, int v) : counts(c), value(v) { ++counts->made; }
-  ~Tracked() { ++counts->destroyed; }
-};
-struct alignas(128) Aligned {
-  int value = 7;
-};
-
-TEST(Heap, MakesAndDestroysObjects) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  Counts counts;
-  Tracked* const object = h.make<Tracked>(&counts, 5);
-  ASSERT_NE(object, nullptr);
-  EXPECT_EQ(object->value, 5);
-  h.destroy(object);
-  h.destroy(static_cast<Tracked*>(nullptr));
-  EXPECT_EQ(counts.made, 1);
-  EXPECT_EQ(counts.destroyed, 1);
-  Aligned* const aligned = h.make<Aligned>();
-  ASSERT_NE(aligned, nullptr);
-  EXPECT_EQ(address(aligned) % 128, 0u);
-  EXPECT_EQ(aligned->value, 7);
-  h.destroy(aligned);
-  const int* const constant = h.make<const int>(3);
-  ASSERT_NE(constant, nullptr);
-  EXPECT_EQ(*constant, 3);
-  h.destroy(constant);
-  h.destroy(h.make<const Aligned>());
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
-
-struct Throws {
-  Throws() { throw std::runtime_error("constructor"); }
-};
-struct alignas(128) ThrowsAligned : Throws {};
-
-TEST(Heap, FreesTheBlockIfTheConstructorThrows) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_THROW(h.make<Throws>(), std::runtime_error);
-    EXPECT_THROW(h.make<ThrowsAligned>(), std::runtime_error);
-  }
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
-
-TEST(Heap, WarpRequests) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  void* const block = h.warp_malloc(3000);
-  ASSERT_NE(block, nullptr);
-  std::memset(block, 1, 3000);
-  h.warp_free(block);
-  EXPECT_EQ(h.warp_malloc(2 * mib), nullptr);
-  h.warp_free(nullptr);
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-}
-
-TEST(Heap, FreesNullAndServesZeroBytes) {
-  heap heap(mib);
-  const heap_handle h = heap.handle();
-  h.free(nullptr);
-  void *const first = h.malloc(0), *const second = h.malloc(0);
-  EXPECT_NE(first, nullptr);
-  EXPECT_NE(first, second);
-  EXPECT_EQ(address(h.malloc(1, HEAPWOOD_HERE)) % 16, 0u);
-}
-
 template <class A>
 void expect_usable_sizes() {
   basic_heap<A> heap(8 * mib);
@@ -243,7 +97,7 @@ TEST(Heap, SizeClassesTellTheUsableSize) {
   expect_usable_sizes<alloc::OuroborosCS>();
 }
 
-TEST(Heap, OtherAllocators) {
+TEST(Heap, ServesWithOtherAllocators) {
   basic_heap<alloc::Halloc> halloc(8 * mib);
   const auto h = halloc.handle();
   std::vector<void*> blocks;

@@ -106,6 +106,27 @@ TEST(OperatorNew, CallsTheNewHandlerOnTheHost) {
   std::set_new_handler(nullptr);
 }
 
+TEST(OperatorNew, DeviceCodeUsesTheHeap) {
+  heap heap(1 << 20);
+  use_for_new(heap);
+  const heap_handle h = heap.handle();
+  int* const outside = new int(1);
+  EXPECT_FALSE(h.owns(outside));
+  {
+    const device_scope device;
+    int* const inside = new int(2);
+    EXPECT_TRUE(h.owns(inside));
+    EXPECT_EQ(new (or_null) char[2 << 20], nullptr);
+    int* const array = new (or_null) int[10];
+    EXPECT_TRUE(h.owns(array));
+    delete[] array;
+    delete outside;
+    delete inside;
+  }
+  EXPECT_EQ(heap.report_leaks(), 0u);
+  use_for_new(heap_handle{});
+}
+
 TEST(OperatorNew, AFullHeapCanBeSelected) {
   heap heap(1 << 20);
   const heap_handle h = heap.handle();

@@ -12,8 +12,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <source_location>
 #include <thread>
 #include <type_traits>
@@ -89,29 +91,15 @@ class LockstepWarp {
     std::memcpy(&result, &got, sizeof(T));
     return result;
   }
-  std::uint32_t reduce_add(std::uint32_t value) const {
-    return exchange(value, [](const auto& all) {
-      std::uint32_t sum = 0;
-      for (const auto v : all) sum += static_cast<std::uint32_t>(v);
-      return sum;
-    });
-  }
+  std::uint32_t reduce_add(std::uint32_t value) const { return fold(value, Width, std::plus()); }
   std::uint32_t reduce_min(std::uint32_t value) const {
-    return exchange(value, [](const auto& all) {
-      return static_cast<std::uint32_t>(*std::min_element(all.begin(), all.end()));
-    });
+    return fold(value, Width, [](auto a, auto b) { return std::min(a, b); });
   }
   std::uint32_t reduce_max(std::uint32_t value) const {
-    return exchange(value, [](const auto& all) {
-      return static_cast<std::uint32_t>(*std::max_element(all.begin(), all.end()));
-    });
+    return fold(value, Width, [](auto a, auto b) { return std::max(a, b); });
   }
   std::uint32_t inclusive_add(std::uint32_t value) const {
-    return exchange(value, [this](const auto& all) {
-      std::uint32_t sum = 0;
-      for (unsigned i = 0; i <= lane_; ++i) sum += static_cast<std::uint32_t>(all[i]);
-      return sum;
-    });
+    return fold(value, lane_ + 1, std::plus());
   }
 
   std::uint32_t together(std::source_location place = std::source_location::current()) const {
@@ -202,6 +190,14 @@ class LockstepWarp {
   }
 
  private:
+  // Combines the values of the first n lanes.
+  template <class F>
+  std::uint32_t fold(std::uint32_t value, unsigned n, F f) const {
+    return exchange(value, [&](const auto& all) {
+      return static_cast<std::uint32_t>(
+          std::accumulate(all.begin() + 1, all.begin() + n, all.front(), f));
+    });
+  }
   // Every lane stores a word and reads all words; no lane returns before all have read.
   template <class Read>
   auto exchange(std::uint64_t word, Read read) const {

@@ -30,7 +30,7 @@ TEST(Devices, ListEndsWithTheCpuAndNamesCuda) {
   }
 }
 
-TEST(Devices, FoundByName) {
+TEST(Devices, AreFoundByName) {
   const DeviceInfo cpu = find_device("cpu", 7);
   EXPECT_EQ(cpu.id, (DeviceId{DeviceKind::cpu, 0, 7}));
   EXPECT_EQ(cpu.multiprocessors, 7u);
@@ -136,7 +136,7 @@ TEST(Memory, ExhaustionIsAnErrorThatNamesTheSize) {
   }
 }
 
-TEST(Memory, RoundTrip) {
+TEST(Memory, KeepsWhatWasUploaded) {
   for (const DeviceId& device : usable_devices()) {
     std::vector<std::uint32_t> host(1000);
     std::iota(host.begin(), host.end(), 7u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every launch ends: normally, with the kernel's error, at the time limit, or on Ctrl-C.
+// Every launch ends: normally, with the kernel's error, at the time limit, or on Ctrl-C. No warp
+// passes a barrier early, and every warp sees all writes before it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "simt/barrier.hpp"
 #include "tests/simt/function_kernel.hpp"
 #include "tests/simt/lockstep.hpp"
 #include "tests/simt/turned_clock.hpp"
@@ -73,7 +75,7 @@ TEST(Launch, LanesWaitTogether) {
 }
 
 TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
-  const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+  const Cpu cpu({.threads = 3});
   EXPECT_EQ(cpu.threads(), 3u);
   EXPECT_GE(Cpu().threads(), 1u);
   expect_meeting(cpu, 0);
@@ -83,9 +85,7 @@ TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
 TEST(Launch, ForEachVisitsEveryIndexOnce) {
   for (const std::size_t n : {0u, 1u, 5u, 4095u, 4096u, 100001u}) {
     std::vector<std::uint32_t> visits(n);
-    Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}).for_each(n, [&](std::size_t i) {
-      ++visits[i];
-    });
+    Cpu({.threads = 3}).for_each(n, [&](std::size_t i) { ++visits[i]; });
     EXPECT_EQ(visits, std::vector<std::uint32_t>(n, 1));
   }
 }
@@ -99,7 +99,7 @@ auto visit(std::vector<std::uint32_t>& visits) {
 }
 
 TEST(Launch, ForEachUsesAllThreadsForItemsThatAreWorthIt) {
-  const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+  const Cpu cpu({.threads = 3});
   for (const auto& [min_items, threads] : {std::pair{std::size_t{2}, 3u}, {std::size_t{101}, 1u}}) {
     std::array<std::thread::id, 100> ids;
     cpu.for_each(
@@ -111,7 +111,7 @@ TEST(Launch, ForEachUsesAllThreadsForItemsThatAreWorthIt) {
 TEST(Launch, IndependentWarpsMayBeMoreThanFit) {
   for (const unsigned warps : {1u, 3u, 1000u}) {
     std::vector<std::uint32_t> visits(warps);
-    const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+    const Cpu cpu({.threads = 3});
     EXPECT_GE(cpu.launch_independent(visit(visits), warps), 0);
     EXPECT_EQ(visits, std::vector<std::uint32_t>(warps, warps));
   }
@@ -144,14 +144,14 @@ void expect_time_limit(const Device& device, const Kernel& kernel) {
   EXPECT_GE(seconds_since(start), 0.05);
 }
 
-TEST(Launch, TimeLimit) {
+TEST(Launch, EndsAtTheTimeLimit) {
   expect_time_limit(Cpu(), spin);
   expect_time_limit(Lockstep<4>(), spin);
   expect_time_limit(Cpu(), spin_all_lanes);
   expect_time_limit(Lockstep<4>(), spin_all_lanes);
 }
 
-TEST(Launch, Interrupt) {
+TEST(Launch, EndsOnAnInterrupt) {
   clear_interrupt();
   EXPECT_FALSE(interrupted());
   try {
@@ -174,19 +174,23 @@ TEST(Launch, Interrupt) {
   expect_meeting(Cpu(), 2);  // launches work again
 }
 
-// One warp fails, all others wait for a condition that never becomes true.
+// One warp fails, all others wait for a condition that never becomes true, or at a barrier.
 template <class Device>
 void expect_failure(const Device& device) {
-  const FunctionKernel fail{[](auto& warp) {
+  std::uint32_t arrived = 0;
+  const FunctionKernel fail{[&](auto& warp) {
     if (warp.worker() == 0) {
       if (warp.lane() == 0) warp.fail(42, 1, std::uint64_t{1} << 40, ~std::uint64_t{0});
-    } else {
+    } else if (warp.worker() == 1) {
       EXPECT_FALSE(wait_until(warp, [] { return false; }));
       EXPECT_TRUE(warp.aborted());
+    } else {
+      Barrier barrier(&arrived);
+      EXPECT_FALSE(barrier.arrive_and_wait(warp));
     }
   }};
   try {
-    device.launch(fail, 3, {.what = "the failing kernel"});
+    device.launch(fail, 4, {.what = "the failing kernel"});
     FAIL() << "no error";
   } catch (const KernelFailure& failure) {
     EXPECT_EQ(failure.code, 42u);
@@ -229,12 +233,12 @@ void expect_order(const Device& device) {
 }
 
 TEST(Stream, LaunchesRunInOrder) {
-  expect_order(Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}));
+  expect_order(Cpu({.threads = 3}));
   expect_order(Lockstep<4>());
 }
 
 // The time limit covers all launches of a stream and the host code between them.
-TEST(Stream, LimitAndInterrupt) {
+TEST(Stream, EndsAtItsLimitAndOnAnInterrupt) {
   std::vector<std::uint32_t> step(1);
   const TurnedClock clock;
   auto stream = Cpu().stream({.seconds = 0.02, .what = "the stream"});
@@ -251,31 +255,27 @@ TEST(Stream, LimitAndInterrupt) {
   EXPECT_EQ(other.read(&step[0]), 2u);
 }
 
-// A launch may get what is left of a longer limit: the message states that one.
-TEST(Launch, MessageStatesTheWholeLimit) {
-  const TurnedClock clock;
+template <class Launch>
+void expect_stopped(const char* message, Launch launch) {
   try {
-    Cpu().launch(spin, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7});
-    ADD_FAILURE() << "not stopped";
-  } catch (const Stopped& stopped) {
-    EXPECT_EQ(std::string(stopped.what()).find("the part: not finished after 7 s"), 0u)
-        << stopped.what();
-  }
-}
-
-// The message states the limit of the stream, not what earlier launches left of it.
-TEST(Stream, MessageStatesTheWholeLimit) {
-  const TurnedClock clock;
-  auto stream = Cpu().stream({.seconds = 0.25, .what = "the stream"});
-  TurnedClock::turn(0.03);
-  try {
-    stream.launch(spin, 16);
+    launch();
     ADD_FAILURE() << "not stopped";
   } catch (const Stopped& stopped) {
     EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
-    EXPECT_EQ(std::string(stopped.what()).find("the stream: not finished after 0.25 s"), 0u)
-        << stopped.what();
+    EXPECT_EQ(std::string(stopped.what()).find(message), 0u) << stopped.what();
   }
+}
+
+// A launch may get what is left of a longer limit, and a stream what earlier launches left of it:
+// the message states the whole limit.
+TEST(Launch, MessageStatesTheWholeLimit) {
+  const TurnedClock clock;
+  expect_stopped("the part: not finished after 7 s", [] {
+    Cpu().launch(spin, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7});
+  });
+  auto stream = Cpu().stream({.seconds = 0.25, .what = "the stream"});
+  TurnedClock::turn(0.03);
+  expect_stopped("the stream: not finished after 0.25 s", [&] { stream.launch(spin, 16); });
 }
 
 TEST(Control, RecordsTheFirstError) {
@@ -295,6 +295,35 @@ TEST(Launch, AnExceptionOfAWarpEndsTheLaunch) {
     wait_until(warp, [] { return false; });
   }};
   EXPECT_THROW(Cpu({.threads = 4}).launch(fail_in_one), std::bad_alloc);
+}
+
+// Barrier: in each round every lane writes its own word and then checks the words of all lanes.
+template <class Device>
+void expect_rounds(const Device& device, unsigned warps) {
+  const std::uint32_t lanes = warps * Device::Warp::width;
+  std::uint32_t arrived = 0, wrong = 0;
+  // [round % 2][worker * width + lane]: a warp that is a round ahead writes to the other half.
+  std::vector<std::uint32_t> words(2 * std::size_t{lanes});
+  device.launch(FunctionKernel{[&](auto& warp) {
+                  Barrier barrier(&arrived);
+                  for (std::uint32_t round = 1; round <= 50; ++round) {
+                    std::uint32_t* const half = words.data() + round % 2 * lanes;
+                    half[warp.worker() * warp.width + warp.lane()] = round;
+                    if (!barrier.arrive_and_wait(warp)) return;
+                    for (std::uint32_t i = 0; i < lanes; ++i) {
+                      if (half[i] != round) atomic_ref<std::uint32_t>(wrong).fetch_add(1, relaxed);
+                    }
+                  }
+                }},
+                warps);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(arrived, 50 * warps);
+}
+
+TEST(Barrier, NoWarpRunsAhead) {
+  for (const unsigned warps : {1u, 2u, 7u}) expect_rounds(Cpu(), warps);
+  expect_rounds(Lockstep<4>(), 1);
+  expect_rounds(Lockstep<4>(), 3);
 }
 
 }  // namespace

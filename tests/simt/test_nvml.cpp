@@ -9,7 +9,7 @@ namespace {
 
 using tests::FakeNvml;
 
-TEST(NvmlLoad, WithoutALibrary) {
+TEST(NvmlLoad, WithoutALibraryNothingIsKnown) {
   for (const char* name : {"", "libheapwood-no-such-library.so.1", "/dev/null"}) {
     const Nvml nvml(name);
     EXPECT_FALSE(nvml.is_loaded()) << name;
@@ -22,12 +22,12 @@ TEST(NvmlLoad, WithoutALibrary) {
   }
 }
 
-TEST(NvmlLoad, InitializationFails) {
+TEST(NvmlLoad, AFailedInitializationIsNoLibrary) {
   const FakeNvml fake("fail=init");
   EXPECT_FALSE(Nvml(FakeNvml::library).is_loaded());
 }
 
-TEST(NvmlLoad, FunctionsAreMissing) {
+TEST(NvmlLoad, FiguresOfMissingFunctionsAreAbsent) {
   const FakeNvml fake("reasons=0x40");
   const Nvml nvml(FAKE_NVML_OLD_LIBRARY);
   ASSERT_TRUE(nvml.is_loaded());
@@ -45,7 +45,7 @@ TEST(NvmlLoad, FunctionsAreMissing) {
   EXPECT_EQ(sample.limited_ns[0], std::nullopt);
 }
 
-TEST(NvmlFigures, AsTheLibraryAnswers) {
+TEST(NvmlFigures, AreThoseOfTheLibrary) {
   const FakeNvml fake("pids=self,17,18;state=2;mig=1;limited0=5000000");
   const Nvml nvml(FakeNvml::library);
   const Nvml::Device gpu = nvml.find(FakeNvml::bus_id);
@@ -69,20 +69,22 @@ TEST(NvmlFigures, AsTheLibraryAnswers) {
   EXPECT_EQ(sample.limited_ns[0], 5'000'000u);
 }
 
+void expect_no_figures(const GpuSetup& setup, const GpuSample& sample) {
+  EXPECT_FALSE(setup.mig || setup.ecc || setup.power_limit_w);
+  EXPECT_FALSE(sample.sm_clock_mhz || sample.memory_clock_mhz || sample.temperature_c ||
+               sample.performance_state || sample.power_w || sample.other_processes);
+}
+
 TEST(NvmlFigures, FailuresAreAbsent) {
   const FakeNvml fake(
       "fail=driver,uuid,mig,ecc,limit,clock,memory_clock,temperature,state,power,"
       "reasons,limited0,limited1,limited3,limited5,processes");
   const Nvml nvml(FakeNvml::library);
   const Nvml::Device gpu = nvml.find(FakeNvml::bus_id);
-  ASSERT_NE(gpu, nullptr);
-  const GpuSetup setup = nvml.setup(gpu);
-  EXPECT_EQ(setup.driver_version + setup.uuid, "");
-  EXPECT_FALSE(setup.mig || setup.ecc || setup.power_limit_w);
   const GpuSample sample = nvml.sample(gpu);
-  EXPECT_FALSE(sample.sm_clock_mhz || sample.memory_clock_mhz || sample.temperature_c ||
-               sample.performance_state || sample.power_w || sample.clock_reasons ||
-               sample.other_processes);
+  expect_no_figures(nvml.setup(gpu), sample);
+  EXPECT_EQ(nvml.setup(gpu).driver_version + nvml.setup(gpu).uuid, "");
+  EXPECT_FALSE(sample.clock_reasons);
   for (const auto& limited : sample.limited_ns) EXPECT_EQ(limited, std::nullopt);
 }
 
@@ -93,13 +95,9 @@ TEST(NvmlFigures, AbsurdValuesAreAbsent) {
       std::string(300, 'x') + ";uuid=" + std::string(300, 'y'));
   const Nvml nvml(FakeNvml::library);
   const Nvml::Device gpu = nvml.find(FakeNvml::bus_id);
-  const GpuSetup setup = nvml.setup(gpu);
-  EXPECT_FALSE(setup.mig || setup.ecc || setup.power_limit_w);
-  EXPECT_EQ(setup.driver_version, std::string(80, 'x'));
-  EXPECT_EQ(setup.uuid, std::string(96, 'y'));
-  const GpuSample sample = nvml.sample(gpu);
-  EXPECT_FALSE(sample.sm_clock_mhz || sample.memory_clock_mhz || sample.temperature_c ||
-               sample.performance_state || sample.power_w || sample.other_processes);
+  expect_no_figures(nvml.setup(gpu), nvml.sample(gpu));
+  EXPECT_EQ(nvml.setup(gpu).driver_version, std::string(80, 'x'));
+  EXPECT_EQ(nvml.setup(gpu).uuid, std::string(96, 'y'));
 }
 
 // In a container NVML lists no process, or none by a number that is known there.
@@ -114,7 +112,7 @@ TEST(NvmlFigures, OtherProcessesOnlyIfThisOneIsListed) {
   EXPECT_EQ(nvml.sample(gpu).other_processes, 0u);
 }
 
-TEST(NvmlRecords, ThrottlingBetweenTheFirstAndTheLastSample) {
+TEST(NvmlRecords, NoticeThrottlingBetweenSamples) {
   FakeNvml fake("clock=345;reasons=1");
   const Nvml nvml(FakeNvml::library);
   GpuRecord record(nvml, {FakeNvml::bus_id, ""});
@@ -134,7 +132,7 @@ TEST(NvmlRecords, ThrottlingBetweenTheFirstAndTheLastSample) {
             (std::vector<std::string>{"software power cap", "software thermal slowdown"}));
 }
 
-TEST(NvmlRecords, TimeOfLimitedClocks) {
+TEST(NvmlRecords, HaveTheTimeOfLimitedClocks) {
   FakeNvml fake("limited0=7000000000;limited1=5");
   const Nvml nvml(FakeNvml::library);
   GpuRecord record(nvml, {FakeNvml::bus_id, ""});

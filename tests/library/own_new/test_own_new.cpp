@@ -3,12 +3,13 @@
 // would not use the heap.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <heapwood/operator_new.hpp>
 #include <new>
 #include <string>
 
-#include "tests/library/own_new/operators.hpp"
+extern std::atomic<int> own_new_blocks;  // operators.cpp
 
 namespace heapwood {
 namespace {
@@ -39,19 +40,19 @@ struct Throws {
 };
 
 TEST(OwnNew, NothrowAndOrNullUseTheProgramsOperators) {
-  const int before = own_new::blocks;
+  const int before = own_new_blocks;
   int *const first = new (std::nothrow) int(1), *const second = new (or_null) int(2);
   int *const third = new (std::nothrow) int[10], *const fourth = new (or_null) int[10];
-  EXPECT_EQ(own_new::blocks, before + 4);
+  EXPECT_EQ(own_new_blocks, before + 4);
   delete first;
   delete second;
   delete[] third;
   delete[] fourth;
-  EXPECT_EQ(own_new::blocks, before);
+  EXPECT_EQ(own_new_blocks, before);
   EXPECT_THROW(new (std::nothrow) Throws, std::bad_alloc);
   EXPECT_THROW(new (or_null) Throws, std::bad_alloc);
   EXPECT_THROW(new (or_null) Throws[3], std::bad_alloc);
-  EXPECT_EQ(own_new::blocks, before);
+  EXPECT_EQ(own_new_blocks, before);
   delete new (or_null) Line;
   delete[] new (std::nothrow) Line[3];
 }
