@@ -8,6 +8,7 @@
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/recording/trace_file.hpp"
 #include "simt/cpu.hpp"
+#include "tests/alloc/launch.hpp"
 #include "tests/workloads/program_traces.hpp"
 
 namespace heapwood::alloc {
@@ -18,40 +19,26 @@ using namespace trace_file;
 
 // Each warp keeps blocks of its own in a ring and frees every second block of its neighbour's
 // earlier kernel. The size of a block names it.
-struct RingKernel {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 32, blocks_per_multiprocessor = 1;
-  static constexpr std::uint32_t turns = 50;
-
-  Recorded<Heapwood> allocator;
-  void** kept;  // by warp and turn
-  std::uint32_t number;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    Recorded<Heapwood> a = allocator;
-    const std::uint32_t neighbour = (warp.worker() + 1) % warp.workers();
-    for (std::uint32_t i = 0; i < turns; ++i) {
-      if (number == 1 && i % 2 == 0) a.deallocate(warp, kept[neighbour * turns + i]);
-      void* const block = a.allocate(warp, 1 + warp.worker() * 1000 + number * 100 + i);
-      if (number == 0) kept[warp.worker() * turns + i] = block;
-      if (number == 1) a.deallocate(warp, block);
-    }
-  }
-};
-
 ProgramTrace recorded_ring(std::size_t capacity) {
-  constexpr unsigned warps = 3;
+  constexpr std::uint32_t warps = 3, turns = 50;
   const simt::DeviceId id{.threads = warps};
   const simt::Cpu device(id);
   const simt::Memory memory(id, 1 << 20);
   const Pool pool{memory.data(), memory.bytes()};
   RecordedMemory recorded(id, capacity);
-  simt::Buffer<void*> kept(id, std::size_t{warps} * RingKernel::turns);
+  void* kept[warps][turns] = {};
   const auto allocator =
       Recorded<Heapwood>::create(Heapwood::create(pool, {}, device), pool, recorded);
   for (std::uint32_t kernel = 0; kernel < 2; ++kernel) {
-    device.launch(RingKernel{allocator, kept.data(), kernel}, warps);
+    test::launch(device, warps, [&](auto& warp) {
+      Recorded<Heapwood> a = allocator;
+      for (std::uint32_t i = 0; i < turns; ++i) {
+        if (kernel == 1 && i % 2 == 0) a.deallocate(warp, kept[(warp.worker() + 1) % warps][i]);
+        void* const block = a.allocate(warp, 1 + warp.worker() * 1000 + kernel * 100 + i);
+        if (kernel == 0) kept[warp.worker()][i] = block;
+        if (kernel == 1) a.deallocate(warp, block);
+      }
+    });
     recorded.end_kernel();
   }
   return make_program_trace(recorded.events(), recorded.kernel_ends(), recorded.total(),
@@ -89,7 +76,7 @@ TEST(ProgramTrace, FreesNameTheirRequests) {
     EXPECT_TRUE(std::is_sorted(of_warp.begin(), of_warp.end()));
 }
 
-TEST(ProgramTrace, SaysWhatWasDropped) {
+TEST(ProgramTrace, CountsWhatWasDropped) {
   const ProgramTrace trace = recorded_ring(200);
   EXPECT_EQ(trace.events.size() + trace.dropped + trace.unmatched, 525u);
   EXPECT_EQ(trace.dropped, 325u);
@@ -104,7 +91,6 @@ TEST(ProgramTrace, CountsRefusals) {
   const simt::Memory memory(id, 1 << 16);
   const Pool pool{memory.data(), memory.bytes()};
   const RecordedMemory recorded(id, 1 << 16);
-  simt::Buffer<void*> kept(id, RingKernel::turns);
   Heapwood base = Heapwood::create(pool, {}, device);
   Recorded<Heapwood> a = Recorded<Heapwood>::create(base, pool, recorded);
   simt::Control control;

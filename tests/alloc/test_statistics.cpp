@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "alloc/adaptors/counted.hpp"
+#include "registry/registry.hpp"
 #include "simt/cpu.hpp"
 #include "simt/warp.hpp"
+#include "tests/alloc/targets.hpp"
 
 namespace heapwood::alloc {
 
@@ -127,6 +129,23 @@ TEST(RequestStats, SizesThatWrapWithAHeaderAreRefused) {
   EXPECT_EQ(counted.allocate(warp, 40), buffer + granule);
   EXPECT_EQ(memory.result().failures, 2 * granule + 1);
   EXPECT_EQ(memory.result().allocations, 1u);
+}
+
+// The registers that an allocator's calls need on a GPU.
+TEST(Registers, HeapwoodLeavesRoomForManyWarps) {
+  const registry::RegisteredAllocator* heapwood = registry::find("heapwood");
+  ASSERT_NE(heapwood, nullptr);
+  const test::Target target = test::targets().front();
+  const registry::CompiledAllocator* compiled =
+      target.unusable.empty() ? heapwood->on(target.device.kind) : nullptr;
+  if (compiled == nullptr || compiled->device == simt::DeviceKind::cpu)
+    GTEST_SKIP() << "only GPUs have registers";
+  const registry::CallUse use = compiled->call_use(target.device, false, LargeBackend::buddy);
+  ASSERT_TRUE(use.own.has_value());
+  EXPECT_LE(use.own->registers, 40u);
+  EXPECT_EQ(use.own->local_bytes, 0u) << "spilled";
+  EXPECT_LE(use.both.registers, 52u);
+  EXPECT_EQ(use.both.local_bytes, 0u) << "spilled";
 }
 
 }  // namespace heapwood::alloc

@@ -281,21 +281,6 @@ TEST(CheckedHeapRefusals, MaxRequestIsServed) {
   }
 }
 
-TEST(CheckedHeapInterface, AHeapThatWasMovedFromIsEmpty) {
-  checked_heap heap(mib);
-  {
-    checked_heap moved(std::move(heap));
-    ASSERT_NE(moved.handle().malloc(100), nullptr);
-    EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-    heap.reset();
-    EXPECT_EQ(moved.report_leaks(nullptr), 100u);
-  }
-  // The tables are freed by now.
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
-  EXPECT_EQ(heap.report(nullptr), 0u);
-  EXPECT_TRUE(heap.check().empty());
-}
-
 TEST(CheckedHeapInterface, NamesOfKernelsMoveWithTheHeap) {
   checked_heap heap(mib);
   heap.handle("first");

@@ -69,7 +69,7 @@ TYPED_TEST(HeapInterface, MovesKeepTheBlocks) {
   TypeParam moved(std::move(heap));
   EXPECT_EQ(heap.bytes() + heap.max_request() + heap.stats().bytes + heap.stats().max_request, 0u);
   EXPECT_TRUE(heap.memory().empty());
-  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+  expect_clean(heap);
   EXPECT_THROW(heap.handle(), Error);
   heap.reset();
   EXPECT_GE(moved.report_leaks(nullptr), 100u);
