@@ -27,7 +27,6 @@
 #include "bench/scene_camera.hpp"
 #include "render/auto_light.hpp"
 #include "render/camera_path.hpp"
-#include "render/exr.hpp"
 #include "render/renderer.hpp"
 #include "scenes/file.hpp"
 

@@ -48,16 +48,13 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
 heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui
                  PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
-# As for bench and app. Two large unity sources, one per core, and one of what test_shared_pixels
-# links, without the windows' libraries.
+# As for bench and app. Two large unity sources, one per core.
 target_compile_options(heapwood_viewer PRIVATE -Og)
 set_target_properties(heapwood_viewer PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 get_target_property(sources heapwood_viewer SOURCES)
 foreach(source IN LISTS sources)
   set(group second)
-  if(source MATCHES "/(picture|pixels|gl|built_scene)\\.cpp$")
-    set(group shared_pixels)
-  elseif(source MATCHES "/[a-o][^/]*$")
+  if(source MATCHES "/[a-o][^/]*$")
     set(group first)
   endif()
   set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})

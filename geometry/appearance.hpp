@@ -42,6 +42,7 @@ struct Material {
   float alpha = 1;       // likewise
   Coverage coverage = Coverage::opaque;
   float cutoff = 0.5f;
+  bool unlit = false;  // light and shadow do not change its colour
   std::uint32_t texture = no_texture;
   Vec3 emission{0, 0, 0};  // radiance; multiplied by emission_texture
   std::uint32_t emission_texture = no_texture;

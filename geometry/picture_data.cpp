@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "geometry/picture_data.hpp"
+// find_damage(): checks pixel data before it is decoded.
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+
+#include "geometry/picture_file.hpp"
 
 namespace heapwood {
 namespace {

@@ -8,8 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-
-#include "geometry/picture_data.hpp"
+#include <string_view>
 
 namespace {
 
@@ -49,51 +48,79 @@ namespace {
 constexpr std::size_t max_pixels_per_byte = 1040, small_file_pixels = 1 << 16;
 constexpr std::size_t max_pixels = std::size_t{1} << 27;
 
+bool is_bmp(std::span<const std::byte> file) {
+  return file.size() > 1 && file[0] == std::byte{'B'} && file[1] == std::byte{'M'};
+}
+
 class Budget {
  public:
   explicit Budget(std::size_t bytes) { stb_budget = bytes; }
   ~Budget() { stb_budget = std::numeric_limits<std::size_t>::max(); }
 };
 
-// Reads the picture's size from its header, and checks that its pixels follow.
-bool plausible(std::span<const std::byte> file, std::string& reason) {
+std::size_t pixels_of(int width, int height) {
+  return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+}
+
+// Reads the picture's size from its header, and checks that its pixels follow. Returns the bytes
+// that the decoder may allocate: a few copies of the picture with up to 16 bytes per pixel; 0 with
+// a reason.
+std::size_t budget_of(std::span<const std::byte> file, std::string& reason) {
   const auto* const bytes = reinterpret_cast<const stbi_uc*>(file.data());
   int width = 0, height = 0, channels = 0;
   if (file.size() > std::numeric_limits<int>::max()) {
     reason = "it is too large";
-    return false;
+    return 0;
   }
   if (!stbi_info_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels)) {
     reason = "it is not a PNG, JPEG, BMP, TGA or HDR picture";
-    return false;
+    return 0;
   }
-  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  if (is_bmp(file) && height > -static_cast<int>(max_picture_side))
+    height = std::abs(height);  // negative: rows from the top
   if (width < 1 || height < 1 || width > static_cast<int>(max_picture_side) ||
       height > static_cast<int>(max_picture_side) ||
-      pixels > std::min(max_pixels, small_file_pixels + max_pixels_per_byte * file.size())) {
+      pixels_of(width, height) >
+          std::min(max_pixels, small_file_pixels + max_pixels_per_byte * file.size())) {
     reason = "its header claims " + std::to_string(width) + "x" + std::to_string(height) +
              " pixels: more than a file of its size can hold, or a side of more than " +
              std::to_string(max_picture_side);
-    return false;
+    return 0;
   }
   reason = find_damage(file, static_cast<std::size_t>(width), static_cast<std::size_t>(height));
-  return reason.empty();
+  if (!reason.empty()) return 0;
+  return (std::size_t{1} << 20) + 4 * file.size() + 64 * pixels_of(width, height);
 }
 
 template <class T>
 using Decoded = std::unique_ptr<T, decltype(&stbi_image_free)>;
 
-std::size_t pixels_of(int width, int height) {
-  return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-}
+// The order of a Radiance file's pixels.
+struct RadianceOrder {
+  bool x_first = false, from_right = false, from_bottom = false;
+};
 
-// The bytes that the decoder may allocate for a plausible file: a few copies of the picture with up
-// to 16 bytes per pixel.
-std::size_t budget_of(std::span<const std::byte> file) {
-  int width = 0, height = 0, channels = 0;
-  stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
-                        static_cast<int>(file.size()), &width, &height, &channels);
-  return (std::size_t{1} << 20) + 4 * file.size() + 64 * pixels_of(width, height);
+// Reads the order from the line with the size, which follows an empty line, such as `+X 64 -Y 32`.
+// Replaces it by the only order that the decoder knows, `-Y 64 +X 32`.
+RadianceOrder take_order(std::vector<std::byte>& file) {
+  char* const text = reinterpret_cast<char*>(file.data());
+  const std::string_view all(text, file.size());
+  const std::size_t empty = all.find("\n\n"), first = empty + 2,
+                    second = all.find_first_of("+-", first + 1), end = all.find('\n', first);
+  const auto is_axis = [&](std::size_t at) {
+    return at + 1 < end && (text[at] == '+' || text[at] == '-') &&
+           (text[at + 1] == 'X' || text[at + 1] == 'Y');
+  };
+  if (empty == all.npos || end == all.npos || second >= end || !is_axis(first) ||
+      !is_axis(second) || text[first + 1] == text[second + 1])
+    return {};
+  RadianceOrder order;
+  order.x_first = text[first + 1] == 'X';
+  order.from_right = text[order.x_first ? first : second] == '-';
+  order.from_bottom = text[order.x_first ? second : first] == '+';
+  std::copy_n("-Y", 2, text + first);
+  std::copy_n("+X", 2, text + second);
+  return order;
 }
 
 bool fail(std::string& reason) {
@@ -107,8 +134,9 @@ bool fail(std::string& reason) {
 
 bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
                     bool* has_alpha) {
-  if (!plausible(file, reason)) return false;
-  const Budget budget(budget_of(file));
+  const std::size_t max_bytes = budget_of(file, reason);
+  if (max_bytes == 0) return false;
+  const Budget budget(max_bytes);
   int width = 0, height = 0, channels = 0;
   const Decoded<stbi_uc> data(
       stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
@@ -119,29 +147,38 @@ bool decode_picture(std::span<const std::byte> file, Texture& texture, std::stri
   texture.height = static_cast<unsigned>(height);
   texture.texels.resize(pixels_of(width, height));
   std::memcpy(texture.texels.data(), data.get(), 4 * texture.texels.size());
-  const bool is_bmp = file.size() > 1 && file[0] == std::byte{'B'} && file[1] == std::byte{'M'};
-  if (has_alpha != nullptr) *has_alpha = channels % 2 == 0 && !is_bmp;
+  if (has_alpha != nullptr) *has_alpha = channels % 2 == 0 && !is_bmp(file);
   return true;
 }
 
-bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason) {
-  if (!plausible(file, reason)) return false;
-  const Budget budget(budget_of(file));
+bool decode_radiance(std::span<const std::byte> original, RadianceMap& map, std::string& reason) {
+  std::vector<std::byte> in_order(original.begin(), original.end());
+  const RadianceOrder order = take_order(in_order);
+  const std::span<const std::byte> file = in_order;
+  const std::size_t max_bytes = budget_of(file, reason);
+  if (max_bytes == 0) return false;
+  const Budget budget(max_bytes);
   int width = 0, height = 0, channels = 0;
   const Decoded<float> data(
       stbi_loadf_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
                              static_cast<int>(file.size()), &width, &height, &channels, 3),
       &stbi_image_free);
   if (!data) return fail(reason);
-  map.width = static_cast<unsigned>(width);
-  map.height = static_cast<unsigned>(height);
-  map.texels.resize(pixels_of(width, height));
+  // Scanlines are columns where x comes first.
+  const auto lines = static_cast<std::size_t>(height), length = static_cast<std::size_t>(width);
+  map.width = static_cast<unsigned>(order.x_first ? height : width);
+  map.height = static_cast<unsigned>(order.x_first ? width : height);
+  map.texels.resize(lines * length);
   for (std::size_t i = 0; i < map.texels.size(); ++i) {
     const auto limited = [&](std::size_t channel) {
       const float x = data.get()[3 * i + channel];
       return x > 0 ? std::min(x, 1e6f) : 0.0f;
     };
-    map.texels[i] = {limited(0), limited(1), limited(2)};
+    std::size_t x = order.x_first ? i / length : i % length,
+                y = order.x_first ? i % length : i / length;
+    if (order.from_right) x = map.width - 1 - x;
+    if (order.from_bottom) y = map.height - 1 - y;
+    map.texels[y * map.width + x] = {limited(0), limited(1), limited(2)};
   }
   return true;
 }

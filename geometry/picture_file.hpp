@@ -28,4 +28,9 @@ struct RadianceMap {
 };
 bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason);
 
+// What is wrong with the pixel data of a Radiance HDR, BMP or TGA file of this size in pixels;
+// empty if nothing is, and for other formats. stb_image accepts truncated files, and some of its
+// versions never return from a truncated Radiance file.
+std::string find_damage(std::span<const std::byte> file, std::size_t width, std::size_t height);
+
 }  // namespace heapwood

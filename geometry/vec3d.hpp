@@ -16,6 +16,10 @@ HEAPWOOD_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y
 HEAPWOOD_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 HEAPWOOD_INLINE Vec3d operator*(Vec3d a, double s) { return {a.x * s, a.y * s, a.z * s}; }
 
+HEAPWOOD_INLINE Vec3d cross(Vec3d a, Vec3d b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
 HEAPWOOD_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
 HEAPWOOD_INLINE Vec3 to_float(Vec3d v) {
   return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};

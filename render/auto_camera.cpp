@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <set>
 
-#include "render/main_part.hpp"
 #include "render/surface.hpp"
 
 namespace heapwood::render {
@@ -74,6 +74,17 @@ Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth,
   }
   const Vec3 target = right * centre.x + above * centre.y + away * centre.z;
   return {target + away * distance, target, outside_fov, up};
+}
+
+// The axis along which the box is flat, as of a board or a plain: it is then shown at 20 to 35
+// degrees from its normal.
+std::optional<unsigned> thin_axis(const Box& box) {
+  const Vec3 extent = box.extent();
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (extent[axis] < 0.05f * std::min(extent[(axis + 1) % 3], extent[(axis + 2) % 3]))
+      return axis;
+  }
+  return std::nullopt;
 }
 
 std::vector<Camera> inside_views(const Box& box, unsigned up) {
@@ -174,12 +185,12 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, flo
   std::map<int, unsigned> depths, normals;
   std::set<std::uint32_t> triangles;
   ViewScore view;
-  double count = 0;
+  double count = 0, near = 0;  // near: 1 per hit up to 2% of the diagonal, 0 from 8%
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (!hits[i].found()) continue;
     count += 1;
     const float distance = hits[i].t / diagonal;
-    view.near += std::clamp((0.08f - distance) / 0.06f, 0.0f, 1.0f);
+    near += std::clamp((0.08f - distance) / 0.06f, 0.0f, 1.0f);
     ++depths[static_cast<int>(std::floor(std::log2(std::max(distance, 1e-3f)) * 4))];
     const Vec3 n = scene.normal(hits[i].triangle, rays[i]);
     ++normals[static_cast<int>(std::lround(2 * n.x) * 25 + std::lround(2 * n.y) * 5 +
@@ -190,13 +201,9 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, flo
   if (count == 0) return view;
   const auto total = static_cast<double>(rays.size());
   view.coverage = count / total;
-  view.near /= count;
   view.backs /= count;
-  view.depth_variety = variety(depths, 20);
-  view.normal_variety = variety(normals, 40);
-  view.triangles = static_cast<double>(triangles.size()) / count;
-  view.score =
-      0.9 * view.depth_variety + 1.0 * view.normal_variety + 0.8 * view.triangles - 1.5 * view.near;
+  view.score = 0.9 * variety(depths, 20) + variety(normals, 40) +
+               (0.8 * static_cast<double>(triangles.size()) - 1.5 * near) / count;
   return view;
 }
 
@@ -223,17 +230,27 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   };
   bool oriented = false;
   const std::vector<Vec3> points = silhouette(scene.mesh(), box);
-  for (const float azimuth : {28.0f, -28.0f, 152.0f, -152.0f, 75.0f, -75.0f}) {
-    for (const float elevation : {12.0f, 24.0f}) {
+  const std::optional<unsigned> thin = thin_axis(box);
+  std::vector<float> azimuths{28, -28, 152, -152, 75, -75}, elevations{12, 24};
+  if (thin == up) {
+    elevations = {62};
+  } else if (thin) {
+    azimuths = Axes(up).front[*thin] != 0 ? std::vector<float>{22, -22, 158, -158}
+                                          : std::vector<float>{68, 112, -68, -112};
+    elevations = {12, 20};
+  }
+  for (const float azimuth : azimuths) {
+    for (const float elevation : elevations) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
       const ViewScore view = judge_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
       // A bonus for the front: most models face it.
       consider(camera, view,
                view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
-                   (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
+                   (std::fabs(azimuth) < 45 ? 0.15 : 0.0) - (thin ? view.backs : 0));
     }
   }
+  if (thin) return best;
   // A room without its front wall is shown from there: only that view sees no wall from behind.
   if (best_backs > 0.1) {
     for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "render/main_part.hpp"
+#include "render/auto_camera.hpp"
 #include "render/surface.hpp"
 
 namespace heapwood::render {

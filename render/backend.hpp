@@ -8,8 +8,7 @@
 
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/tree_order.hpp"
-#include "render/develop.hpp"
-#include "render/environment_view.hpp"
+#include "render/frame.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
@@ -51,7 +50,6 @@ struct Backend {
   // Adds the traversal steps of these rays' closest hits to `sums`.
   void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*,
                       std::size_t count, StepSums* sums, const simt::LaunchLimits&);
-  void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t count);
 };
 
 const Backend& cpu_backend();

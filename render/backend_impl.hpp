@@ -121,12 +121,7 @@ struct BackendOf {
     });
   }
 
-  static void develop(const simt::DeviceId& device, const DevelopPixels& pixels,
-                      std::size_t count) {
-    Launcher(device).for_each(count, pixels);
-  }
-
-  static constexpr Backend table{&order, &fill_records, &render, &trace, &count_steps, &develop};
+  static constexpr Backend table{&order, &fill_records, &render, &trace, &count_steps};
 };
 
 }  // namespace heapwood::render

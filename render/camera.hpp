@@ -19,6 +19,7 @@ struct Camera {
   Vec3 target{0, 0, 0};
   float fov = 40;   // vertical, degrees
   unsigned up = 1;  // axis: 0 x, 1 y, 2 z
+  bool operator==(const Camera&) const = default;
 };
 
 // Parses a camera's text, `ex,ey,ez,tx,ty,tz,fov`, in the file's coordinates: each number is read

@@ -10,9 +10,22 @@
 namespace heapwood::render {
 namespace {
 
+// The inverse of sRGB's curve (IEC 61966-2-1) at the 256 values of a byte.
+const std::vector<float>& light_of_bytes() {
+  static const std::vector<float> table = [] {
+    std::vector<float> light;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const double coded = byte / 255.0;
+      light.push_back(static_cast<float>(
+          coded <= 0.04045 ? coded / 12.92 : std::pow((coded + 0.055) / 1.055, 2.4)));
+    }
+    return light;
+  }();
+  return table;
+}
+
 double area_of(const Corners& t) {
-  const Vec3d a = to_double(t.a), u = to_double(t.b) - a, v = to_double(t.c) - a;
-  const double x = u.y * v.z - u.z * v.y, y = u.z * v.x - u.x * v.z, z = u.x * v.y - u.y * v.x;
+  const auto [x, y, z] = cross(to_double(t.b) - to_double(t.a), to_double(t.c) - to_double(t.a));
   return 0.5 * std::sqrt(x * x + y * y + z * z);
 }
 
@@ -38,8 +51,9 @@ bool emits(const DeviceMaterial& m) {
 // The part of its material's emission that a triangle's texture leaves: the mean over points as
 // dense as texels, up to 64 along an edge. 0 if no point emits light.
 float left_by_texture(const Texture& texture, const std::array<Uv, 3>& uv, Vec3 emission) {
-  const DeviceTexture view{texture.texels.data(), texture.width,  texture.height,
-                           texture.wrap_u,        texture.wrap_v, texture.nearest};
+  const DeviceTexture view{texture.texels.data(), light_of_bytes().data(), texture.width,
+                           texture.height,        texture.wrap_u,          texture.wrap_v,
+                           texture.nearest};
   float texels = 0;  // along the longest edge
   for (unsigned i = 0; i < 3; ++i) {
     const Uv a = uv[i], b = uv[(i + 1) % 3];
@@ -65,14 +79,17 @@ float left_by_texture(const Texture& texture, const std::array<Uv, 3>& uv, Vec3 
 DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::MeshView& mesh,
                                  const Appearance& appearance) {
   if (appearance.empty()) return;
+  linear_ = {device, light_of_bytes()};
+  view_.linear = linear_.data();
   const std::size_t texture_count = appearance.textures.size();
   std::vector<DeviceTexture> textures;
   for (const Texture& texture : appearance.textures) {
     const std::vector<std::uint32_t> white{0xffffffffu};
     const bool empty = is_blank(texture);
     const auto& texels = texels_.emplace_back(device, empty ? white : texture.texels);
-    textures.push_back({texels.data(), empty ? 1 : texture.width, empty ? 1 : texture.height,
-                        texture.wrap_u, texture.wrap_v, texture.nearest});
+    textures.push_back({texels.data(), linear_.data(), empty ? 1 : texture.width,
+                        empty ? 1 : texture.height, texture.wrap_u, texture.wrap_v,
+                        texture.nearest});
   }
   const bool has_uvs =
       !appearance.uvs.empty() && (complete(appearance.uv_triangles, mesh.triangles.size()) ||
@@ -83,8 +100,9 @@ DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::Mes
   std::vector<DeviceMaterial> materials;
   for (const Material& m : appearance.materials) {
     materials.push_back({m.colour, m.alpha, m.emission, m.cutoff, texture_or_none(m.texture),
-                         texture_or_none(m.emission_texture), m.coverage});
+                         texture_or_none(m.emission_texture), m.coverage, m.unlit});
     view_.has_holes = view_.has_holes || m.coverage != Coverage::opaque;
+    view_.has_unlit = view_.has_unlit || m.unlit;
   }
   textures_ = {device, textures};
   materials_ = {device, materials};
@@ -158,14 +176,6 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
   cumulative_ = {device, host_cumulative_};
   view_.emitters = {emitters_.data(), cumulative_.data(),
                     static_cast<std::uint32_t>(host_emitters_.size()), static_cast<float>(power)};
-}
-
-std::size_t DeviceMaterials::bytes() const {
-  std::size_t sum = materials_.bytes() + textures_.bytes() + triangle_materials_.bytes() +
-                    vertex_colours_.bytes() + uvs_.bytes() + uv_triangles_.bytes() +
-                    emitters_.bytes() + cumulative_.bytes();
-  for (const auto& texels : texels_) sum += texels.bytes();
-  return sum;
 }
 
 }  // namespace heapwood::render

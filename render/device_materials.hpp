@@ -18,7 +18,6 @@ class DeviceMaterials {
                   const Appearance& appearance);
 
   const MaterialView& view() const { return view_; }
-  std::size_t bytes() const;
 
   // On the host: the emitting triangles and their shares of the power, as in view().emitters.
   const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
@@ -37,7 +36,7 @@ class DeviceMaterials {
   simt::Buffer<std::uint32_t> triangle_materials_, vertex_colours_, emitters_;
   simt::Buffer<Uv> uvs_;
   simt::Buffer<Triangle> uv_triangles_;
-  simt::Buffer<float> cumulative_;
+  simt::Buffer<float> cumulative_, linear_;
   std::vector<std::uint32_t> host_emitters_;
   std::vector<float> host_cumulative_, host_shares_;
   std::vector<Vec3> host_emission_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "render/exr.hpp"
+#include "render/film.hpp"
 
 #include <algorithm>
 #include <bit>

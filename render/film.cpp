@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,65 @@ namespace heapwood::render {
 namespace {
 
 constexpr unsigned glyph_height = 9;  // font pixels
+
+std::uint8_t code_of(double linear) {
+  const double coded =
+      linear <= 0.0031308 ? 12.92 * linear : 1.055 * std::pow(linear, 1 / 2.4) - 0.055;
+  return static_cast<std::uint8_t>(std::lround(coded * 255));
+}
+
+// code_of() without std::pow, which would take most of a picture's time: the smallest linear value
+// of each code, and the code at the lower end of each bucket, which is narrower than a code.
+struct SrgbTable {
+  static constexpr unsigned buckets = 4096;  // a power of two: x * buckets is exact
+  std::array<float, 257> min_linear;
+  std::array<std::uint8_t, buckets + 1> first;
+
+  SrgbTable() {
+    min_linear[256] = 2;  // never reached
+    // Positive floating-point numbers are ordered as their bits are.
+    for (unsigned code = 1; code < 256; ++code) {
+      std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);  // code_of(low) < code
+      while (high - low > 1) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        (code_of(std::bit_cast<float>(middle)) < code ? low : high) = middle;
+      }
+      min_linear[code] = std::bit_cast<float>(high);
+    }
+    for (unsigned i = 0; i <= buckets; ++i) first[i] = code_of(static_cast<double>(i) / buckets);
+  }
+};
+
+Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
+
+Vec3 ramp(Mode mode, const Range& range, double v) {
+  const double at = range.high > range.low ? (v - range.low) / (range.high - range.low) : 0;
+  return colour_ramp(mode == Mode::depth ? 1 - at : at);  // near is bright
+}
+
+// The colour of a pixel whose sums are over `samples` samples.
+Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Range& range) {
+  const double share = samples > 0 ? 1.0 / samples : 0;
+  if (shows_numbers(how.mode)) {
+    const auto hit = static_cast<float>(p.a * share), missed = static_cast<float>(1 - p.a * share);
+    const Vec3 blank{0.90f, 0.91f, 0.93f};  // colour of pixels without a number
+    return encode(blank * missed + ramp(how.mode, range, number_of(p)) * hit);
+  }
+  if (how.mode == Mode::normals) {
+    // Normals are stored without sRGB encoding and tone curve: they are not light.
+    const double back = 0.12 * (1 - p.a * share);
+    const auto plain = [&](double sum) {
+      return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
+    };
+    return {plain(p.r), plain(p.g), plain(p.b)};
+  }
+  const auto light = [&](double sum) {
+    const double x = sum * share * how.exposure;
+    if (how.mode == Mode::albedo) return static_cast<float>(x);  // a share of light, not light
+    return static_cast<float>(how.tone == Tone::filmic ? filmic_curve(x) : tone_curve(x));
+  };
+  return encode({light(p.r), light(p.g), light(p.b)});
+}
 
 // Blends a colour into a rectangle, clipped to the picture.
 void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour,
@@ -124,6 +185,44 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
 }
 
 }  // namespace
+
+double tone_curve(double x) {
+  constexpr double knee = 2.0 / 3;
+  if (!(x > 0)) return 0;
+  return x <= knee ? x : 1 - (1 - knee) * std::exp(-(x - knee) / (1 - knee));
+}
+
+double filmic_curve(double x) {
+  if (!(x > 0)) return 0;
+  return std::min(1.0, x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14));
+}
+
+std::uint8_t srgb(float linear) {
+  static const SrgbTable table;
+  if (!(linear > 0)) return 0;
+  const float x = std::min(linear, 1.0f);
+  unsigned code = table.first[static_cast<unsigned>(x * SrgbTable::buckets)];
+  while (x >= table.min_linear[code + 1]) ++code;  // at most once
+  return static_cast<std::uint8_t>(code);
+}
+
+Vec3 colour_ramp(double x) {
+  x = x > 0 ? std::min(x, 1.0) : 0.0;
+  // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees
+  // through red to 105.
+  const double lightness = 0.12 + 0.84 * x, hue = (285 + 180 * x) * std::numbers::pi / 180,
+               chroma = 0.34 * std::pow(x, 0.75) * (1 - x) + 0.07 * x + 0.02;
+  // From OKLab to linear RGB, clamped to the gamut of sRGB.
+  const double a = chroma * std::cos(hue), b = chroma * std::sin(hue);
+  const auto cube = [](double c) { return c * c * c; };
+  const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b);
+  const double m = cube(lightness - 0.1055613458 * a - 0.0638541728 * b);
+  const double s = cube(lightness - 0.0894841775 * a - 1.2914855480 * b);
+  const auto cut = [](double c) { return static_cast<float>(std::clamp(c, 0.0, 1.0)); };
+  return {cut(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+          cut(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+          cut(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
+}
 
 Range range_of(const Film& film, const Development& how) {
   std::vector<double> all;

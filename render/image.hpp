@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A picture in 8-bit sRGB, PNG files, and the comparison of two pictures.
+// A picture in 8-bit sRGB, and PNG files.
 #pragma once
 
 #include <cstddef>
@@ -30,15 +30,5 @@ struct Image {
 std::string to_png(const Image& image);
 // The bytes in zlib's format (RFC 1950).
 std::string compress(const std::string& bytes);
-// Throws Error{Exit::failed} if the file is not a valid PNG.
-Image read_png(const std::string& path);
-
-// Difference of two pictures, which must have the same size.
-struct Difference {
-  double mean = 0;  // of |a - b| over all channels, in steps of 1/255
-  unsigned largest = 0;
-  double above = 0;  // share of pixels with a channel that differs by more than `threshold`
-};
-Difference compare(const Image& a, const Image& b, unsigned threshold);
 
 }  // namespace heapwood::render

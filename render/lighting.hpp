@@ -27,6 +27,7 @@ struct Lighting {
   bool floor = false;  // an invisible floor that receives the model's shadow
   float floor_height = 0;
   unsigned up = 1;
+  bool operator==(const Lighting&) const = default;
 };
 
 struct LightSample {

@@ -16,10 +16,12 @@ struct DeviceMaterial {
   float cutoff;
   std::uint32_t texture, emission_texture;
   Coverage coverage;
+  bool unlit;
 };
 
 struct DeviceTexture {
   const std::uint32_t* texels;
+  const float* linear;  // MaterialView::linear
   std::uint32_t width, height;
   Wrap wrap_u, wrap_v;
   bool nearest;
@@ -38,12 +40,14 @@ struct Emitters {
 struct MaterialView {
   const DeviceMaterial* materials;
   const DeviceTexture* textures;
+  const float* linear;                      // the light of each 8-bit sRGB value
   const std::uint32_t* triangle_materials;  // null: all have material 0
   const Uv* uvs;                            // null: none
   const Triangle* uv_triangles;
   const std::uint32_t* vertex_colours;  // null: white
   Emitters emitters;
   bool has_holes;  // a material is not opaque
+  bool has_unlit;
 };
 
 struct Rgba {
@@ -53,13 +57,8 @@ struct Rgba {
 
 HEAPWOOD_INLINE float luminance(Vec3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
 
-// Linear light of an 8-bit sRGB value, by a polynomial with an error below 0.002.
-HEAPWOOD_INLINE float linear_of(std::uint32_t byte) {
-  const float x = static_cast<float>(byte) * (1.0f / 255);
-  return x * (x * (x * 0.305306011f + 0.682171111f) + 0.012522878f);
-}
-HEAPWOOD_INLINE Rgba linear_of_texel(std::uint32_t texel) {
-  return {{linear_of(texel & 255), linear_of(texel >> 8 & 255), linear_of(texel >> 16 & 255)},
+HEAPWOOD_INLINE Rgba linear_of_texel(const float* linear, std::uint32_t texel) {
+  return {{linear[texel & 255], linear[texel >> 8 & 255], linear[texel >> 16 & 255]},
           static_cast<float>(texel >> 24) * (1.0f / 255)};
 }
 HEAPWOOD_INLINE Rgba blend(const Rgba& a, const Rgba& b, float share) {
@@ -93,6 +92,7 @@ HEAPWOOD_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv at) {
   float y = in_texels(at.v, texture.height, texture.wrap_v);
   const auto texel = [&](std::int32_t i, std::int32_t j) {
     return linear_of_texel(
+        texture.linear,
         texture.texels[std::size_t{wrapped(j, texture.height, texture.wrap_v)} * texture.width +
                        wrapped(i, texture.width, texture.wrap_u)]);
   };
@@ -133,9 +133,9 @@ HEAPWOOD_INLINE Rgba colour_at(const MaterialView& view, const Triangle* triangl
   }
   if (view.vertex_colours) {
     const Triangle t = triangles[hit.triangle];
-    const Rgba a = linear_of_texel(view.vertex_colours[t.v[0]]),
-               b = linear_of_texel(view.vertex_colours[t.v[1]]),
-               c = linear_of_texel(view.vertex_colours[t.v[2]]);
+    const Rgba a = linear_of_texel(view.linear, view.vertex_colours[t.v[0]]),
+               b = linear_of_texel(view.linear, view.vertex_colours[t.v[1]]),
+               c = linear_of_texel(view.linear, view.vertex_colours[t.v[2]]);
     const float w = 1 - hit.u - hit.v;
     result.colour = result.colour * (a.colour * w + b.colour * hit.u + c.colour * hit.v);
     result.alpha *= a.alpha * w + b.alpha * hit.u + c.alpha * hit.v;

@@ -35,9 +35,9 @@ void check(const RenderJob& job) {
 
 // The exposure at which 90% of the pixels have at most brightness 0.75, not counting a black
 // background. In shaded mode it is limited to a narrow range, since the lighting is chosen to need
-// no correction.
+// no correction. Unlit colours are to be exact: they set it to 1.
 double exposure_for(const Film& film, Mode mode) {
-  if (mode != Mode::shaded && mode != Mode::path) return 1;
+  if ((mode != Mode::shaded && mode != Mode::path) || film.has_unlit) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
   std::vector<double> luminance;
   for (const Pixel& p : film.sums) {
@@ -84,8 +84,8 @@ void Progressive::surround(const RenderJob& job) {
   data_.environment = job.environment->view();
   if (data_.materials.materials != nullptr && !job.clay) return;
   frame_.clay = false;
-  const DeviceMaterial clay{frame_.lighting.albedo, 1, {}, 0, no_texture, no_texture,
-                            Coverage::opaque};
+  const DeviceMaterial clay{frame_.lighting.albedo, 1,    {}, 0, no_texture, no_texture,
+                            Coverage::opaque,       false};
   clay_ = {scene_->device(), {&clay, 1}};
   data_.materials = {};
   data_.materials.materials = clay_.data();
@@ -103,26 +103,6 @@ double Progressive::add_rows(unsigned first, unsigned count, double seconds) {
 
 unsigned Progressive::tile_rows() const { return (job_.height + tile_height - 1) / tile_height; }
 
-Progressive::Pixels Progressive::pixels(unsigned first, unsigned count) const {
-  const std::size_t begin = std::min(first * tile_height, job_.height);
-  const std::size_t end = std::min((first + count) * tile_height, job_.height);
-  return {begin * job_.width, (end - begin) * job_.width};
-}
-
-std::vector<Pixel> Progressive::rows(unsigned first, unsigned count) const {
-  const Pixels some = pixels(first, count);
-  return film_.download(some.first, some.count);
-}
-
-void Progressive::develop_rows(unsigned first, unsigned count, unsigned samples,
-                               const Development& how, const Range& range,
-                               std::uint32_t* rgba) const {
-  const Pixels some = pixels(first, count);
-  backend(scene_->device())
-      .develop(scene_->device(),
-               {film_.data() + some.first, rgba + some.first, samples, how, range}, some.count);
-}
-
 double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
                            const simt::LaunchLimits& limits) {
   const std::uint32_t columns = (job_.width + tile_width - 1) / tile_width;
@@ -134,11 +114,9 @@ double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
       .render(scene_->device(), data_, frame_, film_.data(), ticket_.data(), limits);
 }
 
-Film Progressive::film() const { return {job_.width, job_.height, samples(), film_.download()}; }
-
-Image Progressive::image() const {
-  const Film result = film();
-  return develop(job_, result);
+Film Progressive::film() const {
+  return {job_.width, job_.height, samples(), film_.download(),
+          data_.materials.has_unlit && !job_.clay};
 }
 
 Image develop(const RenderJob& job, const Film& film) {
@@ -164,12 +142,6 @@ Film render_film(const RenderJob& job, const Scene& scene) {
 
 Image render(const RenderJob& job, const Scene& scene) {
   return develop(job, render_film(job, scene));
-}
-
-Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
-             const kdtree::MeshView& mesh) {
-  check(job);
-  return render(job, Scene(device, tree, mesh, job.watertight));
 }
 
 const char* name(Mode mode) {

@@ -2,7 +2,7 @@
 // Renders pictures of a tree and its mesh on any device.
 //
 // A job always gives the same picture, for any number of threads. CPU and GPU differ by the
-// rounding of rays, sine and cosine (tests/render/test_golden.cpp states the tolerance).
+// rounding of rays, sine and cosine.
 #pragma once
 
 #include <cstdint>
@@ -49,24 +49,14 @@ class Progressive {
   double add(unsigned samples, double seconds);
   unsigned samples() const { return frame_.first_sample; }
   Film film() const;
-  Image image() const;
 
   // Adds one sample per pixel in short launches: add_rows() for all rows of tiles, [first, first +
   // count) at a time, then end_pass().
   unsigned tile_rows() const;
   double add_rows(unsigned first, unsigned count, double seconds);
   void end_pass() { ++frame_.first_sample; }
-  // Sums of the pixels in rows [first, first + count) of tiles.
-  std::vector<Pixel> rows(unsigned first, unsigned count) const;
-  // Develops these rows into a picture in device memory, which starts at `rgba` (DevelopPixels).
-  void develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how,
-                    const Range& range, std::uint32_t* rgba) const;
 
  private:
-  struct Pixels {
-    std::size_t first, count;
-  };
-  Pixels pixels(unsigned first_row, unsigned rows) const;
   void surround(const RenderJob& job);
   double launch(unsigned samples, unsigned first_row, unsigned rows,
                 const simt::LaunchLimits& limits);
@@ -85,9 +75,6 @@ Film render_film(const RenderJob& job, const Scene& scene);
 // Develops it with the job's exposure.
 Image develop(const RenderJob& job, const Film& film);
 Image render(const RenderJob& job, const Scene& scene);
-// Uploads the tree and the mesh and renders.
-Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
-             const kdtree::MeshView& mesh);
 
 // The exposure that is used if RenderJob::exposure is 0.
 double exposure_for(const Film& film, Mode mode);

@@ -103,11 +103,6 @@ double Scene::fill_records() const {
   return milliseconds_since(start);
 }
 
-std::size_t Scene::device_bytes() const {
-  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + tree_.nodes.bytes() +
-         tree_.refs.bytes() + records_.bytes() + materials_.bytes();
-}
-
 std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const {
   return trace(rays, false);
 }

@@ -34,7 +34,6 @@ class Scene {
   bool watertight() const { return data_.watertight; }
   const SceneData& data() const { return data_; }
   const DeviceMaterials& materials() const { return materials_; }
-  std::size_t device_bytes() const;
 
   // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
   // reordered.

@@ -122,6 +122,7 @@ struct SerialShadedKernel {
   void add_secondary_rays(Batch& batch, Sample& sample, const kdtree::Ray& ray,
                           const kdtree::Hit& hit) const {
     if (hit.found()) {
+      if (is_unlit(scene, hit)) return;
       sample.at = surface_at(scene, ray, hit);
     } else if (floor_at(frame.lighting, ray, sample.at)) {
       sample.is_floor = true;
@@ -156,6 +157,7 @@ struct SerialShadedKernel {
       return background(lighting, row) *
              (sample.is_floor ? floor_share_of(sample, blocked, rays, occluded, count) : 1);
     }
+    if (is_unlit(scene, hit)) return albedo_at(scene, frame, hit);
     Vec3 ambient;
     for (std::uint32_t i = 0; i < count; ++i) {
       const Vec3 light = surroundings(lighting, rays[i].direction);

@@ -95,6 +95,7 @@ struct Shaded {
       return add_colour(sum, background(frame.lighting, row) * share);
     }
     sum.a += 1;
+    if (is_unlit(scene, hit)) return add_colour(sum, albedo_at(scene, frame, hit));
     at = surface_at(scene, ray, hit);
     const Vec3 key = key_light(scene, frame, random, sample, 0xfffe, at,
                                random.even_point(sample, dimension::light));
@@ -169,6 +170,10 @@ struct PathTraced {
         break;
       }
       if (bounce == 0) sum.a += 1;
+      if (is_unlit(scene, hit)) {
+        light = light + throughput * albedo_at(scene, frame, hit);
+        break;
+      }
       const Surface at = surface_at(scene, ray, hit);
       if constexpr (View::coloured) {
         Vec3 emitted = emission_at(scene.materials, scene.triangles, hit) * frame.lighting.emission;

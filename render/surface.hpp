@@ -125,6 +125,15 @@ HEAPWOOD_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray,
   }
 }
 
+template <class View>
+HEAPWOOD_INLINE bool is_unlit(const View& scene, const kdtree::Hit& hit) {
+  if constexpr (View::coloured) {
+    return material_of(scene.materials, hit.triangle).unlit;
+  } else {
+    return false;
+  }
+}
+
 // The share of each colour that a surface reflects.
 template <class View>
 HEAPWOOD_INLINE Vec3 albedo_at(const View& scene, const Frame& frame, const kdtree::Hit& hit) {

@@ -47,6 +47,8 @@ struct Atrium {
   float column_x(unsigned i) const { return -half + bay * static_cast<float>(i); }
   float middle_x(unsigned i) const { return column_x(i) + 0.5f * bay; }
 
+  // A box between two opposite corners.
+  void block(Vec3 a, Vec3 b) { box(model, {}, min(a, b), max(a, b)); }
   void shell();
   void floor();
   void arcades(float side);
@@ -63,23 +65,20 @@ void Atrium::shell() {
   for (const float side : {-1.0f, 1.0f}) {
     quad(model, {-half, ground, side * outer}, {length, 0, 0}, {0, gallery + 1.1f - ground, 0});
     // Gallery: its floor, and the beams below it.
-    box(model, {}, {-half, gallery - slab, side > 0 ? half_nave - 0.55f : -outer},
-        {half, gallery, side > 0 ? outer : -half_nave + 0.55f});
+    block({-half, gallery - slab, side * (half_nave - 0.55f)}, {half, gallery, side * outer});
     quad(model, {-half, cornice, side * half_nave}, {length, 0, 0}, {0, 0, side * aisle});
     for (unsigned i = 0; i <= bays; ++i) {
-      const float x = column_x(i), low = side > 0 ? half_nave : -outer,
-                  high = side > 0 ? outer : -half_nave;
+      const float x = column_x(i), low = side * half_nave, high = side * outer;
       if (bare) break;
-      box(model, {}, {x - 0.18f, gallery - slab - 0.45f, low}, {x + 0.18f, gallery - slab, high});
+      block({x - 0.18f, gallery - slab - 0.45f, low}, {x + 0.18f, gallery - slab, high});
       if (plain) continue;
-      box(model, {}, {x - 0.16f, cornice - 0.4f, low}, {x + 0.16f, cornice, high});
+      block({x - 0.16f, cornice - 0.4f, low}, {x + 0.16f, cornice, high});
       for (const float y : {0.0f, gallery}) {  // pilasters
         const float foot = side * (outer - 0.12f),
                     top = y == 0 ? gallery - slab - 0.45f : cornice - 0.4f;
-        box(model, {}, {x - 0.3f, y, std::fmin(foot, side * outer)},
-            {x + 0.3f, top, std::fmax(foot, side * outer)});
-        box(model, {}, {x - 0.38f, y, std::fmin(foot, side * outer) - 0.05f},
-            {x + 0.38f, y + 0.35f, std::fmax(foot, side * outer) + 0.05f});
+        block({x - 0.3f, y, foot}, {x + 0.3f, top, side * outer});
+        block({x - 0.38f, y, std::fmin(foot, side * outer) - 0.05f},
+              {x + 0.38f, y + 0.35f, std::fmax(foot, side * outer) + 0.05f});
       }
     }
   }
@@ -128,8 +127,8 @@ void Atrium::arcades(float side) {
     // The piers that carry the arches, over the whole height of the wall.
     model.paint(limestone);
     const float half_pier = 0.5f * wall;
-    box(model, {}, {x - 0.5f, 4.5f, z - half_pier}, {x + 0.5f, gallery - slab, z + half_pier});
-    box(model, {}, {x - 0.4f, gallery + 3.4f, z - half_pier}, {x + 0.4f, cornice, z + half_pier});
+    block({x - 0.5f, 4.5f, z - half_pier}, {x + 0.5f, gallery - slab, z + half_pier});
+    block({x - 0.4f, gallery + 3.4f, z - half_pier}, {x + 0.4f, cornice, z + half_pier});
   }
   for (unsigned i = 0; i < bays; ++i) {
     const float x = middle_x(i), relief = plain ? 0 : 0.11f;
@@ -151,7 +150,7 @@ void Atrium::arcades(float side) {
     if (rich) {
       for (int k = -4; k <= 4; ++k)
         baluster(model, place({x + 0.36f * static_cast<float>(k), gallery, z}), 0.85f);
-      box(model, {}, {x - 1.75f, gallery + 0.85f, z - 0.16f}, {x + 1.75f, gallery + 1, z + 0.16f});
+      block({x - 1.75f, gallery + 0.85f, z - 0.16f}, {x + 1.75f, gallery + 1, z + 0.16f});
     } else {
       quad(model, {x - 1.7f, gallery, z}, {3.4f, 0, 0}, {0, 1, 0});
     }
@@ -163,14 +162,13 @@ void Atrium::arcades(float side) {
   for (unsigned k = 0; k < (plain ? 1u : 3u); ++k) {
     const float out = 0.07f * static_cast<float>(k + 1), h = 0.1f * static_cast<float>(k);
     for (const float y : {gallery - 0.3f, cornice - 0.3f}) {
-      box(model, {}, {-half, y + h, std::fmin(inner, inner - side * out)},
-          {half, y + h + 0.1f, std::fmax(inner, inner - side * out)});
+      block({-half, y + h, inner}, {half, y + h + 0.1f, inner - side * out});
     }
   }
   if (plain) return;
   for (float x = -half + 0.2f; x < half; x += 0.4f) {  // dentils
-    box(model, {}, {x - 0.08f, cornice - 0.48f, inner - side * 0.08f - 0.08f},
-        {x + 0.08f, cornice - 0.3f, inner - side * 0.08f + 0.08f});
+    block({x - 0.08f, cornice - 0.48f, inner - side * 0.08f - 0.08f},
+          {x + 0.08f, cornice - 0.3f, inner - side * 0.08f + 0.08f});
   }
 }
 
@@ -193,8 +191,7 @@ void Atrium::upper_windows(float side) {
       quad(model, {from, sill, side * outer}, {0, 0, side * 0.6f}, {0, spring - 1.1f, 0});
     }
     if (plain) continue;
-    box(model, {}, {x - 1, sill - 0.12f, std::fmin(side * (outer - 0.12f), side * (outer + 0.6f))},
-        {x + 1, sill, std::fmax(side * (outer - 0.12f), side * (outer + 0.6f))});
+    block({x - 1, sill - 0.12f, side * (outer - 0.12f)}, {x + 1, sill, side * (outer + 0.6f)});
     model.paint(iron);
     for (const float bar : {-0.27f, 0.27f})
       rod(model, {x + bar, sill, z}, {x + bar, sill + 2.7f, z}, 0.025f, 6, 4);

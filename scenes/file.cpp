@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <utility>
 
 #include "simt/device.hpp"
 #include "simt/error.hpp"
@@ -242,6 +243,27 @@ std::size_t json_nesting(std::string_view text) {
     }
   }
   return max_depth;
+}
+
+std::uint32_t byte_of(double share) {
+  return share > 0 ? static_cast<std::uint32_t>(std::min(share, 1.0) * 255 + 0.5) : 0;
+}
+
+const char* foreign_kind(std::string_view file) {
+  constexpr const char *utf16 = "it is UTF-16 text, as PowerShell writes it; save it as UTF-8",
+                       *html = "it is a web page: the download has failed";
+  constexpr std::pair<std::string_view, const char*> kinds[] = {
+      {"\xff\xfe", utf16},
+      {"\xfe\xff", utf16},
+      {"\x1f\x8b", "it is compressed by gzip; unpack it first"},
+      {"pk\x03\x04", "it is a ZIP archive; unpack it first"},
+      {"version https://git-lfs", "it is a pointer of Git LFS; `git lfs pull` fetches the file"},
+      {"<!doctype html", html},
+      {"<html", html}};
+  for (const auto& [beginning, kind] : kinds) {
+    if (lower(file.substr(0, beginning.size())) == beginning) return kind;
+  }
+  return nullptr;
 }
 
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {

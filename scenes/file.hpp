@@ -103,6 +103,13 @@ bool parse_double(std::string_view text, double& value);
 // that checks the depth in a callback takes time quadratic in the length of lists.
 std::size_t json_nesting(std::string_view text);
 
+// A share from 0 to 1 in steps of 1/255, clamped; 0 for NaN.
+std::uint32_t byte_of(double share);
+
+// What a file with this beginning is that is no scene file, and what to do: "it is UTF-16, ...";
+// nullptr if unknown.
+const char* foreign_kind(std::string_view file);
+
 // FNV-1a of the bytes, continued from `hash`.
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);
 // 16 hexadecimal digits.

@@ -60,8 +60,7 @@ std::uint32_t as_integer(const std::byte* at, Component component) {
 // Linear light as an 8-bit sRGB value.
 std::uint32_t srgb_byte(float linear) {
   const float x = linear > 0 ? std::min(linear, 1.0f) : 0.0f;
-  const float coded = x <= 0.0031308f ? 12.92f * x : 1.055f * exact::pow(x, 1 / 2.4f) - 0.055f;
-  return static_cast<std::uint32_t>(std::clamp(coded, 0.0f, 1.0f) * 255 + 0.5f);
+  return byte_of(x <= 0.0031308f ? 12.92f * x : 1.055f * exact::pow(x, 1 / 2.4f) - 0.055f);
 }
 
 }  // namespace
@@ -258,10 +257,9 @@ std::vector<std::uint32_t> Accessors::colours(std::uint32_t accessor) {
   std::vector<std::uint32_t> result;
   result.reserve(values.size() / components);
   for (std::size_t i = 0; i + components <= values.size(); i += components) {
-    const float alpha = components == 4 ? std::clamp(values[i + 3], 0.0f, 1.0f) : 1;
     result.push_back(srgb_byte(values[i]) | srgb_byte(values[i + 1]) << 8 |
                      srgb_byte(values[i + 2]) << 16 |
-                     static_cast<std::uint32_t>(alpha > 0 ? alpha * 255 + 0.5f : 0) << 24);
+                     byte_of(components == 4 ? values[i + 3] : 1) << 24);
   }
   return result;
 }

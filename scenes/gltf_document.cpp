@@ -17,28 +17,17 @@ using Json = nlohmann::json;
 constexpr std::size_t max_nesting = 64;
 constexpr double max_integer = 9007199254740992.0;  // 2^53
 
-// Extensions that a file may require: they are read, or ignored.
-constexpr std::string_view known_extensions[] = {
-    "KHR_texture_transform",
-    "KHR_mesh_quantization",
-    "KHR_materials_emissive_strength",
-    "KHR_materials_unlit",
-    "KHR_materials_clearcoat",
-    "KHR_materials_ior",
-    "KHR_materials_sheen",
-    "KHR_materials_specular",
-    "KHR_materials_transmission",
-    "KHR_materials_volume",
-    "KHR_materials_anisotropy",
-    "KHR_materials_iridescence",
-    "KHR_materials_dispersion",
-    "KHR_lights_punctual",
-    "KHR_materials_variants",
-    "KHR_node_visibility",
-    "KHR_animation_pointer",
-    "KHR_xmp_json_ld",
-    "KHR_materials_pbrSpecularGlossiness",
-};
+// Extensions that a file may require: those that are read or change no picture, and those that are
+// ignored with a note.
+constexpr std::string_view read_extensions[] = {
+    "KHR_texture_transform", "KHR_mesh_quantization",  "KHR_materials_emissive_strength",
+    "KHR_materials_unlit",   "KHR_materials_variants", "KHR_materials_pbrSpecularGlossiness",
+    "KHR_node_visibility",   "KHR_xmp_json_ld"};
+constexpr std::string_view ignored_extensions[] = {
+    "KHR_materials_clearcoat",  "KHR_materials_ior",          "KHR_materials_sheen",
+    "KHR_materials_specular",   "KHR_materials_transmission", "KHR_materials_volume",
+    "KHR_materials_anisotropy", "KHR_materials_iridescence",  "KHR_materials_dispersion",
+    "KHR_lights_punctual",      "KHR_animation_pointer"};
 
 const Json& empty_array() {
   static const Json empty = Json::array();
@@ -203,14 +192,18 @@ class Parser {
  public:
   Parser(const Json& json, const std::string& source) : root_(json, source, "") {}
 
-  Document run() {
+  Document run(bool animated) {
     const std::string version = root_.object("asset").text("version");
     if (version.empty()) root_.fail("`asset.version` is missing: it is not a glTF 2.0 file");
     if (!version.starts_with("2."))
       root_.fail("glTF version " + printable(version) + " is not supported; expected 2.0");
+    if (const std::string min = root_.object("asset").text("minVersion");
+        !min.empty() && min != "2.0")
+      root_.fail("it requires glTF version " + printable(min) + ", which is not supported");
     for (const std::string& name : root_.texts("extensionsRequired")) {
-      if (std::find(std::begin(known_extensions), std::end(known_extensions), name) ==
-          std::end(known_extensions)) {
+      if (std::ranges::count(ignored_extensions, name) > 0) {
+        document_.ignored_extensions.push_back(name);
+      } else if (std::ranges::count(read_extensions, name) == 0) {
         root_.fail("it requires the extension " + printable(name, 60) +
                    ", which is not supported: export the file without it");
       }
@@ -225,7 +218,7 @@ class Parser {
       skin.joints = o.indices("joints", node_count());
       skin.inverse_bind = o.index("inverseBindMatrices", document_.accessors.size());
     });
-    animations();
+    if (animated) animations();
     root_.each("cameras", [&](const Object& o) {
       CameraInfo& camera = document_.cameras.emplace_back();
       camera.perspective = o.text("type") == "perspective";
@@ -332,6 +325,7 @@ class Parser {
                    : mode == "BLEND" ? Coverage::blended
                                      : Coverage::opaque;
       m.cutoff = static_cast<float>(o.number("alphaCutoff", 0.5));
+      m.unlit = o.object("extensions").has("KHR_materials_unlit");
       document_.has_ignored_maps = document_.has_ignored_maps || o.has("normalTexture") ||
                                    o.has("occlusionTexture") || pbr.has("metallicRoughnessTexture");
     });
@@ -474,7 +468,7 @@ class Parser {
 
 }  // namespace
 
-Document parse_document(std::string_view json, const std::string& source) {
+Document parse_document(std::string_view json, const std::string& source, bool animated) {
   json = without_byte_order_mark(json);
   if (json_nesting(json) > max_nesting)
     throw Error(Exit::scene, source + ": its JSON is nested too deeply");
@@ -486,7 +480,7 @@ Document parse_document(std::string_view json, const std::string& source) {
   } catch (const Json::exception&) {  // a number that is out of range
     throw Error(Exit::scene, source + ": it is not valid JSON");
   }
-  return Parser(root, source).run();
+  return Parser(root, source).run(animated);
 }
 
 }  // namespace heapwood::scenes::gltf

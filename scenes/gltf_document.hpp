@@ -153,10 +153,11 @@ struct Document {
   std::vector<TextureInfo> textures;
   std::vector<ImageInfo> images;
   std::vector<CameraInfo> cameras;
-  bool has_ignored_maps = false;  // metallic-roughness, normal or occlusion
+  bool has_ignored_maps = false;                // metallic-roughness, normal or occlusion
+  std::vector<std::string> ignored_extensions;  // which the file requires
 };
 
-// Throws Error{Exit::scene}: "source: nodes[3]: reason".
-Document parse_document(std::string_view json, const std::string& source);
+// Throws Error{Exit::scene}: "source: nodes[3]: reason". Animations are read on request.
+Document parse_document(std::string_view json, const std::string& source, bool animated = false);
 
 }  // namespace heapwood::scenes::gltf

@@ -44,15 +44,18 @@ void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
 
 }  // namespace
 
-Model::Model(std::span<const std::byte> file, const std::string& source, Content content)
+Model::Model(std::span<const std::byte> file, const std::string& source, Content content,
+             bool animated)
     : source_(printable(source, source.size())) {
   if (file.empty()) require_triangles({}, source_);
   const Container container = split(file, source_);
-  document_ = parse_document(container.json, source_);
+  document_ = parse_document(container.json, source_, animated);
   Accessors accessors(document_, container, source);
   read_parts(content, accessors);
   read_skins(accessors);
   for (const AnimationInfo& info : document_.animations) clips_.emplace_back(info, accessors);
+  if (std::any_of(clips_.begin(), clips_.end(), [](const Clip& c) { return c.has_moved_times(); }))
+    note("times of an animation are negative, too large or out of order; they were changed");
   rest_.name = printable(stem_of(source), source.size());
   add_triangles();
   require_triangles(rest_, source_);
@@ -98,6 +101,9 @@ void Model::read_parts(Content content, Accessors& accessors) {
   }
   if (skipped > 0)
     note(skipped, skipped == 1 ? " primitive" : " primitives", " of points or lines skipped");
+  if (unweighted_ > 0)
+    note(unweighted_, unweighted_ == 1 ? " vertex has" : " vertices have",
+         " no skin weights: the first joint moves them");
   if (has_instances) note("EXT_mesh_gpu_instancing is ignored: each node shows one instance");
 }
 
@@ -141,7 +147,17 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
     part.weights = accessors.floats(primitive.weights, 4);
     if (part.joints.size() != 4 * vertices || part.weights.size() != 4 * vertices)
       accessors.fail("a skinned primitive has joints or weights for another number of vertices");
-    for (float& weight : part.weights) weight = std::isfinite(weight) ? weight : 0;
+    for (std::size_t v = 0; v < 4 * vertices; v += 4) {
+      float sum = 0;
+      for (std::size_t k = v; k < v + 4; ++k) {
+        if (!std::isfinite(part.weights[k])) part.weights[k] = 0;
+        sum += part.weights[k];
+      }
+      if (sum > 1e-6f) continue;
+      std::fill_n(&part.weights[v], 4, 0.0f);
+      part.weights[v] = 1;
+      ++unweighted_;
+    }
   }
   if (content == Content::geometry) return;
   if (primitive.colours != none) {
@@ -251,12 +267,9 @@ void Model::append(const Instance& instance, const Pose& pose, const std::vector
       moved = moved + joints[part.joints[k]](p) * weight;
       total += weight;
     }
-    // Weights are meant to add up to 1; a vertex without any stays with its node.
-    if (total > 1e-6) {
-      moved = {moved.x / total, moved.y / total, moved.z / total};
-    } else {
-      moved = pose.globals[instance.node](p);
-    }
+    // Weights are meant to add up to 1.
+    moved = is_skinned ? Vec3d{moved.x / total, moved.y / total, moved.z / total}
+                       : pose.globals[instance.node](p);
     xyz.insert(xyz.end(), {moved.x, moved.y, moved.z});
   }
 }
@@ -322,6 +335,8 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
         "an emissive texture has other texture coordinates than the base colour's: it is shown "
         "with those of the base colour");
   }
+  for (const std::string& extension : document_.ignored_extensions)
+    note(extension, " is required, but ignored");
   if (document_.has_ignored_maps) note("metallic-roughness, normal and occlusion maps are ignored");
 }
 
@@ -357,7 +372,7 @@ void Model::add_camera(const Pose& pose) {
 namespace heapwood::scenes {
 
 Mesh parse_gltf(std::span<const std::byte> file, const std::string& source, Content content) {
-  return gltf::Model(file, source, content).take_rest();
+  return gltf::Model(file, source, content, false).take_rest();
 }
 
 std::vector<std::string> gltf_file_names(std::span<const std::byte> file, const std::string& source,
@@ -378,7 +393,8 @@ std::vector<std::string> gltf_file_names(std::span<const std::byte> file, const 
 
 GltfAnimation::GltfAnimation(std::span<const std::byte> file, const std::string& source,
                              Content content)
-    : model_(std::make_shared<gltf::Model>(file, source, content)), rest_(model_->take_rest()) {}
+    : model_(std::make_shared<gltf::Model>(file, source, content, true)),
+      rest_(model_->take_rest()) {}
 
 std::size_t GltfAnimation::count() const { return model_->clips().size(); }
 const std::string& GltfAnimation::name(std::size_t animation) const {

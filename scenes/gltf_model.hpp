@@ -13,7 +13,8 @@ namespace heapwood::scenes::gltf {
 
 class Model {
  public:
-  Model(std::span<const std::byte> file, const std::string& source, Content content);
+  // Without `animated` no animation is read.
+  Model(std::span<const std::byte> file, const std::string& source, Content content, bool animated);
 
   const std::vector<Clip>& clips() const { return clips_; }
   const std::string& clip_name(std::size_t i) const { return document_.animations[i].name; }
@@ -61,6 +62,7 @@ class Model {
   std::vector<Instance> instances_;
   std::vector<std::vector<Affine>> inverse_bind_;  // of each skin's joints
   std::vector<Clip> clips_;
+  std::size_t unweighted_ = 0;  // vertices
   Mesh rest_;
 };
 

@@ -67,11 +67,11 @@ Affine operator*(const Affine& outer, const Affine& inner) {
 Clip::Clip(const AnimationInfo& info, Accessors& accessors) {
   for (const Channel& channel : info.channels) {
     Track track{channel, accessors.floats(channel.input, 1), {}, 0};
-    for (std::size_t i = 0; i < track.times.size(); ++i) {
-      const float previous = i == 0 ? 0 : track.times[i - 1];
-      if (!(track.times[i] >= previous && track.times[i] < 1e9f))
-        accessors.fail("accessors[", channel.input, "]: time ", i,
-                       " is out of range or before the previous one");
+    float previous = 0;
+    for (float& time : track.times) {
+      const bool valid = time >= previous && time < 1e9f;
+      has_moved_times_ = has_moved_times_ || !valid;
+      previous = time = valid ? time : previous;
     }
     if (track.times.empty()) continue;
     const unsigned components = channel.path == Path::rotation  ? 4

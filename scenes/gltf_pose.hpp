@@ -42,9 +42,10 @@ struct Pose {
 // An animation with its data in memory.
 class Clip {
  public:
-  // Throws Error{Exit::scene} if a time is out of range or before the previous one, or if values
-  // are missing.
+  // Throws Error{Exit::scene} if values are missing.
   Clip(const AnimationInfo& info, Accessors& accessors);
+  // A time that was out of range or before the previous one became the previous one.
+  bool has_moved_times() const { return has_moved_times_; }
 
   double duration() const { return duration_; }
   // Moves the nodes of a pose at rest.
@@ -60,6 +61,7 @@ class Clip {
 
   std::vector<Track> tracks_;
   double duration_ = 0;
+  bool has_moved_times_ = false;
 };
 
 // `clip` may be null: at rest.

@@ -13,23 +13,9 @@ namespace {
 // Differences and products of floats in double: triangles of size 1e-20 or 1e20 neither underflow
 // nor overflow, and equal products cancel to exactly 0.
 bool zero_area(const Corners& t) {
-  const double ux = double(t.b.x) - t.a.x, uy = double(t.b.y) - t.a.y, uz = double(t.b.z) - t.a.z;
-  const double vx = double(t.c.x) - t.a.x, vy = double(t.c.y) - t.a.y, vz = double(t.c.z) - t.a.z;
-  return uy * vz - uz * vy == 0 && uz * vx - ux * vz == 0 && ux * vy - uy * vx == 0;
+  const Vec3d a = to_double(t.a);
+  return cross(to_double(t.b) - a, to_double(t.c) - a) == Vec3d{};
 }
-
-// Coordinates of vertex i, given as x y z x y z ...
-struct Doubles {
-  std::span<const double> xyz;
-  std::size_t size() const { return xyz.size() / 3; }
-  Vec3d operator[](std::size_t i) const { return {xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]}; }
-};
-
-struct Floats {
-  std::span<const Vec3> vertices;
-  std::size_t size() const { return vertices.size(); }
-  Vec3d operator[](std::size_t i) const { return to_double(vertices[i]); }
-};
 
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(),
@@ -51,12 +37,13 @@ double origin_of(const Interval& axis, double extent) {
   return std::round(centre / unit) * unit;
 }
 
-template <class Coordinates>
-Vec3d choose_origin(const Mesh& mesh, const Coordinates& at) {
+// at(i): the coordinates of vertex i.
+template <class F>
+Vec3d choose_origin(const Mesh& mesh, const F& at) {
   Interval x, y, z;
   for (const Triangle& triangle : mesh.triangles) {
     for (const std::uint32_t v : triangle.v) {
-      const Vec3d p = at[v];
+      const Vec3d p = at(v);
       x.grow(p.x);
       y.grow(p.y);
       z.grow(p.z);
@@ -102,16 +89,24 @@ void check_appearance(const Mesh& mesh, const std::string& source) {
 }  // namespace
 
 void place_vertices(Mesh& mesh, std::span<const double> coordinates) {
-  const Doubles at{coordinates};
+  const auto at = [&](std::size_t i) {
+    return Vec3d{coordinates[3 * i], coordinates[3 * i + 1], coordinates[3 * i + 2]};
+  };
   mesh.origin = choose_origin(mesh, at);
-  mesh.vertices.resize(at.size());
-  for (std::size_t i = 0; i < at.size(); ++i) mesh.vertices[i] = relative(at[i], mesh.origin);
+  mesh.vertices.resize(coordinates.size() / 3);
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i)
+    mesh.vertices[i] = relative(at(i), mesh.origin);
 }
 
 void place_vertices(Mesh& mesh) {
-  mesh.origin = choose_origin(mesh, Floats{mesh.vertices});
-  if (mesh.origin == Vec3d{}) return;
-  for (Vec3& p : mesh.vertices) p = relative(to_double(p), mesh.origin);
+  move_origin(mesh,
+              choose_origin(mesh, [&](std::size_t i) { return to_double(mesh.vertices[i]); }));
+}
+
+void move_origin(Mesh& mesh, Vec3d origin) {
+  if (mesh.origin == origin) return;
+  for (Vec3& p : mesh.vertices) p = relative(to_double(p) + mesh.origin, origin);
+  mesh.origin = origin;
 }
 
 void require_triangles(const Mesh& mesh, const std::string& source) {

@@ -49,6 +49,9 @@ void place_vertices(Mesh& mesh, std::span<const double> coordinates);
 // Places the coordinates that are in `vertices`, in single precision.
 void place_vertices(Mesh& mesh);
 
+// Makes the vertices relative to another origin.
+void move_origin(Mesh& mesh, Vec3d origin);
+
 // Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.
 void require_triangles(const Mesh& mesh, const std::string& source);
 

@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::uint32_t no_uv = ~std::uint32_t{0};
 
-// `#` at the start of a line or after a blank.
-bool has_comment(std::string_view line) {
-  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
-    if (at == 0 || trimmed(line.substr(at - 1, 1)).empty()) return true;
-  }
-  return false;
-}
-
 // Splits text into lines, which end in \n, \r\n or \r. A final `\` continues the line, except in a
 // comment.
 class LineReader {
@@ -58,7 +50,7 @@ class LineReader {
 
  private:
   static bool continues(std::string_view line) {
-    return line.ends_with('\\') && !has_comment(line);
+    return line.ends_with('\\') && line.find('#') == line.npos;
   }
 
   std::string_view physical() {
@@ -79,7 +71,9 @@ class LineReader {
 class ObjParser {
  public:
   ObjParser(std::string_view text, const std::string& source, Content content)
-      : source_(printable(source, source.size())), reader_(text) {
+      : source_(printable(source, source.size())),
+        reader_(text),
+        reads_colours_(content == Content::materials) {
     mesh_.name = printable(stem_of(source), source.size());
     std::vector<std::string> libraries;
     LineReader reader(text);
@@ -99,6 +93,8 @@ class ObjParser {
     Faces faces(mesh_.triangles, is_textured_ ? &mesh_.appearance.uv_triangles : nullptr);
     for (std::string_view line; reader_.next(line);) {
       const std::string_view keyword = next_word(line);
+      // Names may have a #.
+      if (keyword != "usemtl") line = line.substr(0, line.find('#'));
       if (keyword == "v") {
         vertex(line);
       } else if (keyword == "f" || keyword == "fo") {  // `fo` (face outline): an old form of `f`
@@ -108,12 +104,14 @@ class ObjParser {
       } else if (keyword == "usemtl") {
         const auto found = materials_.find(trimmed(line));
         material_ = found == materials_.end() ? 0 : found->second;
+        if (material_ == 0 && reads_colours_) unknown_.emplace(trimmed(line));
       }
     }
     require_triangles(mesh_, source_);
     place_vertices(mesh_, std::exchange(coordinates_, {}));
     faces.triangulate(mesh_, source_);
     if (is_textured_) add_default_uv();
+    finish_colours();
     check(mesh_, source_);
     return std::move(mesh_);
   }
@@ -172,6 +170,37 @@ class ObjParser {
         fail("the vertex is not finite (`" + printable(word) + "`)");
       coordinates_.push_back(value);
     }
+    if (reads_colours_) vertex_colour(line);
+  }
+
+  // `v x y z r g b`, from 0 to 1, as scanners and MeshLab write it.
+  void vertex_colour(std::string_view line) {
+    std::uint32_t colour = 0xff000000u;
+    for (unsigned i = 0; i < 3; ++i) {
+      double share = 0;
+      if (!parse_double(next_word(line), share)) return;
+      colour |= byte_of(share) << 8 * i;
+    }
+    std::vector<std::uint32_t>& colours = mesh_.appearance.vertex_colours;
+    colours.resize(coordinates_.size() / 3 - 1, 0xffffffffu);
+    colours.push_back(colour);
+  }
+
+  void finish_colours() {
+    Appearance& look = mesh_.appearance;
+    if (!look.empty() && !unknown_.empty()) {
+      mesh_.notes.push_back(concat(source_, ": ", unknown_.size(),
+                                   unknown_.size() == 1 ? " material" : " materials",
+                                   " of `usemtl` not found: ", printable(*unknown_.begin())));
+    }
+    if (look.vertex_colours.empty()) return;
+    if (look.empty()) {
+      look.vertex_colours.resize(mesh_.vertices.size(), 0xffffffffu);
+      look.materials.push_back({.name = "vertex colours"});
+    } else {
+      look.vertex_colours.clear();
+      mesh_.notes.push_back(source_ + ": colours of vertices are ignored: it has materials");
+    }
   }
 
   void texture_coordinates(std::string_view line) {
@@ -185,7 +214,6 @@ class ObjParser {
   void face(std::string_view line, Faces& faces) {
     corners_.clear();
     for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
-      if (word[0] == '#') break;
       check_interruption();
       corners_.push_back({corner(word), is_textured_ ? uv_of(word) : 0});
     }
@@ -249,8 +277,9 @@ class ObjParser {
   std::vector<double> coordinates_;
   std::vector<Corner> corners_;  // of the face
   std::map<std::string, std::uint32_t, std::less<>> materials_;
+  std::set<std::string> unknown_;  // names of materials
   std::uint32_t material_ = 0;
-  bool is_textured_ = false;
+  bool is_textured_ = false, reads_colours_;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Wavefront OBJ files: vertices and faces of any size with absolute or relative indices; groups and
-// normals are ignored. Materials and texture coordinates are read on request (mtl.hpp). Coordinates
-// are read in double precision (Mesh::origin); polygons are triangulated (polygon.hpp); faces of
-// fewer than three corners are skipped.
+// normals are ignored. Materials and texture coordinates (mtl.hpp), or else colours of vertices, are
+// read on request. Coordinates are read in double precision (Mesh::origin); polygons are
+// triangulated (polygon.hpp); faces of fewer than three corners are skipped.
 #pragma once
 
 #include <string>

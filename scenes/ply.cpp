@@ -28,6 +28,19 @@ struct Current {
   std::string text() const { return concat(printable(element->name), " ", index); }
 };
 
+template <class T>
+double value_at(const std::byte* at, bool big_endian) {
+  std::array<std::byte, sizeof(T)> raw;
+  std::memcpy(raw.data(), at, sizeof(T));
+  if (big_endian) std::reverse(raw.begin(), raw.end());
+  return std::bit_cast<T>(raw);
+}
+// In the order of Type.
+constexpr double (*value_of_type[])(const std::byte*, bool) = {
+    value_at<std::int8_t>,   value_at<std::uint8_t>, value_at<std::int16_t>,
+    value_at<std::uint16_t>, value_at<std::int32_t>, value_at<std::uint32_t>,
+    value_at<float>,         value_at<double>};
+
 // Reads the values of a file in sequence, from text or binary data of either byte order, and never
 // beyond the end of the file. A double represents every integer type exactly.
 class Reader {
@@ -43,25 +56,9 @@ class Reader {
   double read(Type type, const Current& current) {
     if (is_text()) return number(current);
     if (left() < size_of(type)) end_of_file(current);
-    switch (type) {
-      case Type::i8:
-        return value<std::int8_t>();
-      case Type::u8:
-        return value<std::uint8_t>();
-      case Type::i16:
-        return value<std::int16_t>();
-      case Type::u16:
-        return value<std::uint16_t>();
-      case Type::i32:
-        return value<std::int32_t>();
-      case Type::u32:
-        return value<std::uint32_t>();
-      case Type::f32:
-        return value<float>();
-      case Type::f64:
-        break;
-    }
-    return value<double>();
+    at_ += size_of(type);
+    return value_of_type[static_cast<std::size_t>(type)](&place_.file[at_ - size_of(type)],
+                                                         format_ == Format::big);
   }
   void skip(Type type, std::uint64_t count, const Current& current) {
     if (is_text()) {
@@ -71,19 +68,22 @@ class Reader {
     if (count > left() / size_of(type)) end_of_file(current);
     at_ += static_cast<std::size_t>(count) * size_of(type);
   }
+  // A row of text ends with its line.
+  void end_row(const Current& current) const {
+    if (!is_text()) return;
+    const std::string_view text(reinterpret_cast<const char*>(place_.file.data()),
+                                place_.file.size());
+    const std::string_view rest = text.substr(at_, text.find_first_of("\r\n", at_) - at_);
+    if (trimmed(rest).empty()) return;
+    const std::size_t surplus = words_of(rest).size();
+    place_.fail(at_, concat(current.text(), " has ", surplus, surplus == 1 ? " value" : " values",
+                            " more than the header says"));
+  }
 
  private:
   bool is_text() const { return format_ == Format::ascii; }
   [[noreturn]] void end_of_file(const Current& current) const {
     place_.fail(at_, "the file ends within " + current.text());
-  }
-  template <class T>
-  T value() {
-    std::array<std::byte, sizeof(T)> raw;
-    std::memcpy(raw.data(), place_.file.data() + at_, sizeof(T));
-    if (format_ == Format::big) std::reverse(raw.begin(), raw.end());
-    at_ += sizeof(T);
-    return std::bit_cast<T>(raw);
   }
 
   double number(const Current& current) {
@@ -138,12 +138,10 @@ class Colours {
   }
   void set(std::uint32_t& colour, unsigned i, double value) const {
     const Type type = channels_[i]->type;
-    const double scale = type == Type::f32 || type == Type::f64 ? 255
-                         : size_of(type) == 2                   ? 1.0 / 257
-                                                                : 1;
-    const double byte = value * scale + 0.5;
-    const std::uint32_t bits = byte > 0 ? static_cast<std::uint32_t>(std::min(byte, 255.0)) : 0;
-    colour = (colour & ~(255u << 8 * i)) | bits << 8 * i;
+    const double largest = type == Type::f32 || type == Type::f64 ? 1
+                           : size_of(type) == 2                   ? 65535
+                                                                  : 255;
+    colour = (colour & ~(255u << 8 * i)) | byte_of(value / largest) << 8 * i;
   }
 
  private:
@@ -167,6 +165,11 @@ class Body {
                   concat(vertices->count, " vertices are more than 32-bit indices can name"));
     }
     vertex_count_ = vertices->count;
+    if (faces != nullptr && Colours(*faces, content_).found())
+      mesh_.notes.push_back(place_.source + ": colours of faces are ignored");
+    if (!header_.texture.empty() && content_ == Content::materials)
+      mesh_.notes.push_back(place_.source + ": its texture " + printable(header_.texture) +
+                            " is ignored");
     for (const Element& element : header_.elements) {
       current_.element = &element;
       const bool is_face = &element == faces || &element == strips;
@@ -255,6 +258,7 @@ class Body {
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
       check_interruption();
       for (const Property& property : element.properties) skip(property);
+      reader_.end_row(current_);
     }
   }
 
@@ -281,6 +285,7 @@ class Body {
           skip(property);
         }
       }
+      reader_.end_row(current_);
       if (colours.found()) packed.push_back(colour);
       const Vec3 rounded = to_float(Vec3d{p[0], p[1], p[2]});
       if (!(std::isfinite(rounded.x) && std::isfinite(rounded.y) && std::isfinite(rounded.z))) {
@@ -308,6 +313,7 @@ class Body {
           read_face(property);
         }
       }
+      reader_.end_row(current_);
     }
   }
 

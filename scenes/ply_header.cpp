@@ -37,6 +37,8 @@ class Parser {
     while (true) {
       const std::string_view line = next_line();
       const std::vector<std::string_view> words = words_of(line);
+      if (words.size() > 2 && words[0] == "comment" && words[1] == "TextureFile")
+        header_.texture = words[2];
       if (words.empty() || words[0] == "comment" || words[0] == "obj_info") continue;
       if (words[0] == "end_header") break;
       if (words[0] == "format") {

@@ -33,6 +33,7 @@ struct Header {
   Format format = Format::ascii;
   std::vector<Element> elements;
   std::size_t body = 0;  // where the data begins
+  std::string texture;   // `comment TextureFile NAME`
 };
 
 // The location of an error: lines in the header and in ASCII data, bytes in binary data.

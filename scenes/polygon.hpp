@@ -20,9 +20,14 @@
 #include <vector>
 
 #include "geometry/triangle.hpp"
-#include "scenes/orientation.hpp"
 
 namespace heapwood::scenes {
+
+// Coordinates that single precision represents: their products are exact in double.
+struct Point2 {
+  double x = 0, y = 0;
+  bool operator==(const Point2&) const = default;
+};
 
 class Triangulator {
  public:

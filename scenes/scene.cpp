@@ -23,6 +23,8 @@ constexpr const char* extensions = ".obj, .ply, .gltf or .glb";
 
 Mesh load_file(const std::string& path, const std::string& extension, Content content) {
   const FileBytes file = read_file(path);
+  if (const char* kind = foreign_kind(file.text()))
+    throw Error(Exit::scene, printable(path, path.size()) + ": " + kind);
   if (extension == ".ply") return parse_ply(file.bytes(), path, content);
   if (extension == ".obj") return parse_obj(file.text(), path, content);
   return parse_gltf(file.bytes(), path, content);

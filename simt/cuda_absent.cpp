@@ -2,7 +2,6 @@
 // The functions of .cu files in builds without CUDA.
 #include "simt/caller.hpp"
 #include "simt/cuda_runtime.hpp"
-#include "simt/gl_interop.hpp"
 #include "simt/nvml.hpp"
 
 namespace heapwood::simt {
@@ -12,11 +11,6 @@ GpuAddress gpu_address(int) { return {}; }
 void wait_for_stream(const DeviceId&, std::uintptr_t) {}
 CallerDevice::CallerDevice(const DeviceId&) {}
 CallerDevice::~CallerDevice() = default;
-
-GlDevices gl_devices() { return {{}, "this program was built without CUDA"}; }
-std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) {
-  throw Error(Exit::device, gl_devices().error);
-}
 
 namespace cuda_runtime {
 

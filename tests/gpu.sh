@@ -165,7 +165,7 @@ one "time limit of semaphores" 120 bash -c semaphores_end
 one "time limit of a build in a full pool" 30 bash -c 'in_time "$@"' _ .5 build statue:300k --allocator heapwood --pool 16x \
   --timeout {}
 shards=${GPU_SHARDS:-2}
-for program in test_alloc test_workloads test_host_alloc test_kdtree test_render test_shared_pixels; do
+for program in test_alloc test_workloads test_host_alloc test_kdtree test_render; do
   [ -x "$bin/$program" ] || continue
   if missing=$(ldd "$bin/$program" | grep 'not found'); then
     echo "note: $program not run: ${missing//$'\n'/;}"

@@ -2,7 +2,6 @@
 #include "viewer/built_scene.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "render/auto_camera.hpp"
 #include "render/auto_light.hpp"
@@ -12,21 +11,15 @@ namespace heapwood::viewer {
 
 namespace {
 
-// Whether more than 70% of the rays from a point, spread evenly over all directions, hit the scene.
+// Whether more than 70% of the rays to the neighbours in a grid hit the scene.
 bool surrounds(const render::Scene& scene, Vec3 eye) {
-  constexpr int count = 96;
   std::vector<kdtree::Ray> rays;
-  for (int i = 0; i < count; ++i) {
-    const float height = 1 - 2 * (static_cast<float>(i) + 0.5f) / count;
-    const float round = std::sqrt(1 - height * height);
-    const float angle = 2.39996323f * static_cast<float>(i);  // the golden angle
-    const Vec3 direction{round * std::cos(angle), height, round * std::sin(angle)};
-    rays.push_back({eye, 0, direction, 1e30f});
+  for (int i = 0; i < 27; ++i) {
+    const Vec3 to{static_cast<float>(i / 9 - 1), static_cast<float>(i / 3 % 3 - 1),
+                  static_cast<float>(i % 3 - 1)};
+    if (!(to == Vec3{})) rays.push_back({eye, 0, normalize(to), 1e30f});
   }
-  const std::vector<kdtree::Hit> hits = scene.occluded(rays);
-  const auto found =
-      std::count_if(hits.begin(), hits.end(), [](const kdtree::Hit& hit) { return hit.found(); });
-  return found > 0.7 * count;
+  return std::ranges::count_if(scene.occluded(rays), &kdtree::Hit::found) > 18;
 }
 
 }  // namespace

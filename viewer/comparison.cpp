@@ -26,10 +26,7 @@ bench::Result waiting_result(const bench::BenchJob& job,
                              const registry::RegisteredAllocator& entry) {
   bench::Result result;
   result.source = result.scene = job.scenes.front();
-  result.allocator = entry.traits->id;
-  result.label = entry.traits->label;
-  result.frees = entry.traits->frees;
-  result.lower_bound = entry.traits->lower_bound;
+  result.set_allocator(*entry.traits);
   result.settings = job.settings;
   const char* never = bench::cannot_build(entry);
   result.reason = never ? never : waiting_reason;
@@ -107,7 +104,7 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, 
   for (const bench::Result& r : results) {
     CompareRow row;
     row.result = &r;
-    row.allocator = r.label + (r.lower_bound ? " *" : "");
+    row.allocator = r.marked_label();
     row.waiting = running && is_waiting(r);
     if (is_timed(r)) {
       row.ms = bench::figure_text(*r.median_ms());

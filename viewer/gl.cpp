@@ -54,13 +54,11 @@ Name make_texture() {
 Name make_buffer() {
   return make(glGenBuffers, [](unsigned name) { glDeleteBuffers(1, &name); });
 }
+Name make_framebuffer() {
+  return make(glGenFramebuffers, [](unsigned name) { glDeleteFramebuffers(1, &name); });
+}
 Name make_vertex_array() {
   return make(glGenVertexArrays, [](unsigned name) { glDeleteVertexArrays(1, &name); });
-}
-
-std::string text(unsigned what) {
-  const auto* found = reinterpret_cast<const char*>(glGetString(what));
-  return found ? found : "";
 }
 
 }  // namespace
@@ -73,17 +71,9 @@ std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned he
   return render::to_png(image);
 }
 
-std::string vendor() { return text(GL_VENDOR); }
-std::string renderer() { return text(GL_RENDERER); }
-
-PixelBuffer::PixelBuffer(std::size_t bytes) : name_(make_buffer()) {
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, name_.get());
-  glBufferData(GL_PIXEL_UNPACK_BUFFER, static_cast<GLsizeiptr>(bytes), nullptr, GL_STREAM_DRAW);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-}
-
 void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth) {
-  if (!name_.get()) name_ = make_texture();
+  const bool is_new = !name_.get();
+  if (is_new) name_ = make_texture();
   glBindTexture(GL_TEXTURE_2D, name_.get());
   const int filter = smooth ? GL_LINEAR : GL_NEAREST;
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, filter);
@@ -91,29 +81,24 @@ void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool 
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
-  if (width != width_ || height != height_) {
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
-                 GL_RGBA, GL_UNSIGNED_BYTE, pixels);
-    width_ = width;
-    height_ = height;
-  } else {
-    upload_rows(0, height, pixels);
-  }
+  width_ = width;
+  height_ = height;
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
+               GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  if (!is_new) return;
+  framebuffer_ = make_framebuffer();
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());
+  glFramebufferTexture2D(GL_READ_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, name_.get(), 0);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
 }
 
-void Texture::upload_rows(unsigned first, unsigned count, const Rgba8* pixels) {
-  glBindTexture(GL_TEXTURE_2D, name_.get());
-  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, static_cast<int>(first), static_cast<int>(width_),
-                  static_cast<int>(count), GL_RGBA, GL_UNSIGNED_BYTE, pixels);
-}
-
-void Texture::upload_rows(unsigned first, unsigned count, const PixelBuffer& picture) {
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, picture.name());
-  // With a bound buffer the pointer is an offset into it.
-  upload_rows(first, count,
-              reinterpret_cast<const Rgba8*>(std::uintptr_t{first} * width_ * sizeof(Rgba8)));
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+// Rows of the texture start at the top, those of the window at the bottom.
+void Texture::draw(const Rectangle& area) const {
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());
+  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), area.x,
+                    area.y + area.height, area.x + area.width, area.y, GL_COLOR_BUFFER_BIT,
+                    GL_LINEAR);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
 }
 
 std::vector<Rgba8> Texture::read() const {
@@ -130,7 +115,7 @@ Canvas::Canvas(unsigned width, unsigned height)
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
                GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-  framebuffer_ = make(glGenFramebuffers, [](unsigned name) { glDeleteFramebuffers(1, &name); });
+  framebuffer_ = make_framebuffer();
   bind();
   depth_ = make(glGenRenderbuffers, [](unsigned name) { glDeleteRenderbuffers(1, &name); });
   glBindRenderbuffer(GL_RENDERBUFFER, depth_.get());
@@ -188,21 +173,8 @@ void clear(const Rectangle& area, float r, float g, float b) {
   glDisable(GL_SCISSOR_TEST);
 }
 
-Present::Present() : program_(link(shaders::present)), empty_(make_vertex_array()) {}
-void Present::draw(const Texture& texture, const Rectangle& area) const {
-  viewport(area);
-  glDisable(GL_BLEND);
-  glDisable(GL_DEPTH_TEST);
-  glUseProgram(program_.get());
-  glBindVertexArray(empty_.get());
-  glActiveTexture(GL_TEXTURE0);
-  glBindTexture(GL_TEXTURE_2D, texture.name());
-  glUniform1i(glGetUniformLocation(program_.get(), "picture"), 0);
-  glDrawArrays(GL_TRIANGLES, 0, 3);
-}
-
-Shapes::Shapes(const char* shader)
-    : program_(link(shader)), array_(make_vertex_array()), buffer_(make_buffer()) {
+Shapes::Shapes()
+    : program_(link(shaders::shapes)), array_(make_vertex_array()), buffer_(make_buffer()) {
   glBindVertexArray(array_.get());
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
   glEnableVertexAttribArray(0);
@@ -221,16 +193,18 @@ void Shapes::upload(const std::vector<Vertex>& vertices) {
 }
 
 template <class Draw>
-void Shapes::draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_depth,
+void Shapes::draw_with(const Matrix& to_clip, const Rectangle& area, bool lit, float opacity,
                        const Draw& draw) const {
   if (count_ == 0) return;
   viewport(area);
   glEnable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  tests_depth ? glEnable(GL_DEPTH_TEST) : glDisable(GL_DEPTH_TEST);
+  lit ? glEnable(GL_DEPTH_TEST) : glDisable(GL_DEPTH_TEST);
   glDepthFunc(GL_LEQUAL);
   glUseProgram(program_.get());
   glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
+  glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
+  glUniform1i(glGetUniformLocation(program_.get(), "lit"), lit);
   glBindVertexArray(array_.get());
   glEnable(GL_SCISSOR_TEST);
   glScissor(area.x, area.y, area.width, area.height);
@@ -240,9 +214,8 @@ void Shapes::draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_
   glBindVertexArray(0);
 }
 
-Lines::Lines() : Shapes(shaders::lines) {}
-void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {
-  draw_with(to_clip, area, false, [&] {
+void Shapes::draw_lines(const Matrix& to_clip, const Rectangle& area, int width) const {
+  draw_with(to_clip, area, false, 1, [&] {
     for (int i = 0; i < width * width; ++i) {
       viewport({area.x + i % width, area.y + i / width, area.width, area.height});
       glDrawArrays(GL_LINES, 0, count_);
@@ -250,12 +223,10 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const 
   });
 }
 
-Surfaces::Surfaces() : Shapes(shaders::surfaces) {}
-void Surfaces::draw(const Matrix& to_clip, const Rectangle& area, float opacity,
-                    bool writes_depth) const {
-  draw_with(to_clip, area, true, [&] {
+void Shapes::draw_surfaces(const Matrix& to_clip, const Rectangle& area, float opacity,
+                           bool writes_depth) const {
+  draw_with(to_clip, area, true, opacity, [&] {
     glDepthMask(writes_depth ? GL_TRUE : GL_FALSE);
-    glUniform1f(glGetUniformLocation(program_.get(), "opacity"), opacity);
     glDrawArrays(GL_TRIANGLES, 0, count_);
     glDepthMask(GL_TRUE);
   });

@@ -22,10 +22,6 @@ static_assert(sizeof(Rgba8) == 4);
 // Rows start at the top; the opacity is left out.
 std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height);
 
-// Vendor and renderer of the current OpenGL context.
-std::string vendor();
-std::string renderer();
-
 // A rectangle of pixels from the framebuffer's lower left corner, as glViewport takes it.
 struct Rectangle {
   int x = 0, y = 0, width = 0, height = 0;
@@ -53,32 +49,18 @@ class Name {
   Delete release_ = nullptr;
 };
 
-// A pixel unpack buffer in OpenGL's memory.
-class PixelBuffer {
- public:
-  explicit PixelBuffer(std::size_t bytes);
-  unsigned name() const { return name_.get(); }
-
- private:
-  Name name_;
-};
-
 class Texture {
  public:
   // Rows start at the top; the size may change between calls.
   void upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth);
-  // Replaces rows [first, first + count); `pixels` starts at row `first`.
-  void upload_rows(unsigned first, unsigned count, const Rgba8* pixels);
-  // The same rows of a picture of the texture's size.
-  void upload_rows(unsigned first, unsigned count, const PixelBuffer& picture);
+  void draw(const Rectangle& area) const;
   std::vector<Rgba8> read() const;
-  unsigned name() const { return name_.get(); }
   unsigned width() const { return width_; }
   unsigned height() const { return height_; }
   void* imgui() const { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(name_.get())); }
 
  private:
-  Name name_;
+  Name name_, framebuffer_;
   unsigned width_ = 0, height_ = 0;
 };
 
@@ -102,16 +84,6 @@ void viewport(const Rectangle& area);
 void clear(float r, float g, float b);
 void clear(const Rectangle& area, float r, float g, float b);
 
-// Draws a texture over an area.
-class Present {
- public:
-  Present();
-  void draw(const Texture& texture, const Rectangle& area) const;
-
- private:
-  Name program_, empty_;
-};
-
 struct Vertex {
   Vec3 position;
   Rgba8 colour;
@@ -126,33 +98,24 @@ struct Matrix {
 // Coloured shapes in space, blended over the picture.
 class Shapes {
  public:
+  Shapes();
   void upload(const std::vector<Vertex>& vertices);
+  // Two vertices per line. Core profiles draw lines one pixel wide: wider ones are drawn several
+  // times, offset by a pixel.
+  void draw_lines(const Matrix& to_clip, const Rectangle& area, int width) const;
+  // Three vertices per triangle, shaded by its normal. Hidden parts are those behind nearer
+  // triangles since clear_depth(); `writes_depth`: these hide others.
+  void draw_surfaces(const Matrix& to_clip, const Rectangle& area, float opacity,
+                     bool writes_depth) const;
 
- protected:
-  explicit Shapes(const char* shader);
-  // Call `draw` with the program, the vertices and the area set.
+ private:
+  // Calls `draw` with the program, the vertices and the area set.
   template <class Draw>
-  void draw_with(const Matrix& to_clip, const Rectangle& area, bool tests_depth,
+  void draw_with(const Matrix& to_clip, const Rectangle& area, bool lit, float opacity,
                  const Draw& draw) const;
 
   Name program_, array_, buffer_;
   int count_ = 0;
-};
-
-class Lines : public Shapes {  // two vertices per line
- public:
-  Lines();
-  // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
-  void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
-};
-
-// Triangles shaded by their normals and hidden by each other, three vertices each.
-class Surfaces : public Shapes {
- public:
-  Surfaces();
-  // Hidden parts are those behind nearer triangles since clear_depth(); `writes_depth`: these hide
-  // others.
-  void draw(const Matrix& to_clip, const Rectangle& area, float opacity, bool writes_depth) const;
 };
 void clear_depth();
 

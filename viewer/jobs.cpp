@@ -2,14 +2,17 @@
 #include "viewer/jobs.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "bench/prepared_scene.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/comparison.hpp"
-#include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
 
@@ -24,6 +27,11 @@ double now() {
 constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
 }  // namespace
+
+// Linux keeps a nice value per thread. A failure only makes the window less smooth.
+void lower_priority(int nice) {
+  if (window_is_watched) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
+}
 
 Jobs::Jobs(std::function<void(bool)> hold_picture)
     : hold_picture_(std::move(hold_picture)), thread_([this] { work(); }) {}
@@ -127,13 +135,11 @@ void Jobs::run(const JobSpec& spec) {
   } catch (const simt::Stopped& stop) {
     outcome.cancelled = stop.reason() == simt::Stopped::Reason::interrupted;
     if (!outcome.cancelled) outcome.error = stop.what();
-  } catch (const std::bad_alloc&) {
-    outcome.error = spec.source + ": out of host memory; choose a smaller scene or pool";
   } catch (const Error& error) {
     outcome.error = error.what();
     outcome.exit = error.exit();
   } catch (const std::exception& error) {
-    outcome.error = error.what();
+    outcome.error = bench::error_text(error);
   }
   outcome.ended = true;
   const std::lock_guard lock(mutex_);

@@ -20,6 +20,13 @@
 
 namespace heapwood::viewer {
 
+// Of background threads, below the window's so that it stays smooth. Builds, which are timed, come
+// before rays.
+inline constexpr int nice_build = 5, nice_picture = 10;
+// Cleared before the first thread starts in unattended runs, which keep their priority.
+inline bool window_is_watched = true;
+void lower_priority(int nice);  // of the calling thread
+
 struct JobSpec {
   enum class Kind { build, compare, record, live };
   Kind kind = Kind::build;

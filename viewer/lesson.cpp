@@ -32,12 +32,6 @@ unsigned deepest(const State& state) {
 
 std::string number(double value) { return bench::figure_text(value); }
 
-std::string refs_text(const State& state) {
-  const std::uint64_t refs = state.scene->tree.refs.size();
-  const std::uint64_t counted = state.built && state.built->tree ? state.built->tree->refs : refs;
-  return bench::count_text(counted);
-}
-
 // The leaf that the ray through the middle of the picture hits; else one in the scene's middle.
 RootPath leaf_in_view(const State& state) {
   const render::CameraFrame frame = render::make_frame(state.camera, 64, 64);
@@ -117,7 +111,7 @@ std::string lesson_caption(const State& state, std::size_t step) {
               ? fmt::format(" This build made {} requests.",
                             bench::count_text(state.built->requests->allocations))
               : "",
-          refs_text(state));
+          bench::count_text(state.scene->tree.refs.size()));
   }
 }
 

@@ -68,8 +68,8 @@ NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
 
 // Numbers of leaves by refs and by depth.
 struct LeafHistograms {
-  std::vector<std::uint32_t> by_refs;  // the last entry: of this and more
-  std::vector<std::uint32_t> by_depth;
+  std::vector<std::uint64_t> by_refs;  // the last entry: of this and more
+  std::vector<std::uint64_t> by_depth;
   static constexpr std::size_t max_refs = 24;
 };
 LeafHistograms leaf_histograms(const kdtree::Tree& tree);
@@ -96,8 +96,7 @@ struct NodeView {
 
   // What is drawn over the picture, uploaded if it has changed.
   struct Drawn {
-    gl::Surfaces surfaces, plane;
-    gl::Lines box;
+    gl::Shapes surfaces, plane, box;
   };
   void update(const BuiltScene& scene, Drawn& drawn);
 

@@ -8,25 +8,6 @@ namespace heapwood::viewer {
 
 namespace {
 
-// A small window with round corners; `pivot` is its corner at `at`.
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false,
-                float opacity = 0.86f) {
-  const float em = ImGui::GetFontSize();
-  ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
-  ImGui::SetNextWindowBgAlpha(opacity);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.5f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 0.75f, em * 0.5f});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_AlwaysAutoResize |
-                                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
-  return ImGui::Begin(name, nullptr, flags | (mouse ? 0 : ImGuiWindowFlags_NoInputs));
-}
-void end_card() {
-  ImGui::End();
-  ImGui::PopStyleVar(2);
-}
-
 // Cards along the left edge of the picture: name and progress from the top, legend and messages
 // from the bottom. Text in them is wrapped.
 struct Edge {
@@ -43,7 +24,7 @@ struct Edge {
   }
   template <class Content>
   void card(const char* name, bool at_top, bool mouse, const Content& content) {
-    if (begin_card(name, {x, at_top ? top : bottom}, {0, at_top ? 0.0f : 1.0f}, mouse)) {
+    if (ui::begin_card(name, {x, at_top ? top : bottom}, {0, at_top ? 0.0f : 1.0f}, mouse)) {
       const float width = at_top ? text_width : std::min(text_width, ImGui::GetFontSize() * 44);
       ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width);
       content();
@@ -51,7 +32,7 @@ struct Edge {
     }
     const float height = ImGui::GetWindowHeight() + gap / 2;
     (at_top ? top : bottom) += at_top ? height : -height;
-    end_card();
+    ui::end_card();
   }
   // Returns whether the button after the bar was pressed.
   bool progress(State& state, double share, float button_ems, const char* button) const {
@@ -91,14 +72,10 @@ void draw_name(State& state, const Edge& edge, const PictureStatus& picture) {
              colour::dim);
     if (const std::string rays = rays_text(state, picture); !rays.empty())
       ui::text(rays, colour::dim);
-    const simt::DeviceInfo& device = state.scene->device;
-    const char* way = device.id.kind != simt::DeviceKind::cuda ? ""
-                      : picture.shared                         ? " (shared with OpenGL)"
-                                                               : " (copied through the host)";
     const std::string rate = state.captures_window() ? ""
                                                      : fmt::format(", window {:.0f} frames/s",
                                                                    state.frames.last_second_fps);
-    ui::text(device.key + way + rate, colour::dim);
+    ui::text(state.scene->device.key + rate, colour::dim);
   }
 }
 
@@ -147,8 +124,8 @@ void draw_ray(const RayProbe& probe, const Area& area) {
   const RayPath& path = *probe.path;
   const float em = ImGui::GetFontSize(), x = probe.x, y = probe.y;
   const bool left = x > area.x + area.width / 2, up = y > area.y + area.height / 2;
-  if (begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em},
-                 {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
+  if (ui::begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em},
+                     {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
     ui::text(fmt::format("{} inner nodes, {} leaves ({} empty)", path.inner_steps,
                          path.leaves.size(), path.empty_leaves()));
     ui::text(bench::count_text(path.tests) + " triangles tested");
@@ -160,7 +137,7 @@ void draw_ray(const RayProbe& probe, const Area& area) {
     }
     ui::text(probe.pinned ? "pinned: move the camera to see it" : "click to pin it", colour::dim);
   }
-  end_card();
+  ui::end_card();
 }
 
 // A note disappears after 4 s, a warning after 15 s, an error after 30 s; a click removes all.
@@ -207,9 +184,10 @@ void draw_overlay(State& state, const Area& area) {
   if (!state.messages.empty()) edge.card("messages", false, true, [&] { draw_messages(state); });
   draw_ray(state.probe, area);
   if (picture.error.empty()) return;
-  if (begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f}))
+  if (ui::begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2},
+                     {0.5f, 0.5f}))
     ui::text(picture.error, colour::error);
-  end_card();
+  ui::end_card();
 }
 
 void draw_help(State& state) {
@@ -236,7 +214,7 @@ void draw_help(State& state) {
                {"F12", "screenshot"}};
   ImGui::SetNextWindowFocus();
   const ImVec2 window = ImGui::GetIO().DisplaySize;
-  if (begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {
+  if (ui::begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {
     ui::styled_text(fonts().large, "Keys");
     if (ImGui::BeginTable("keys", 2, ImGuiTableFlags_SizingFixedFit)) {
       for (const auto& line : lines) {
@@ -252,7 +230,7 @@ void draw_help(State& state) {
         "Drop an OBJ, PLY or glTF file or a program trace (.trace) onto the window to open it.",
         colour::dim);
   }
-  end_card();
+  ui::end_card();
 }
 
 namespace {

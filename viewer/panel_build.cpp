@@ -169,12 +169,6 @@ void draw_scene_section(State& state) {
   choose_scene(state);
   if (!state.scene || !ui::begin_rows("scene")) return;
   const BuiltScene& scene = *state.scene;
-  if (scene.device.id.kind == simt::DeviceKind::cuda) {
-    const PictureStatus picture = state.picture.status();
-    ui::row("picture", picture.shared ? "shared with OpenGL" : "copied: " + picture.copied_because,
-            "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's "
-            "memory; otherwise they are copied through the host.");
-  }
   std::string triangles = bench::count_text(scene.mesh.triangles.size());
   if (state.built && state.built->degenerate)
     triangles += fmt::format(" (+ {} of zero area)", bench::count_text(state.built->degenerate));
@@ -239,44 +233,21 @@ void draw_build_section(State& state) {
 
 namespace {
 
-// Histogram of request sizes, one bar per power of two.
+// Request sizes, one bar per power of two.
 void plot_histogram(State& state, const alloc::RequestStats& requests) {
-  std::size_t first = requests.histogram.size(), last = 0;
-  std::uint64_t maximum = 1;
-  for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
-    if (requests.histogram[k] == 0) continue;
-    first = std::min(first, k);
-    last = std::max(last, k);
-    maximum = std::max(maximum, requests.histogram[k]);
-  }
-  if (first > last) return;
-  const float em = ImGui::GetFontSize(), height = em * 5;
-  const ui::Plot plot(state, "histogram", {ImGui::GetContentRegionAvail().x, em * 6.25f});
-  const ImVec2 at = plot.at;
-  const auto bars = static_cast<float>(last - first + 1);
-  for (std::size_t k = first; k <= last; ++k) {
-    const float left = at.x + plot.size.x * static_cast<float>(k - first) / bars;
-    const float right = left + plot.size.x / bars - 2;
-    const float share = static_cast<float>(requests.histogram[k]) / static_cast<float>(maximum);
-    const bool under = plot.has_mouse_between_x(left, right + 2);
-    ui::fill({left, at.y}, {right, at.y + height}, ui::white(under ? 16 : 6), 2);
-    ui::fill({left, at.y + height * (1 - std::max(share, requests.histogram[k] ? 0.015f : 0.0f))},
-             {right, at.y + height},
-             under ? IM_COL32(150, 226, 174, 255) : IM_COL32(104, 196, 134, 230), 2);
-    if ((k - first) % std::max<std::size_t>(1, static_cast<std::size_t>(bars) / 5) == 0) {
-      const std::string text = bench::bytes_text(std::uint64_t{1} << k);
-      const std::string trimmed =
-          text.substr(0, text.find('.')) +
-          (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
-      // The last label ends with the bars.
-      ui::text_at({std::min(left, plot.end.x - ui::width_of(trimmed)), at.y + height + 2}, trimmed,
-                  ImGui::GetColorU32(ImGuiCol_TextDisabled));
-    }
-    if (under) {
-      ImGui::SetTooltip("%s requests of up to %s", bench::count_text(requests.histogram[k]).c_str(),
-                        bench::bytes_text(std::uint64_t{1} << k).c_str());
-    }
-  }
+  const auto is_used = [](std::uint64_t count) { return count > 0; };
+  const auto begin = std::ranges::find_if(requests.histogram, is_used);
+  if (begin == requests.histogram.end()) return;
+  std::vector<std::uint64_t> counts(begin, requests.histogram.end());
+  while (counts.back() == 0) counts.pop_back();
+  const auto size_of = [first = begin - requests.histogram.begin()](std::size_t bar) {
+    return bench::bytes_text(std::uint64_t{1} << (static_cast<std::size_t>(first) + bar));
+  };
+  ui::bars(state, "histogram", {ImGui::GetContentRegionAvail().x, ImGui::GetFontSize() * 5}, counts,
+           std::nullopt, {size_of(0), size_of(counts.size() - 1)}, [&](std::size_t i) {
+             return fmt::format("{} requests of up to {}", bench::count_text(counts[i]),
+                                size_of(i));
+           });
 }
 
 }  // namespace

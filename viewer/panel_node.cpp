@@ -131,49 +131,32 @@ void draw_curve(State& state, const NodeExplanation& node) {
   ui::text(node.leaf ? "low to high side" : "low to high side; dot: chosen", colour::dim);
 }
 
-void draw_bars(State& state, const char* id, const std::vector<std::uint32_t>& bars,
-               std::size_t marked, const char* what, bool open_end, float width) {
-  const float height = ImGui::GetFontSize() * 4;
-  const std::uint32_t maximum =
-      std::max<std::uint32_t>(1, bars.empty() ? 1 : *std::max_element(bars.begin(), bars.end()));
-  ImGui::BeginGroup();
-  const ui::Plot plot(state, id, {width, height}, 7);
-  const float step = width / static_cast<float>(std::max<std::size_t>(bars.size(), 1));
-  for (std::size_t i = 0; i < bars.size(); ++i) {
-    const float left = plot.at.x + step * static_cast<float>(i);
-    const float top = height * static_cast<float>(bars[i]) / static_cast<float>(maximum);
-    const ImU32 shade =
-        i == marked ? packed({250, 230, 140, 255}) : ImGui::GetColorU32(colour::accent);
-    if (bars[i])
-      ui::fill({left, plot.end.y - std::max(top, 1.0f)},
-               {left + std::max(1.0f, step - 1), plot.end.y}, shade);
-    if (plot.has_mouse_between_x(left, left + step))
-      ImGui::SetTooltip("%s leaves %s %zu%s", bench::count_text(bars[i]).c_str(), what, i,
-                        open_end && i + 1 == bars.size() ? " and more" : "");
-  }
-  const std::string last =
-      std::to_string(bars.empty() ? 0 : bars.size() - 1) + (open_end ? "+" : "");
-  ui::text("0", colour::dim);
-  ImGui::SameLine(0, width - ui::width_of("0") - ui::width_of(last));
-  ui::text(last, colour::dim);
-  ImGui::EndGroup();
-}
-
 void draw_histograms(State& state) {
   const LeafHistograms& histograms = state.node.histograms;
-  const std::optional<NodeExplanation>& node = state.node.shown;
+  const bool leaf = state.node.shown && state.node.shown->leaf;
   const float width = ui::share_of_line(2), left = ImGui::GetCursorPosX();
-  const std::size_t none = ~std::size_t{0};
-  const bool leaf = node && node->leaf;
+  const ImVec2 size{width, ImGui::GetFontSize() * 4};
   ui::text("leaves by refs", colour::dim);
   ImGui::SameLine(left + width + ImGui::GetStyle().ItemSpacing.x);
   ui::text("leaves by depth", colour::dim);
-  draw_bars(state, "leaves by refs", histograms.by_refs,
-            leaf ? std::min<std::size_t>(node->refs, LeafHistograms::max_refs) : none,
-            "with refs:", true, width);
+  std::optional<std::size_t> refs, depth;
+  if (leaf) {
+    refs = std::min<std::size_t>(state.node.shown->refs, LeafHistograms::max_refs);
+    depth = state.node.shown->depth();
+  }
+  ui::bars(state, "leaves by refs", size, histograms.by_refs, refs,
+           {"0", fmt::format("{}+", LeafHistograms::max_refs)}, [&](std::size_t i) {
+             return fmt::format("{} leaves with {} refs{}",
+                                bench::count_text(histograms.by_refs[i]), i,
+                                i == LeafHistograms::max_refs ? " and more" : "");
+           });
   ImGui::SameLine();
-  draw_bars(state, "leaves by depth", histograms.by_depth, leaf ? node->depth() : none, "at depth",
-            false, width);
+  const std::size_t levels = std::max<std::size_t>(histograms.by_depth.size(), 1);
+  ui::bars(state, "leaves by depth", size, histograms.by_depth, depth,
+           {"0", std::to_string(levels - 1)}, [&](std::size_t i) {
+             return fmt::format("{} leaves at depth {}", bench::count_text(histograms.by_depth[i]),
+                                i);
+           });
 }
 
 }  // namespace
@@ -206,16 +189,8 @@ float draw_lesson(State& state, const Area& area) {
   const std::size_t step = *state.lesson.step;
   const float em = ImGui::GetFontSize(), width = std::min(area.width - 2 * em, em * 50);
   if (width < em * 10) return 0;
-  ImGui::SetNextWindowPos({area.x + area.width / 2, area.y + area.height - em}, ImGuiCond_Always,
-                          {0.5f, 1});
-  ImGui::SetNextWindowSize({width, 0});
-  ImGui::SetNextWindowBgAlpha(0.92f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.6f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 1.1f, em * 0.8f});
-  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
-                                     ImGuiWindowFlags_NoFocusOnAppearing;
-  if (ImGui::Begin("lesson", nullptr, flags)) {
+  if (ui::begin_card("lesson", {area.x + area.width / 2, area.y + area.height - em}, {0.5f, 1},
+                     true, 0.92f, width)) {
     ui::styled_text(fonts().large, state.places.texts["lesson"] =
                                        fmt::format("{}. {}", step + 1, lesson_title(step)));
     ui::wrapped_text(state.places.texts["caption"] = lesson_caption(state, step), colour::text);
@@ -229,8 +204,7 @@ float draw_lesson(State& state, const Area& area) {
     if (ui::button(state, last ? "Done" : "Next", true, true, em * 5)) page_lesson(state, 1);
   }
   const float height = ImGui::GetWindowHeight() + em;
-  ImGui::End();
-  ImGui::PopStyleVar(2);
+  ui::end_card();
   return height;
 }
 

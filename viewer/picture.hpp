@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The background ray tracer: a thread renders the latest view, first coarse and then finer while
-// nothing changes, in short launches so that a new view waits only briefly. A GPU develops its film
-// directly into OpenGL's memory where possible (pixels.hpp), otherwise through the host.
+// nothing changes, in short launches so that a new view waits only briefly.
 #pragma once
 
 #include <condition_variable>
@@ -12,11 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "render/film.hpp"
 #include "render/renderer.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/gl.hpp"
-#include "viewer/pixels.hpp"
 
 namespace heapwood::viewer {
 
@@ -29,7 +26,7 @@ struct View {
   unsigned width = 0, height = 0;
   unsigned spp = 64;  // samples per pixel; then the picture is complete
 
-  bool operator==(const View& other) const;
+  bool operator==(const View&) const = default;
 };
 
 struct PictureStatus {
@@ -43,13 +40,11 @@ struct PictureStatus {
   double largest = 0;   // value in the picture
   bool done = false;    // all samples
   std::string error;    // why there is no picture
-  bool shared = false;  // with OpenGL; otherwise copied, and why:
-  std::string copied_because;
 };
 
 class Picture {
  public:
-  explicit Picture(Interop interop = {});
+  Picture() : thread_([this] { work(); }) {}
   ~Picture();
 
   // Sets the view to render; a view equal to the last one continues its picture.
@@ -57,8 +52,8 @@ class Picture {
   // While builds are timed: renders coarse pictures only, and only when the view changes.
   // `wait`: for at most 100 ms, until the current launch has ended and cannot slow the builds.
   void hold(bool held, bool wait = false);
-  // Uploads rows changed since the last call; returns whether there were any.
-  bool upload(gl::Texture& texture);
+  // Uploads the latest picture if it has not been. A coarse one has fewer pixels than the view.
+  void upload(gl::Texture& texture);
   PictureStatus status() const;
 
  private:
@@ -66,27 +61,12 @@ class Picture {
   template <class Change>
   void change(const Change& change);  // with the mutex held; notifies
   bool outdated(std::uint64_t version) const;
-  // Sets exposure and range for a picture; returns its largest value in modes that show numbers.
-  double measure(const render::Film& film, render::Mode mode);
-  void make(const View& view, std::uint64_t version);
-  bool make_coarse(const View& view, std::uint64_t version, unsigned factor);
-  // `coarse_before`: a coarse picture has determined exposure and range, so that rows of the first
-  // pass can be shown at once.
-  void refine(const View& view, std::uint64_t version, bool coarse_before);
-  // Shows rows of tiles of a picture at full resolution.
-  void show_rows(const View& view, std::uint64_t version, const render::Progressive& picture,
-                 unsigned first, unsigned count, unsigned samples);
-  bool write_shared(const View& view, std::uint64_t version, const render::Progressive& picture,
-                    unsigned first, unsigned count, unsigned samples);
-  void publish(unsigned first_row, const std::vector<gl::Rgba8>& rows);
-  // Called with the mutex held:
-  void decide_sharing();
-  void switch_to_copies(const std::string& reason);
-  bool fits(const SharedPixels* pixels) const {
-    return pixels && pixels->width() == width_ && pixels->height() == height_;
-  }
   void wait_while_held(std::uint64_t version);
-  void trace_rows(render::Progressive& picture, unsigned first, unsigned count);
+  void make(const View& view, std::uint64_t version);
+  // Adds a sample per pixel to a picture of 1/factor of the view's resolution; returns false if the
+  // view has changed.
+  bool trace(render::Progressive& picture, double pixels, unsigned factor, std::uint64_t version);
+  void publish(const render::Film& film, const View& view, unsigned factor);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -94,26 +74,11 @@ class Picture {
   std::uint64_t version_ = 0;  // of wanted_
   bool held_ = false, stop_ = false;
   bool tracing_ = false;  // a launch runs
-
-  // The picture shown; rows [dirty_first_, dirty_last_) have not been uploaded.
-  unsigned width_ = 0, height_ = 0, dirty_first_ = 0, dirty_last_ = 0;
-  std::vector<gl::Rgba8> pixels_;
+  unsigned width_ = 0, height_ = 0;
+  std::vector<gl::Rgba8> pixels_;  // empty: uploaded
   PictureStatus status_;
 
-  // Pixels written by the device. The worker owns them while it writes; otherwise the window's
-  // thread may show them or replace them when the size changes.
-  enum class Turn : std::uint8_t { free, writing, written };
-  std::unique_ptr<SharedPixels> shared_;
-  Turn turn_ = Turn::free;
-  unsigned written_first_ = 0, written_last_ = 0;  // rows
-  std::string decided_for_, copied_because_;       // device key; why pixels are copied
-
-  const Interop interop_;
-
-  // Used by the worker only.
-  double seconds_per_pixel_ = 1e-6;  // measured in the last pass
-  render::Development development_;
-  render::Range range_;
+  double seconds_per_pixel_ = 1e-6;  // measured in the last pass; used by the worker only
 
   std::thread thread_;  // last: uses everything above
 };

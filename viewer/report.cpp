@@ -52,7 +52,6 @@ Json heap_json(const HeapView& view) {
       json["columns"] = drawn.map->columns;
       json["rows"] = drawn.map->rows;
       json["cell_bytes"] = drawn.map->cell_bytes;
-      json["hole_bytes"] = drawn.map->hole_bytes;
       json["area"] = drawn.area;
       Json colours = Json::array();
       for (const gl::Rgba8 c : drawn.map->colours()) colours.push_back(c.r << 16 | c.g << 8 | c.b);

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <new>
-
 #include "bench/bench_runner.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/host_memory.hpp"
@@ -17,7 +14,6 @@
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
-#include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/trace_recording.hpp"
 #include "viewer/viewer.hpp"
@@ -43,10 +39,9 @@ void on_signal(int) {
   simt::interrupt();
 }
 
-int fail(Exit exit, std::string message) {
-  std::replace_if(
-      message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  bench::write_error(fmt::format("heapwood-view: error: {}\n", message));
+int fail(Exit exit, const std::exception& error) {
+  bench::write_error(
+      fmt::format("heapwood-view: error: {}\n", bench::one_line(bench::error_text(error))));
   return static_cast<int>(exit);
 }
 
@@ -147,11 +142,9 @@ int run(int argc, char** argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {
-    return fail(error.exit(), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(Exit::failed, "out of host memory; use a smaller scene");
+    return fail(error.exit(), error);
   } catch (const std::exception& error) {
-    return fail(Exit::failed, error.what());
+    return fail(Exit::failed, error);
   }
 }
 

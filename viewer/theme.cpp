@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 
-#include "render/colour_map.hpp"
 #include "render/film.hpp"
 
 namespace heapwood::viewer {

@@ -82,7 +82,7 @@ void add_triangle(std::vector<gl::Vertex>& surfaces, const BuiltScene& scene, st
   for (const Vec3& corner : {t.a, t.b, t.c}) surfaces.push_back({corner, colour});
 }
 
-void TreeView::update(const BuiltScene& scene, gl::Lines& lines) {
+void TreeView::update(const BuiltScene& scene, gl::Shapes& lines) {
   const Made now{&scene, depth, leaves};
   if (std::exchange(made_, now) == now) return;
   const std::vector<NodeBox> boxes =

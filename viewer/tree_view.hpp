@@ -45,7 +45,7 @@ struct TreeView {
   static constexpr std::size_t max_boxes = 20000;
   void clear() { made_ = {}; }
   // Uploads the boxes if they have changed.
-  void update(const BuiltScene& scene, gl::Lines& lines);
+  void update(const BuiltScene& scene, gl::Shapes& lines);
 
  private:
   using Made = std::tuple<const BuiltScene*, int, bool>;

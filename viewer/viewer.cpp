@@ -248,7 +248,7 @@ void Viewer::draw(const Layout& at) {
   if (picture_.width() == 0) {
     gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
   } else {
-    present_.draw(picture_, area);
+    picture_.draw(area);
     draw_lines(at);
   }
   const bool live = state_.tab == Tab::live;
@@ -281,17 +281,17 @@ void Viewer::draw_lines(const Layout& at) {
   if (node) {
     state_.node.update(*state_.scene, node_);
     gl::clear_depth();
-    if (state_.node.triangles) node_.surfaces.draw(matrix, area, 0.9f, true);
-    node_.box.draw(matrix, area, line_width);
-    if (state_.node.plane) node_.plane.draw(matrix, area, 1, false);
+    if (state_.node.triangles) node_.surfaces.draw_surfaces(matrix, area, 0.9f, true);
+    node_.box.draw_lines(matrix, area, line_width);
+    if (state_.node.plane) node_.plane.draw_surfaces(matrix, area, 1, false);
   }
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
-    boxes_.draw(matrix, area, line_width);
+    boxes_.draw_lines(matrix, area, line_width);
   }
   if (state_.probe.active && state_.probe.path) {
     ray_.upload(state_.probe.lines(*state_.scene));
-    ray_.draw(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
+    ray_.draw_lines(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
   }
 }
 

@@ -56,8 +56,7 @@ class Viewer {
   State state_;
   std::optional<Script> script_;
   gl::Texture picture_;
-  gl::Present present_;
-  gl::Lines boxes_, ray_;
+  gl::Shapes boxes_, ray_;
   NodeView::Drawn node_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
   int canvas_frames_ = 0;

@@ -23,6 +23,25 @@ bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags) {
   return ImGui::Begin(name, nullptr, flags);
 }
 
+bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse, float opacity, float width) {
+  const float em = ImGui::GetFontSize();
+  ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
+  ImGui::SetNextWindowBgAlpha(opacity);
+  if (width > 0) ImGui::SetNextWindowSize({width, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.5f);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 0.75f, em * 0.5f});
+  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                     ImGuiWindowFlags_NoSavedSettings |
+                                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
+  return ImGui::Begin(name, nullptr,
+                      flags | (width > 0 ? 0 : ImGuiWindowFlags_AlwaysAutoResize) |
+                          (mouse ? 0 : ImGuiWindowFlags_NoInputs));
+}
+void end_card() {
+  ImGui::End();
+  ImGui::PopStyleVar(2);
+}
+
 bool section(const char* title, bool open) {
   ImGui::Dummy({0, 2});
   ImGui::PushFont(fonts().bold);
@@ -183,6 +202,31 @@ ImVec4 shade_of(std::size_t side, float opacity) {
   ImVec4 shade = side == 0 ? colour::accent : colour::second;
   shade.w = opacity;
   return shade;
+}
+
+void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint64_t>& values,
+          std::optional<std::size_t> marked, const std::array<std::string, 2>& ends,
+          const std::function<std::string(std::size_t)>& tip) {
+  const std::uint64_t maximum =
+      values.empty() ? 1 : std::max<std::uint64_t>(1, *std::ranges::max_element(values));
+  ImGui::BeginGroup();
+  const Plot plot(state, id, size, 7);
+  const float step = size.x / std::max(static_cast<float>(values.size()), 1.0f);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float left = plot.at.x + step * static_cast<float>(i),
+                right = left + std::max(1.0f, step - 1),
+                top = size.y * static_cast<float>(values[i]) / static_cast<float>(maximum);
+    const bool under = plot.has_mouse_between_x(left, left + step);
+    if (under) fill({left, plot.at.y}, {right, plot.end.y}, white(16));
+    if (values[i])
+      fill({left, plot.end.y - std::max(top, 1.0f)}, {right, plot.end.y},
+           i == marked ? packed({250, 230, 140, 255}) : ImGui::GetColorU32(colour::accent));
+    if (under) ImGui::SetTooltip("%s", tip(i).c_str());
+  }
+  text(ends[0], colour::dim);
+  ImGui::SameLine(0, size.x - width_of(ends[0]) - width_of(ends[1]));
+  text(ends[1], colour::dim);
+  ImGui::EndGroup();
 }
 
 void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round) {

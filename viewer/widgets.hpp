@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "bench/results/format.hpp"
@@ -28,6 +29,12 @@ inline constexpr ImGuiWindowFlags fixed =
     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags = fixed);
+
+// A small window with round corners over the picture; `pivot` is its corner at `at`, its width that
+// of its content if not given.
+bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false,
+                float opacity = 0.86f, float width = 0);
+void end_card();
 
 // A collapsible heading.
 bool section(const char* title, bool open = true);
@@ -76,6 +83,12 @@ void cpu_notice(State& state);
 // The colour of side A (0) or B of the window.
 ImVec4 shade_of(std::size_t side, float opacity = 1);
 inline ImU32 white(unsigned opacity) { return IM_COL32(255, 255, 255, opacity); }
+// Values as bars over texts for the first and the last one; one may be marked. tip(i) explains a
+// bar.
+void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint64_t>& values,
+          std::optional<std::size_t> marked, const std::array<std::string, 2>& ends,
+          const std::function<std::string(std::size_t)>& tip);
+
 // In the current window.
 void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round = 0);
 void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick = 1);

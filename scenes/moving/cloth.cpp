@@ -18,7 +18,7 @@ constexpr float ball_radius = 1;
 constexpr Vec3 ball_centre{0, ball_radius, 0};
 constexpr float gap = 0.025f;  // between the cloth and what it lies on
 
-class FallingCloth : public MovingScene {
+class FallingCloth {
  public:
   explicit FallingCloth(const Request& request)
       : request_(request),
@@ -27,8 +27,7 @@ class FallingCloth : public MovingScene {
     hang();
     simulate();
   }
-  unsigned frames() const override { return procedural_frames; }
-  Mesh mesh(unsigned frame) const override;
+  Mesh mesh(unsigned frame) const;
 
  private:
   std::size_t index(unsigned x, unsigned y) const { return std::size_t{y} * size_ + x; }
@@ -172,8 +171,8 @@ Mesh FallingCloth::mesh(unsigned frame) const {
 
 }  // namespace
 
-std::unique_ptr<MovingScene> make_cloth(const Request& request) {
-  return std::make_unique<FallingCloth>(request);
+FrameMaker make_cloth(const Request& request) {
+  return [scene = FallingCloth(request)](unsigned frame) { return scene.mesh(frame); };
 }
 
 }  // namespace heapwood::scenes

@@ -12,14 +12,13 @@ namespace {
 
 constexpr float top = 3.8f;  // height of the statue
 
-class DeformedStatue : public MovingScene {
+class DeformedStatue {
  public:
   explicit DeformedStatue(const Request& request)
       : still_(make_statue(request)), threads_(static_cast<int>(request.threads)) {
     still_.camera = CameraHint{{-3.1f, 2.4f, 7.4f}, {0, 1.6f, 0}, 40};
   }
-  unsigned frames() const override { return procedural_frames; }
-  Mesh mesh(unsigned frame) const override {
+  Mesh mesh(unsigned frame) const {
     Mesh mesh = still_;
     // The position in the loop, as an angle.
     const float phase = 2 * pi * static_cast<float>(frame) / static_cast<float>(procedural_frames);
@@ -49,8 +48,8 @@ class DeformedStatue : public MovingScene {
 
 }  // namespace
 
-std::unique_ptr<MovingScene> make_deformed_statue(const Request& request) {
-  return std::make_unique<DeformedStatue>(request);
+FrameMaker make_deformed_statue(const Request& request) {
+  return [scene = DeformedStatue(request)](unsigned frame) { return scene.mesh(frame); };
 }
 
 }  // namespace heapwood::scenes

@@ -34,7 +34,7 @@ float ground(Vec3 p) {
   return r2 < 1.7f ? 0 : r2 < 2.2f ? -0.3f : r2 < 2.9f ? -0.42f : -0.8f;
 }
 
-class Explosion : public MovingScene {
+class Explosion {
  public:
   explicit Explosion(const Request& request) : threads_(static_cast<int>(request.threads)) {
     still_ = make_statue(request);
@@ -42,8 +42,7 @@ class Explosion : public MovingScene {
     break_up(request);
     for (std::size_t i = 0; i < shards_.size(); ++i) fly(i, request.seed);
   }
-  unsigned frames() const override { return procedural_frames; }
-  Mesh mesh(unsigned frame) const override {
+  Mesh mesh(unsigned frame) const {
     Mesh mesh = still_;
     simt::Cpu({.threads = threads_}).for_each(shards_.size(), [&](std::size_t i) {
       const Shard& shard = shards_[i];
@@ -191,8 +190,8 @@ void Explosion::fly(std::size_t index, std::uint64_t seed) {
 
 }  // namespace
 
-std::unique_ptr<MovingScene> make_explosion(const Request& request) {
-  return std::make_unique<Explosion>(request);
+FrameMaker make_explosion(const Request& request) {
+  return [scene = Explosion(request)](unsigned frame) { return scene.mesh(frame); };
 }
 
 }  // namespace heapwood::scenes

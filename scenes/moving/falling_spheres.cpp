@@ -65,7 +65,7 @@ class Neighbours {
   std::vector<std::uint32_t> slot_, order_, start_;
 };
 
-class FallingSpheres : public MovingScene {
+class FallingSpheres {
  public:
   explicit FallingSpheres(const Request& request) : request_(request) {
     const auto count = static_cast<std::size_t>(
@@ -73,8 +73,7 @@ class FallingSpheres : public MovingScene {
     place(count);
     simulate();
   }
-  unsigned frames() const override { return procedural_frames; }
-  Mesh mesh(unsigned frame) const override;
+  Mesh mesh(unsigned frame) const;
 
  private:
   void place(std::size_t count);
@@ -192,8 +191,8 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
 
 }  // namespace
 
-std::unique_ptr<MovingScene> make_falling_spheres(const Request& request) {
-  return std::make_unique<FallingSpheres>(request);
+FrameMaker make_falling_spheres(const Request& request) {
+  return [scene = FallingSpheres(request)](unsigned frame) { return scene.mesh(frame); };
 }
 
 }  // namespace heapwood::scenes

@@ -46,33 +46,6 @@ std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
                                "`; it has: " + all_titles(file));
 }
 
-class Animated : public MovingScene {
- public:
-  explicit Animated(const GltfClip& clip)
-      : file_(read_file(clip.path).bytes(), clip.path), index_(choose(file_, clip)) {
-    const double duration = file_.duration(index_);
-    if (!(duration > 0)) {
-      throw Error(Exit::scene, printable(clip.path, clip.path.size()) +
-                                   ": nothing moves: animation " + title(file_, index_) +
-                                   " takes no time");
-    }
-    frames_ = static_cast<unsigned>(
-        std::clamp(std::round(duration * frames_per_second), 1.0, double{max_frames}));
-  }
-  unsigned frames() const override { return frames_; }
-  Mesh mesh(unsigned frame) const override {
-    // The end is not shown: where an animation is made to be repeated, it is the first frame again.
-    Mesh mesh = file_.mesh_at(index_, file_.duration(index_) * frame / frames_);
-    check(mesh, mesh.name);
-    return mesh;
-  }
-
- private:
-  GltfAnimation file_;
-  std::size_t index_;
-  unsigned frames_ = 1;
-};
-
 }  // namespace
 
 std::optional<GltfClip> parse_gltf_clip(const std::string& text) {
@@ -84,8 +57,23 @@ std::optional<GltfClip> parse_gltf_clip(const std::string& text) {
   return std::nullopt;
 }
 
-std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip) {
-  return std::make_unique<Animated>(clip);
+MovingScene open_gltf_clip(const GltfClip& clip) {
+  const GltfAnimation file(read_file(clip.path).bytes(), clip.path);
+  const std::size_t index = choose(file, clip);
+  const double duration = file.duration(index);
+  if (!(duration > 0)) {
+    throw Error(Exit::scene, printable(clip.path, clip.path.size()) +
+                                 ": nothing moves: animation " + title(file, index) +
+                                 " takes no time");
+  }
+  const auto frames = static_cast<unsigned>(
+      std::clamp(std::round(duration * frames_per_second), 1.0, double{max_frames}));
+  // The end is not shown: where an animation is made to be repeated, it is the first frame again.
+  return {frames, [=](unsigned frame) {
+            Mesh mesh = file.mesh_at(index, duration * frame / frames);
+            check(mesh, mesh.name);
+            return mesh;
+          }};
 }
 
 }  // namespace heapwood::scenes

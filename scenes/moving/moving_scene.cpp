@@ -18,27 +18,20 @@ constexpr Procedural moving_families[] = {
     {"cloth", "a cloth that falls onto a ball", 100'000, 1000, 20'000'000},
 };
 // In the same order.
-constexpr std::unique_ptr<MovingScene> (*moving_makers[])(const Request&) = {
-    make_deformed_statue, make_explosion, make_falling_spheres, make_cloth};
+constexpr FrameMaker (*moving_makers[])(const Request&) = {make_deformed_statue, make_explosion,
+                                                           make_falling_spheres, make_cloth};
 static_assert(std::size(moving_families) == std::size(moving_makers));
 
-// A procedural scene whose frames pass check().
-class Named : public MovingScene {
- public:
-  Named(const SceneName& name, std::unique_ptr<MovingScene> scene)
-      : name_(name.scene->name), scene_(std::move(scene)) {}
-  unsigned frames() const override { return scene_->frames(); }
-  Mesh mesh(unsigned frame) const override {
-    Mesh mesh = scene_->mesh(frame);
-    mesh.name = name_;
-    check(mesh, name_);
-    return mesh;
-  }
-
- private:
-  std::string name_;
-  std::unique_ptr<MovingScene> scene_;
-};
+MovingScene make_moving(const SceneName& name, unsigned threads) {
+  const FrameMaker frame_of =
+      moving_makers[name.scene - moving_families]({name.triangles, name.seed, threads});
+  return {procedural_frames, [frame_of, name = name.scene->name](unsigned frame) {
+            Mesh mesh = frame_of(frame);
+            mesh.name = name;
+            check(mesh, name);
+            return mesh;
+          }};
+}
 
 }  // namespace
 
@@ -47,12 +40,11 @@ std::span<const Procedural> moving_scenes() { return moving_families; }
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads) {
   const std::string shown = printable(text, text.size());
   try {
-    if (const auto name = parse_name(text, moving_families)) {
-      return std::make_unique<Named>(*name, moving_makers[name->scene - moving_families](
-                                                {name->triangles, name->seed, threads}));
-    }
-    if (is_sequence(text)) return open_sequence(text);
-    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip);
+    if (const auto name = parse_name(text, moving_families))
+      return std::make_unique<MovingScene>(make_moving(*name, threads));
+    if (is_sequence(text)) return std::make_unique<MovingScene>(open_sequence(text));
+    if (const auto clip = parse_gltf_clip(text))
+      return std::make_unique<MovingScene>(open_gltf_clip(*clip));
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
   }
@@ -78,7 +70,7 @@ unsigned moving_frames(const std::string& text) {
   try {
     if (parse_name(text, moving_families)) return procedural_frames;
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
-    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip)->frames();
+    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip).frame_count;
   } catch (const Error&) {
     // open_moving() reports it.
   }

@@ -8,10 +8,11 @@
 //                                   default the first that has a duration. Frames are spread over
 //                                   the duration
 //
-// A new kind of source needs a class (sources.hpp) and a line each in open_moving(),
+// A new kind of source needs a function (sources.hpp) and a line each in open_moving(),
 // moving_files(), moving_frames() and moving_label().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,15 +22,17 @@
 
 namespace heapwood::scenes {
 
-class MovingScene {
- public:
-  virtual ~MovingScene() = default;
-  virtual unsigned frames() const = 0;  // at least 1
-  // The mesh of a frame below frames(): the same for every call, also from several threads at once.
-  // All frames have the origin of the first one; the scene's camera, if any, is that of the first
-  // frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed check() and
-  // has a triangle, perhaps of zero area.
-  virtual Mesh mesh(unsigned frame) const = 0;
+using FrameMaker = std::function<Mesh(unsigned frame)>;
+
+struct MovingScene {
+  unsigned frame_count = 1;
+  // The mesh of a frame below frame_count: the same for every call, also from several threads at
+  // once. All frames have the origin of the first one; the scene's camera, if any, is that of the
+  // first frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed check()
+  // and has a triangle, perhaps of zero area.
+  FrameMaker mesh;
+
+  unsigned frames() const { return frame_count; }
 };
 
 // The frame rate at which the motion of procedural scenes has its real speed.

@@ -2,7 +2,6 @@
 // A moving scene of numbered files: one file is read per frame, and none is kept.
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <optional>
 
 #include "scenes/file.hpp"
@@ -50,36 +49,6 @@ struct Pattern {
   }
 };
 
-void move_origin(Mesh& mesh, const Vec3d& origin) {
-  if (mesh.origin == origin) return;
-  constexpr double limit = std::numeric_limits<float>::max();
-  for (Vec3& p : mesh.vertices) {
-    const Vec3d at = to_double(p) + mesh.origin - origin;
-    p = {static_cast<float>(std::clamp(at.x, -limit, limit)),
-         static_cast<float>(std::clamp(at.y, -limit, limit)),
-         static_cast<float>(std::clamp(at.z, -limit, limit))};
-  }
-  mesh.origin = origin;
-}
-
-class Sequence : public MovingScene {
- public:
-  explicit Sequence(const std::string& pattern)
-      : files_(sequence_files(pattern)), origin_(load(files_.front()).origin) {}
-  unsigned frames() const override { return static_cast<unsigned>(files_.size()); }
-  Mesh mesh(unsigned frame) const override {
-    const std::string& file = files_.at(frame);
-    Mesh mesh = load(file);
-    require_triangles(mesh, printable(file, file.size()));
-    move_origin(mesh, origin_);
-    return mesh;
-  }
-
- private:
-  std::vector<std::string> files_;
-  Vec3d origin_;
-};
-
 }  // namespace
 
 bool is_sequence(const std::string& text) {
@@ -120,8 +89,15 @@ std::vector<std::string> sequence_files(const std::string& text) {
   return files;
 }
 
-std::unique_ptr<MovingScene> open_sequence(const std::string& pattern) {
-  return std::make_unique<Sequence>(pattern);
+MovingScene open_sequence(const std::string& pattern) {
+  const std::vector<std::string> files = sequence_files(pattern);
+  return {static_cast<unsigned>(files.size()),
+          [files, origin = load(files.front()).origin](unsigned frame) {
+            Mesh mesh = load(files.at(frame));
+            require_triangles(mesh, printable(files[frame], files[frame].size()));
+            move_origin(mesh, origin);
+            return mesh;
+          }};
 }
 
 }  // namespace heapwood::scenes

@@ -2,7 +2,6 @@
 // The moving scenes that open_moving() chooses from.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,16 +12,16 @@
 namespace heapwood::scenes {
 
 // Procedural scenes of about request.triangles triangles, as the static ones (families.hpp).
-std::unique_ptr<MovingScene> make_deformed_statue(const Request& request);
-std::unique_ptr<MovingScene> make_explosion(const Request& request);
-std::unique_ptr<MovingScene> make_falling_spheres(const Request& request);
-std::unique_ptr<MovingScene> make_cloth(const Request& request);
+FrameMaker make_deformed_statue(const Request& request);
+FrameMaker make_explosion(const Request& request);
+FrameMaker make_falling_spheres(const Request& request);
+FrameMaker make_cloth(const Request& request);
 
 // Whether the text is the path of a mesh file whose name contains one run of #.
 bool is_sequence(const std::string& text);
 // The files of a sequence by number. Throws Error{Exit::scene} if there is none or one is missing.
 std::vector<std::string> sequence_files(const std::string& pattern);
-std::unique_ptr<MovingScene> open_sequence(const std::string& pattern);
+MovingScene open_sequence(const std::string& pattern);
 
 // `FILE.gltf[:ANIMATION]` or .glb: the animation's name, or its number in the file from 0.
 struct GltfClip {
@@ -30,6 +29,6 @@ struct GltfClip {
 };
 // nullopt if the text is of another form.
 std::optional<GltfClip> parse_gltf_clip(const std::string& text);
-std::unique_ptr<MovingScene> open_gltf_clip(const GltfClip& clip);
+MovingScene open_gltf_clip(const GltfClip& clip);
 
 }  // namespace heapwood::scenes

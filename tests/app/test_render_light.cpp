@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood render: camera paths, environments, tone curves and EXR files.
-#include "render/image.hpp"
+#include "tests/render/pictures.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {

@@ -7,7 +7,7 @@
 #include "bench/animate_bench.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_fields.hpp"
-#include "render/image.hpp"
+#include "tests/render/pictures.hpp"
 #include "simt/error.hpp"
 #include "tests/app/executable_json.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "render/auto_camera.hpp"
 #include "render/auto_light.hpp"
-#include "render/main_part.hpp"
 #include "render/renderer.hpp"
 #include "render/surface.hpp"
 #include "tests/render/trees.hpp"
@@ -268,6 +267,33 @@ TEST(CameraAuto, TakesAnyScene) {
   const Scene flat(test_device(), MedianBuilder::build(one.view()), one.view());
   EXPECT_NO_THROW(make_frame(auto_camera(flat, 1), 16, 9));
   EXPECT_NO_THROW(choose_lighting(flat, auto_camera(flat, 2)));
+}
+
+// The broad side of a board or a plain, at 20 to 35 degrees from its normal, and of a board the side
+// that faces outwards.
+TEST(CameraAuto, ShowsTheBroadSideOfFlatThings) {
+  for (unsigned thin = 0; thin < 3; ++thin) {
+    for (unsigned up = 0; up < 3; ++up) {
+      for (const float thickness : {0.0f, 0.3f}) {
+        Soup board;
+        for (unsigned i = 0; i < 64; ++i) {
+          const auto at = [&](unsigned a, unsigned b) {
+            const float x = static_cast<float>(i % 8 + a), y = static_cast<float>(i / 8 + b);
+            return set(set(set({}, (thin + 1) % 3, x), (thin + 2) % 3, y), thin,
+                       static_cast<float>((i + a) % 2) * thickness);
+          };
+          board.add(at(0, 0), at(1, 0), at(1, 1));
+        }
+        const Scene scene(test_device(), MedianBuilder::build(board.view()), board.view());
+        const Camera camera = auto_camera(scene, up);
+        const float cosine = normalize(camera.eye - camera.target)[thin];
+        const double angle = std::acos(std::fabs(cosine)) * 180 / std::numbers::pi;
+        EXPECT_GE(angle, 20) << thin << up;
+        EXPECT_LE(angle, 35) << thin << up;
+        if (thickness == 0 && thin != up) EXPECT_GT(cosine, 0) << thin << up;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXR files, read with code of the test.
-#include "render/exr.hpp"
+#include "render/film.hpp"
 
 #include <gtest/gtest.h>
 

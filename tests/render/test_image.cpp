@@ -4,15 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <new>
 #include <tuple>
 #include <utility>
 
-#include "render/colour_map.hpp"
 #include "render/film.hpp"
 #include "render/renderer.hpp"
+#include "tests/render/pictures.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -82,7 +84,7 @@ TEST(ImageFilm, SrgbAndToneCurve) {
   EXPECT_EQ(srgb(1), 255);
   EXPECT_EQ(srgb(2), 255);
   EXPECT_EQ(srgb(-1), 0);
-  EXPECT_EQ(srgb(0.2158605), 128);
+  EXPECT_EQ(srgb(0.2158605f), 128);
   EXPECT_EQ(tone_curve(0.5), 0.5);
   double last = -1;
   for (double x = 0; x < 8; x += 0.01) {
@@ -166,6 +168,34 @@ TEST(ImageFilm, EmptyFilmsAreDeveloped) {
     EXPECT_EQ(parse_mode(name(mode)), mode);
   }
   EXPECT_THROW(parse_mode("shiny"), Error);
+}
+
+// Every step of the curve, from below and from above, and values between them.
+TEST(ImageFilm, SrgbIsThatOfTheStandard) {
+  const auto code_of = [](float x) {
+    const double coded =
+        x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(static_cast<double>(x), 1 / 2.4) - 0.055;
+    return std::lround(coded * 255);
+  };
+  for (const float x : {-0.0f, std::nanf("")}) EXPECT_EQ(srgb(x), 0);
+  EXPECT_EQ(srgb(1e30f), 255);
+  long last = 0;
+  for (std::uint32_t bits = 0; bits <= std::bit_cast<std::uint32_t>(1.0f); bits += 4093) {
+    const long code = code_of(std::bit_cast<float>(bits));
+    ASSERT_EQ(srgb(std::bit_cast<float>(bits)), code);
+    for (std::uint32_t k = bits - 4093; code != last && k < bits; ++k)
+      ASSERT_EQ(srgb(std::bit_cast<float>(k)), code_of(std::bit_cast<float>(k)));
+    last = code;
+  }
+  EXPECT_EQ(last, 255);
+}
+
+// Albedo is not light: white is white.
+TEST(ImageFilm, AlbedoHasNoToneCurve) {
+  const Film film{2, 1, 2, {Pixel{2, 2, 2, 2}, Pixel{0.0060704f, 0.0139913f, 0.0259665f, 2}}};
+  const Image image = develop(film, {.mode = Mode::albedo});
+  EXPECT_EQ(image.at(0, 0), (Rgb8{255, 255, 255}));
+  EXPECT_EQ(image.at(1, 0), (Rgb8{10, 20, 30}));
 }
 
 }  // namespace

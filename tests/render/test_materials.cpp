@@ -8,6 +8,7 @@
 
 #include "render/auto_light.hpp"
 #include "render/renderer.hpp"
+#include "tests/render/pictures.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -366,6 +367,44 @@ TEST(Materials, LampsCountWithTheirTextureAndAlpha) {
   EXPECT_EQ(lighting().key_colour, Vec3{});  // of an opaque material, alpha is ignored
   lamp.coverage = Coverage::blended;
   EXPECT_NE(lighting().key_colour, Vec3{});
+}
+
+// Dark colours are exact, of textures and of vertices.
+TEST(Materials, AlbedoOfATexelIsItsColour) {
+  const Soup soup = square();
+  const auto shown = [&](const Appearance& look) {
+    const RenderJob job = square_job(Mode::albedo, 2);
+    return develop(job, film_of(soup, look, job)).at(1, 1);
+  };
+  Appearance look;
+  look.materials.push_back({.name = "picture", .texture = 0});
+  look.uvs = square_uvs;
+  look.uv_triangles = {{{0, 1, 2}}, {{3, 4, 5}}};
+  look.textures.push_back({.width = 1, .height = 1, .texels = {0xff1e140a}});
+  EXPECT_EQ(shown(look), (Rgb8{10, 20, 30}));
+  look.textures[0].texels = {0xffffffff};
+  EXPECT_EQ(shown(look), (Rgb8{255, 255, 255}));
+  look = {};
+  look.materials.push_back({.name = "vertex colours"});
+  look.vertex_colours.assign(soup.vertices.size(), 0xff030201);
+  EXPECT_EQ(shown(look), (Rgb8{1, 2, 3}));
+}
+
+// The material's own colour in every light, in pictures developed without a given exposure.
+TEST(Materials, UnlitSurfacesShowTheirColour) {
+  const Soup soup = square();
+  Appearance look;
+  look.materials.push_back({.name = "sign", .colour = {0.2158605f, 0.5f, 0.0f}, .unlit = true});
+  for (const Mode mode : {Mode::shaded, Mode::path}) {
+    for (const unsigned spp : {1u, 3u}) {
+      RenderJob job = square_job(mode, 8, spp);
+      job.lighting->sky = {0.1f, 0.2f, 0.9f};
+      job.bounces = 3;
+      EXPECT_EQ(develop(job, film_of(soup, look, job)).at(4, 4), (Rgb8{128, 188, 0})) << name(mode);
+      job.clay = true;
+      EXPECT_NE(develop(job, film_of(soup, look, job)).at(4, 4), (Rgb8{128, 188, 0})) << name(mode);
+    }
+  }
 }
 
 }  // namespace

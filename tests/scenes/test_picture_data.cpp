@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Truncated and damaged pixel data of picture files.
-#include "geometry/picture_data.hpp"
-
 #include <string>
 
 #include "geometry/picture_file.hpp"

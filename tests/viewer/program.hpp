@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "render/image.hpp"
+#include "tests/render/pictures.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {

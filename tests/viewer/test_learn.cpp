@@ -72,8 +72,8 @@ TEST_F(NodeExplain, PathsAndHistogramsAreThoseOfTheTree) {
   const kdtree::TreeStats stats = kdtree::measure(tree(), {});
   const LeafHistograms histograms = leaf_histograms(tree());
   std::uint64_t by_refs = 0, by_depth = 0;
-  for (const std::uint32_t count : histograms.by_refs) by_refs += count;
-  for (const std::uint32_t count : histograms.by_depth) by_depth += count;
+  for (const std::uint64_t count : histograms.by_refs) by_refs += count;
+  for (const std::uint64_t count : histograms.by_depth) by_depth += count;
   EXPECT_EQ(by_refs, stats.leaves);
   EXPECT_EQ(by_depth, stats.leaves);
   EXPECT_EQ(histograms.by_refs.front(), stats.empty_leaves);
