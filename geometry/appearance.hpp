@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a mesh looks like: materials, textures and vertex colours. Separate from the geometry: tree
-// builders and `trace` read triangles and positions only.
-//
-// All materials are diffuse. Colours of materials are linear; texels and vertex colours are 8-bit
-// sRGB with linear alpha, red in the lowest byte.
+// builders and `trace` read triangles and positions only. Colours of materials are linear; texels
+// and vertex colours are 8-bit sRGB with linear alpha, red in the lowest byte.
 #pragma once
 
 #include <cstdint>

@@ -62,9 +62,8 @@ std::size_t pixels_of(int width, int height) {
   return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
 }
 
-// Reads the picture's size from its header, and checks that its pixels follow. Returns the bytes
-// that the decoder may allocate: a few copies of the picture with up to 16 bytes per pixel; 0 with
-// a reason.
+// Checks a picture's size in its header, and that its pixels follow. Returns the bytes that the
+// decoder may allocate, a few copies of the picture with up to 16 bytes per pixel; 0 with a reason.
 std::size_t budget_of(std::span<const std::byte> file, std::string& reason) {
   const auto* const bytes = reinterpret_cast<const stbi_uc*>(file.data());
   int width = 0, height = 0, channels = 0;
@@ -95,6 +94,22 @@ std::size_t budget_of(std::span<const std::byte> file, std::string& reason) {
 template <class T>
 using Decoded = std::unique_ptr<T, decltype(&stbi_image_free)>;
 
+// What `load`, a function of stb_image, makes of a file; nullptr with a reason.
+template <class T>
+Decoded<T> decode(std::span<const std::byte> file, int channels,
+                  T* (*load)(const stbi_uc*, int, int*, int*, int*, int), int (&size)[3],
+                  std::string& reason) {
+  const std::size_t max_bytes = budget_of(file, reason);
+  if (max_bytes == 0) return {nullptr, &stbi_image_free};
+  const Budget budget(max_bytes);
+  Decoded<T> data(load(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()),
+                       &size[0], &size[1], &size[2], channels),
+                  &stbi_image_free);
+  const char* const failure = stbi_failure_reason();
+  if (!data) reason = std::string("it cannot be decoded: ") + (failure ? failure : "damaged");
+  return data;
+}
+
 // The order of a Radiance file's pixels.
 struct RadianceOrder {
   bool x_first = false, from_right = false, from_bottom = false;
@@ -123,26 +138,14 @@ RadianceOrder take_order(std::vector<std::byte>& file) {
   return order;
 }
 
-bool fail(std::string& reason) {
-  const char* const text = stbi_failure_reason();
-  reason = std::string("it cannot be decoded") + (text != nullptr ? ": " : "") +
-           (text != nullptr ? text : "");
-  return false;
-}
-
 }  // namespace
 
 bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
                     bool* has_alpha) {
-  const std::size_t max_bytes = budget_of(file, reason);
-  if (max_bytes == 0) return false;
-  const Budget budget(max_bytes);
-  int width = 0, height = 0, channels = 0;
-  const Decoded<stbi_uc> data(
-      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
-                            static_cast<int>(file.size()), &width, &height, &channels, 4),
-      &stbi_image_free);
-  if (!data) return fail(reason);
+  int size[3] = {};
+  const auto data = decode(file, 4, stbi_load_from_memory, size, reason);
+  if (!data) return false;
+  const auto [width, height, channels] = size;
   texture.width = static_cast<unsigned>(width);
   texture.height = static_cast<unsigned>(height);
   texture.texels.resize(pixels_of(width, height));
@@ -154,20 +157,13 @@ bool decode_picture(std::span<const std::byte> file, Texture& texture, std::stri
 bool decode_radiance(std::span<const std::byte> original, RadianceMap& map, std::string& reason) {
   std::vector<std::byte> in_order(original.begin(), original.end());
   const RadianceOrder order = take_order(in_order);
-  const std::span<const std::byte> file = in_order;
-  const std::size_t max_bytes = budget_of(file, reason);
-  if (max_bytes == 0) return false;
-  const Budget budget(max_bytes);
-  int width = 0, height = 0, channels = 0;
-  const Decoded<float> data(
-      stbi_loadf_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
-                             static_cast<int>(file.size()), &width, &height, &channels, 3),
-      &stbi_image_free);
-  if (!data) return fail(reason);
+  int size[3] = {};
+  const auto data = decode(in_order, 3, stbi_loadf_from_memory, size, reason);
+  if (!data) return false;
   // Scanlines are columns where x comes first.
-  const auto lines = static_cast<std::size_t>(height), length = static_cast<std::size_t>(width);
-  map.width = static_cast<unsigned>(order.x_first ? height : width);
-  map.height = static_cast<unsigned>(order.x_first ? width : height);
+  const auto lines = static_cast<std::size_t>(size[1]), length = static_cast<std::size_t>(size[0]);
+  map.width = static_cast<unsigned>(order.x_first ? lines : length);
+  map.height = static_cast<unsigned>(order.x_first ? length : lines);
   map.texels.resize(lines * length);
   for (std::size_t i = 0; i < map.texels.size(); ++i) {
     const auto limited = [&](std::size_t channel) {

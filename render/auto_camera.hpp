@@ -4,12 +4,9 @@
 // Any other scene, including a closed shape that is convex and empty, is shown from outside: a flat
 // one from its broad side, others in a three-quarter view of their main part.
 //
-// Candidate views are traced at low resolution and scored: variety of distances, normals and
-// triangles is good, surfaces very near the camera are bad. Inside views that miss much or mostly
-// show backs of faces are marked down or rejected.
-//
-// Deterministic; traces up to about 120,000 rays on the scene's device. Limits: the best of about
-// 200 candidates, not the optimum; of a scene with several interiors, one is shown.
+// Up to about 200 candidates are traced at low resolution, 120,000 rays in all, and scored: variety
+// of distances, normals and triangles is good, surfaces very near the camera are bad. Inside views
+// that miss much or mostly show backs of faces are marked down or rejected. Deterministic.
 #pragma once
 
 #include "render/scene.hpp"

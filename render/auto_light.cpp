@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "render/auto_camera.hpp"
+#include "render/environment.hpp"
 #include "render/surface.hpp"
 
 namespace heapwood::render {
@@ -115,10 +116,7 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
 Lighting lit_by_emitters(Lighting lighting, double brightness) {
   constexpr double wanted = 0.6;
   lighting.emission = static_cast<float>(wanted / brightness);
-  lighting.key_colour = lighting.sky = lighting.ground = {};
-  lighting.background_top = lighting.background_bottom = {};
-  lighting.floor = false;
-  return lighting;
+  return lit_by_environment(lighting);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ RadianceMap parse_environment(const std::string& file, const std::string& source
 // as the real one, for soft shadows.
 RadianceMap make_sky(Vec3 sun, unsigned up);
 
-// The lighting without what an environment replaces.
+// The lighting without what an environment, or emitters alone, replace: key, sky, ground and floor.
 Lighting lit_by_environment(Lighting lighting);
 
 }  // namespace heapwood::render

@@ -59,8 +59,7 @@ std::uint8_t srgb(float linear);
 
 // The linear colour of x in [0, 1], clamped, NaN as 0: from near black through purple, red and
 // orange to pale yellow. Lightness is linear in OKLab (Ottosson 2020, "A perceptual color space for
-// image processing"), so equal differences look equal, also in greyscale and to colour-blind
-// readers.
+// image processing"): equal differences look equal, also in greyscale and to colour-blind readers.
 Vec3 colour_ramp(double x);
 
 }  // namespace heapwood::render

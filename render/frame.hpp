@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a kernel that renders receives: the frame of a picture and the scene.
-//
-// A SceneView shows the mesh in clay; a ColouredView in its materials' colours, with holes where
-// they are not opaque; a SurroundedView in the light of an environment.
+// What a kernel that renders receives: the frame of a picture, and the scene. A SceneView shows the
+// mesh in clay; a ColouredView in its materials' colours, with holes where they are not opaque; a
+// SurroundedView in the light of an environment.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Renders pictures of a tree and its mesh on any device.
-//
-// A job always gives the same picture, for any number of threads. CPU and GPU differ by the
-// rounding of rays, sine and cosine.
+// Renders pictures of a tree and its mesh on any device. A job gives the same picture for any
+// number of threads; CPU and GPU differ by the rounding of rays, sine and cosine.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, but computed a few tiles at
-// a time, in steps over all their samples: camera rays, shadow rays, occlusion rays, colours. So
-// each kind of ray is traced in packets (kdtree/traverse/simd_rays.hpp).
-//
-// Limit: scenes without holes, whose rays would continue behind a hit.
+// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, computed a few tiles at a
+// time, in steps over all their samples, so that each kind of ray is traced in packets
+// (kdtree/traverse/simd_rays.hpp). Limit: scenes without holes, whose rays continue behind a hit.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The JSON of a glTF 2.0 file as structures. All indices between them are in range, nodes form
 // trees, and nesting is limited; offsets and counts of binary data are checked where they are read
-// (gltf_accessors.hpp).
-//
-// tinygltf is not used: its version in Debian 12 copies `extras` recursively, so that a file of
-// 200 KB overflows the stack, and it opens any path that a file names.
+// (gltf_accessors.hpp). Why not tinygltf: its version in Debian 12 copies `extras` recursively, so
+// that a file of 200 KB overflows the stack, and it opens any path that a file names.
 #pragma once
 
 #include <algorithm>

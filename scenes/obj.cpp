@@ -18,6 +18,14 @@ namespace {
 
 constexpr std::uint32_t no_uv = ~std::uint32_t{0};
 
+// `#` at the start of a line or after a blank.
+bool has_comment(std::string_view line) {
+  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
+    if (at == 0 || trimmed(line.substr(at - 1, 1)).empty()) return true;
+  }
+  return false;
+}
+
 // Splits text into lines, which end in \n, \r\n or \r. A final `\` continues the line, except in a
 // comment.
 class LineReader {
@@ -50,7 +58,7 @@ class LineReader {
 
  private:
   static bool continues(std::string_view line) {
-    return line.ends_with('\\') && line.find('#') == line.npos;
+    return line.ends_with('\\') && !has_comment(line);
   }
 
   std::string_view physical() {
@@ -75,17 +83,12 @@ class ObjParser {
         reader_(text),
         reads_colours_(content == Content::materials) {
     mesh_.name = printable(stem_of(source), source.size());
-    std::vector<std::string> libraries;
     LineReader reader(text);
-    for (std::string_view line; reader.next(line);) {
-      const std::string_view keyword = next_word(line);
-      vertex_count_ += keyword == "v";  // a face may refer to later vertices
-      if (content == Content::materials && keyword == "mtllib")
-        libraries.emplace_back(trimmed(line));
-    }
+    for (std::string_view line; reader.next(line);)
+      vertex_count_ += next_word(line) == "v";  // a face may refer to later vertices
     if (vertex_count_ >= std::numeric_limits<std::uint32_t>::max())
       fail("the file has more vertices than 32-bit indices can name; split it");
-    if (!libraries.empty()) read_materials(libraries, source);
+    if (reads_colours_) read_materials(find_libraries(text), source);
   }
 
   Mesh run() {
@@ -122,6 +125,7 @@ class ObjParser {
   }
 
   void read_materials(const std::vector<std::string>& libraries, const std::string& path) {
+    if (libraries.empty()) return;
     Appearance& look = mesh_.appearance;
     look.materials.push_back({.name = "default", .colour = {0.82f, 0.77f, 0.71f}});
     const CompanionFiles files(path);

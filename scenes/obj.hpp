@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Wavefront OBJ files: vertices and faces of any size with absolute or relative indices; groups and
-// normals are ignored. Materials and texture coordinates (mtl.hpp), or else colours of vertices, are
-// read on request. Coordinates are read in double precision (Mesh::origin); polygons are
+// normals are ignored. Materials and texture coordinates (mtl.hpp), or else colours of vertices,
+// are read on request. Coordinates are read in double precision (Mesh::origin); polygons are
 // triangulated (polygon.hpp); faces of fewer than three corners are skipped.
 #pragma once
 

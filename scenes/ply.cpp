@@ -68,20 +68,29 @@ class Reader {
     if (count > left() / size_of(type)) end_of_file(current);
     at_ += static_cast<std::size_t>(count) * size_of(type);
   }
-  // A row of text ends with its line.
-  void end_row(const Current& current) const {
-    if (!is_text()) return;
-    const std::string_view text(reinterpret_cast<const char*>(place_.file.data()),
-                                place_.file.size());
-    const std::string_view rest = text.substr(at_, text.find_first_of("\r\n", at_) - at_);
-    if (trimmed(rest).empty()) return;
-    const std::size_t surplus = words_of(rest).size();
-    place_.fail(at_, concat(current.text(), " has ", surplus, surplus == 1 ? " value" : " values",
-                            " more than the header says"));
+  // In text the rows of a file are lines, or the whole file is free: notes the first row that does
+  // not end its line.
+  void end_row(const Current& current) {
+    if (!is_text() || !surplus_.empty()) return;
+    const std::string_view rest = text_from(at_);
+    const std::string_view line = rest.substr(0, rest.find_first_of("\r\n"));
+    if (trimmed(line).empty()) return;
+    surplus_at_ = at_;
+    const std::size_t count = words_of(line).size();
+    surplus_ = concat(current.text(), " has ", count, count == 1 ? " value" : " values",
+                      " more than the header says");
+  }
+  // A file whose values do not fit its header is refused for the row that end_row() has noted.
+  void check_rows(bool has_failed) const {
+    const bool has_left = text_from(at_).find_first_not_of(" \t\n\v\f\r") != std::string_view::npos;
+    if (!surplus_.empty() && (has_failed || has_left)) place_.fail(surplus_at_, surplus_);
   }
 
  private:
   bool is_text() const { return format_ == Format::ascii; }
+  std::string_view text_from(std::size_t at) const {
+    return {reinterpret_cast<const char*>(place_.file.data()) + at, place_.file.size() - at};
+  }
   [[noreturn]] void end_of_file(const Current& current) const {
     place_.fail(at_, "the file ends within " + current.text());
   }
@@ -109,7 +118,8 @@ class Reader {
 
   const Place& place_;
   Format format_;
-  std::size_t at_;
+  std::size_t at_, surplus_at_ = 0;
+  std::string surplus_;
 };
 
 // The vertices' colour channels: 8 or 16 bits, or floating point from 0 to 1.
@@ -155,10 +165,26 @@ class Body {
       : header_(header), place_(place), content_(content), reader_(place, header) {}
 
   Mesh run() {
+    try {
+      read_elements();
+      reader_.check_rows(false);
+    } catch (const simt::Stopped&) {
+      throw;
+    } catch (const Error&) {
+      reader_.check_rows(true);
+      throw;
+    }
+    place_vertices(mesh_, std::exchange(coordinates_, {}));
+    faces_.triangulate(mesh_, place_.source);
+    return std::move(mesh_);
+  }
+
+ private:
+  void read_elements() {
     const Element* vertices = only("vertex");
     const Element* faces = only("face");
     const Element* strips = only("tristrips");
-    if (claims_none(faces) && claims_none(strips)) return {};
+    if (claims_none(faces) && claims_none(strips)) return;
     if (vertices == nullptr) place_.fail(header_.body, "there is no element `vertex`");
     if (vertices->count >= std::numeric_limits<std::uint32_t>::max()) {
       place_.fail(header_.body,
@@ -188,12 +214,8 @@ class Body {
         skip(element);
       }
     }
-    place_vertices(mesh_, std::exchange(coordinates_, {}));
-    faces_.triangulate(mesh_, place_.source);
-    return std::move(mesh_);
   }
 
- private:
   static bool claims_none(const Element* element) {
     return element == nullptr || element->count == 0;
   }

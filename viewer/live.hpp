@@ -42,9 +42,7 @@ class LiveTimes {
   static constexpr std::size_t window = 120, min_to_rank = 12;
 
   void add(const LiveSample& sample);
-  void clear() { *this = {}; }
   const std::deque<LiveSample>& samples() const { return samples_; }
-  bool is_empty() const { return samples_.empty(); }
   // Of the window: the median, and the range without the fastest and slowest tenth.
   double median() const { return median_; }
   double low() const { return low_; }

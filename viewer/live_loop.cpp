@@ -25,13 +25,6 @@ std::uint64_t LiveLink::choice() const {
   return choice_;
 }
 
-void LiveLink::freeze(bool frozen) {
-  change([&] { frozen_ = frozen; });
-}
-void LiveLink::stop() {
-  change([&] { stop_ = true; });
-}
-
 std::vector<LiveEvent> LiveLink::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(events_, {});
@@ -64,19 +57,11 @@ bool LiveLink::begin_drawing(double seconds) {
                            [&] { return !building_; });
 }
 
-void LiveLink::end_drawing() {
-  change([&] { drawing_ = false; });
-}
-
 void LiveLink::begin_builds() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(max_drawing_seconds),
                     [&] { return !drawing_ || stop_; });
   building_ = true;
-}
-
-void LiveLink::end_builds() {
-  change([&] { building_ = false; });
 }
 
 void LiveLink::leave_to_picture(double seconds, bool until_done) {

@@ -26,15 +26,15 @@ class LiveLink {
  public:
   // The window's side.
   void choose(const LiveAllocators& allocators);
-  void freeze(bool frozen);
-  void stop();
+  void freeze(bool frozen) { set(frozen_, frozen); }
+  void stop() { set(stop_, true); }
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
   // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed
   // by the other. Waits at most `seconds` for the builds of a frame to end, and returns whether
   // they did. No build starts then until end_drawing(), or for at most max_drawing_seconds.
   bool begin_drawing(double seconds);
-  void end_drawing();
+  void end_drawing() { set(drawing_, false); }
   // Number of the latest choice. Events that follow an earlier one may still come.
   std::uint64_t choice() const;
 
@@ -44,7 +44,7 @@ class LiveLink {
   std::optional<LiveAllocators> next_frame();
   void publish(LiveEvent event);
   void begin_builds();
-  void end_builds();
+  void end_builds() { set(building_, false); }
   // Gives the ray tracer this much time; `until_done`: less if its picture is complete earlier.
   void leave_to_picture(double seconds, bool until_done);
 
@@ -56,12 +56,9 @@ class LiveLink {
   bool frozen_ = false, stop_ = false;
   bool building_ = false, drawing_ = false;  // drawing_: or about to
   static constexpr double max_drawing_seconds = 0.1;
-  template <class Change>
-  void change(const Change& change) {
-    {
-      const std::lock_guard lock(mutex_);
-      change();
-    }
+  void set(bool& member, bool value) {
+    const std::lock_guard lock(mutex_);
+    member = value;
     changed_.notify_all();
   }
 

@@ -70,14 +70,6 @@ void Recording::note_point() {
   stride_ *= 2;
 }
 
-std::uint32_t Recording::time_at(double place) const {
-  return static_cast<std::uint32_t>(std::llround(place * events));
-}
-
-double Recording::place_of(std::uint32_t time) const {
-  return events ? static_cast<double>(time) / events : 0;
-}
-
 double Recording::worst_place() const {
   const Point* worst = nullptr;
   for (const Point& point : points) {

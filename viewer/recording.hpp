@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -56,8 +57,10 @@ class Recording {
   // The last point of the curves at or before a time.
   const Point& at(std::uint32_t time) const;
   // Places are times from 0 to 1: shares of the events.
-  std::uint32_t time_at(double place) const;
-  double place_of(std::uint32_t time) const;
+  std::uint32_t time_at(double place) const {
+    return static_cast<std::uint32_t>(std::llround(place * events));
+  }
+  double place_of(std::uint32_t time) const { return events ? time / (1.0 * events) : 0; }
   // Where external fragmentation below the highest address was worst, with blocks in use.
   double worst_place() const;
   std::string time_text(std::uint32_t time) const;  // "event 12 of 3,456"

@@ -197,8 +197,4 @@ void Window::on_scripted_move(float x, float y) {
   scripted_mouse_ = {x, y};
 }
 
-std::vector<KeyPress> Window::take_keys() { return std::exchange(keys_, {}); }
-std::vector<std::string> Window::take_drops() { return std::exchange(drops_, {}); }
-bool Window::take_activity() { return std::exchange(activity_, false); }
-
 }  // namespace heapwood::viewer

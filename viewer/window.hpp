@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "geometry/vec.hpp"
@@ -66,12 +67,12 @@ class Window {
   void on_scripted_move(float x, float y);
 
   // Keys since the last call, without those that a text field takes.
-  std::vector<KeyPress> take_keys();
+  std::vector<KeyPress> take_keys() { return std::exchange(keys_, {}); }
   // By position. Also true for keys that a text field takes.
   bool is_down(int key) const { return down_.contains(key); }
-  std::vector<std::string> take_drops();
+  std::vector<std::string> take_drops() { return std::exchange(drops_, {}); }
   // Whether there was an event since the last call.
-  bool take_activity();
+  bool take_activity() { return std::exchange(activity_, false); }
 
  private:
   GLFWwindow* window_ = nullptr;

@@ -77,10 +77,10 @@ std::string ply(const std::string& more, const std::string& body) {
 
 TEST(Dialects, PlyRowsWithMoreValuesAreNamed) {
   const std::string header = ply("", "end_header\n");
-  expect_error(Exit::scene, {"line 12", "vertex 1", "3 values more"}, [&] {
+  expect_error(Exit::scene, {"line 11", "vertex 1", "3 values more"}, [&] {
     parse_ply(bytes_of(header + "0 0 0\n1 0 0 9 9 9\n0 1 0\n3 0 1 2\n"), "a.ply");
   });
-  expect_error(Exit::scene, {"line 14", "face 0", "1 value more"},
+  expect_error(Exit::scene, {"line 13", "face 0", "1 value more"},
                [&] { parse_ply(bytes_of(header + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2 7"), "a.ply"); });
   // A row may be several lines.
   EXPECT_EQ(parse_ply(bytes_of(header + "0 0\n0 \t\r\n1 0 0\n0 1 0\n3 0\n1 2\n"), "a.ply")
