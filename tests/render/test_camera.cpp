@@ -269,8 +269,8 @@ TEST(CameraAuto, TakesAnyScene) {
   EXPECT_NO_THROW(choose_lighting(flat, auto_camera(flat, 2)));
 }
 
-// The broad side of a board or a plain, at 20 to 35 degrees from its normal, and of a board the side
-// that faces outwards.
+// The broad side of a board or a plain, at 20 to 35 degrees from its normal, and of a board the
+// side that faces outwards.
 TEST(CameraAuto, ShowsTheBroadSideOfFlatThings) {
   for (unsigned thin = 0; thin < 3; ++thin) {
     for (unsigned up = 0; up < 3; ++up) {
