@@ -11,14 +11,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bench/program/command_options.hpp"
+#include "tests/folder.hpp"
 
 namespace heapwood::tests {
 
@@ -43,25 +42,18 @@ inline bool parse(bench::Program& program, const std::string& arguments) {
   return program.parse(static_cast<int>(argv.size()), argv.data());
 }
 
-// A temporary folder per test, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heapwood-app-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
+// n triangles that the builder has to split.
+inline std::string obj_text(unsigned n) {
+  std::ostringstream text;
+  for (unsigned i = 0; i < n; ++i) {
+    const double x = i % 17, y = (i * 7) % 13, z = (i * 3) % 11;
+    text << "v " << x << ' ' << y << ' ' << z << "\nv " << x + 0.9 << ' ' << y << ' ' << z + 0.2
+         << "\nv " << x << ' ' << y + 0.8 << ' ' << z + 0.1 << "\n";
   }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+  for (unsigned i = 0; i < n; ++i)
+    text << "f " << 3 * i + 1 << ' ' << 3 * i + 2 << ' ' << 3 * i + 3 << "\n";
+  return text.str();
+}
 
 struct Outcome {
   int exit = -1;  // or -signal
@@ -133,6 +125,17 @@ class Running {
   pid_t pid_ = 0;
 };
 
+// The arguments of `heapwood`: words, or a line of words separated by blanks, in which '' is an
+// empty word and @NAME a file in the test's folder.
+struct Command {
+  Command(const char* text) : line(text) {}
+  Command(std::string text) : line(std::move(text)) {}
+  Command(std::vector<std::string> list) : words(std::move(list)) {}
+  Command(std::initializer_list<std::string> list) : words(list) {}
+  std::string line;
+  std::vector<std::string> words;
+};
+
 class Executable : public testing::Test {
  protected:
   void SetUp() override {
@@ -140,14 +143,30 @@ class Executable : public testing::Test {
     if (!path) GTEST_SKIP() << "HEAPWOOD_BINARY is not set: run the tests with ctest";
     binary_ = path;
   }
-  Outcome run(const std::vector<std::string>& arguments) const {
-    return Running(binary_, arguments).wait();
+  std::vector<std::string> arguments_of(const Command& command) const {
+    std::vector<std::string> words = command.words;
+    std::istringstream line(command.line);
+    for (std::string word; line >> word;) {
+      for (std::size_t at = 0; (at = word.find('@', at)) != word.npos;)
+        word.replace(at, 1, folder_ / "");
+      words.push_back(word == "''" ? "" : word);
+    }
+    return words;
+  }
+  Running start(const Command& command, const std::string& out_path = "") const {
+    return Running(binary_, arguments_of(command), out_path);
+  }
+  Outcome run(const Command& command) const { return start(command).wait(); }
+  // The standard output of a command that succeeds.
+  std::string output(const Command& command) const {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+    return outcome.out;
   }
 
   // Expects this exit code and exactly one error line, which contains all words.
-  void expect_error(const std::vector<std::string>& arguments, int exit,
-                    const std::vector<std::string>& words) const {
-    const Outcome outcome = run(arguments);
+  void expect_error(const Command& command, int exit, const std::vector<std::string>& words) const {
+    const Outcome outcome = run(command);
     EXPECT_EQ(outcome.exit, exit) << outcome.err;
     std::istringstream lines(outcome.err);
     int errors = 0;
@@ -161,26 +180,31 @@ class Executable : public testing::Test {
     EXPECT_EQ(errors, 1) << outcome.err;
   }
 
-  static void expect_words(const std::string& text, const std::vector<std::string>& words) {
-    for (const std::string& word : words)
-      EXPECT_NE(text.find(word), std::string::npos) << "lacks " << word << '\n' << text;
-  }
-
   std::string binary_;
   Folder folder_;
 };
 
-// n triangles that the builder has to split.
-inline std::string obj_text(unsigned n) {
-  std::ostringstream text;
-  for (unsigned i = 0; i < n; ++i) {
-    const double x = i % 17, y = (i * 7) % 13, z = (i * 3) % 11;
-    text << "v " << x << ' ' << y << ' ' << z << "\nv " << x + 0.9 << ' ' << y << ' ' << z + 0.2
-         << "\nv " << x << ' ' << y + 0.8 << ' ' << z + 0.1 << "\n";
+// With a scene, @scene.obj.
+class SceneCommands : public Executable {
+ protected:
+  void SetUp() override {
+    Executable::SetUp();
+    write_file(scene_, obj_text(200));
   }
-  for (unsigned i = 0; i < n; ++i)
-    text << "f " << 3 * i + 1 << ' ' << 3 * i + 2 << ' ' << 3 * i + 3 << "\n";
-  return text.str();
+  // In bash, in the test's folder, with the program in $H; a build of the scene is $B.
+  Outcome shell(const std::string& command) const {
+    return Running("/bin/bash",
+                   {"-c", "cd '" + folder_.path().string() + "'; H='" + binary_ +
+                              "'; B=\"$H build scene.obj --runs 1 --device cpu\"\n" + command})
+        .wait();
+  }
+
+  std::string scene_ = folder_ / "scene.obj";
+};
+
+inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "lacks " << word << '\n' << text;
 }
 
 }  // namespace heapwood::tests

@@ -10,10 +10,8 @@ namespace heapwood::tests {
 class JsonExecutable : public Executable {
  protected:
   // What a command that succeeds prints with --format json.
-  nlohmann::json run_json(const std::vector<std::string>& arguments) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-    return nlohmann::json::parse(outcome.out, nullptr, false);
+  nlohmann::json run_json(const Command& command) const {
+    return nlohmann::json::parse(output(command), nullptr, false);
   }
 };
 

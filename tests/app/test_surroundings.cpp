@@ -13,30 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-class Surroundings : public Executable {
+class Surroundings : public SceneCommands {
  protected:
-  void SetUp() override {
-    Executable::SetUp();
-    scene_ = folder_ / "scene.obj";
-    write_file(scene_, obj_text(200));
+  static std::string bench(const std::string& more) {
+    return "bench @scene.obj --device cpu --allocators atomic " + more;
   }
-  // In a shell, with the program in $H and the scene in $S.
-  Outcome shell(const std::string& command) const {
-    return Running("/bin/sh", {"-c", "H='" + binary_ + "' S='" + scene_ + "'\n" + command}).wait();
-  }
-  std::vector<std::string> bench(const std::vector<std::string>& more) const {
-    std::vector<std::string> all{"bench", scene_, "--device", "cpu", "--allocators", "atomic"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  std::string scene_;
 };
 
 TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
   for (const char* stream : {"2>&-", "2>/dev/full"}) {
     EXPECT_EQ(shell(std::string("$H build nope ") + stream).exit, 2) << stream;
-    EXPECT_EQ(shell(std::string("$H build $S --runs 1 ") + stream).exit, 0) << stream;
+    EXPECT_EQ(shell(std::string("$B ") + stream).exit, 0) << stream;
   }
   EXPECT_EQ(shell("$H list >&-").exit, 1);
   EXPECT_EQ(shell("$H list >/dev/full").exit, 1);
@@ -45,72 +32,18 @@ TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
 // If a standard stream is closed, a file may get its descriptor and would receive the printed text.
 TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
   const std::string report = folder_ / "report.json";
-  EXPECT_EQ(shell("$H build $S --runs 1 --device cpu --json " + report + " 2>&- <&-").exit, 0);
+  EXPECT_EQ(shell("$B --json " + report + " 2>&- <&-").exit, 0);
   EXPECT_TRUE(json::accept(read_file(report)));
 }
 
-TEST_F(Surroundings, OutputAndErrorsInOneFile) {
-  const Outcome outcome = shell("$H build $S --runs 1 --device cpu --json /dev/stdout");
-  ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  const std::size_t end = outcome.out.find("\n}\n");
-  ASSERT_NE(end, std::string::npos);
-  EXPECT_EQ(json::parse(outcome.out.substr(0, end + 3)).at("schema"), "heapwood.bench/1");
-  EXPECT_NE(outcome.out.find("200 triangles", end), std::string::npos);
-}
-
-// SIGHUP, as when the terminal is closed.
-TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
-  const std::string report = folder_ / "report.json";
-  Running running(binary_, bench({"--runs", "100000", "--json", report}));
-  running.wait_for_cpu_seconds(0.5);
-  running.send(SIGHUP);
-  EXPECT_EQ(running.wait().exit, 1);
-  EXPECT_TRUE(json::accept(read_file(report)));
-}
-
-TEST_F(Surroundings, NoOutputReplacesAnInput) {
-  const std::string before = read_file(scene_), link = folder_ / "link.obj";
-  std::filesystem::create_symlink(scene_, link);
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"render", scene_, "-o", scene_},
-        {"build", scene_, "--json", scene_},
-        {"build", link, "--json", scene_},
-        {"build", scene_, "--allocator", "atomic", "--profile", scene_},
-        {"trace", scene_, "--json", scene_},
-        bench({"--json", scene_})}) {
-    expect_error(command, 2, {"scene.obj", "choose another file"});
-  }
-  EXPECT_EQ(read_file(scene_), before);
-  const std::string trace = folder_ / "trace.csv";
-  write_file(trace, "op,id,bytes\nallocate,1,64\nfree,1\n");
-  expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
-  expect_error({"host-bench", "--trace", "/dev/zero"}, 3, {"/dev/zero", "not a regular file"});
-}
-
-TEST_F(Surroundings, NoOutputReplacesWhatTheSceneNames) {
-  const std::string mesh = folder_ / "m.obj", materials = folder_ / "m.mtl",
-                    texture = folder_ / "t.png";
-  ASSERT_EQ(
-      run({"render", scene_, "-o", texture, "--size", "8x8", "--spp", "1", "--device", "cpu"}).exit,
-      0);
-  const std::string before = read_file(texture);
-  write_file(materials, "newmtl a\nmap_Kd t.png\n");
-  write_file(mesh, "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl a\nf 1/1 2/1 3/1\n");
-  expect_error({"render", mesh, "-o", texture, "--device", "cpu"}, 2,
-               {"t.png: already used", "choose another file"});
-  EXPECT_EQ(read_file(texture), before);
-  expect_error({"build", mesh, "--json", materials, "--device", "cpu"}, 2, {"m.mtl: already used"});
-  expect_error({"build", scene_, "--json", materials, "--device", "cpu"}, 2,
-               {"m.mtl: is a file of a scene"});
-}
-
-TEST_F(Surroundings, PicturesHaveNamesOfPictures) {
-  expect_error({"render", scene_, "-o", folder_ / "new.obj"}, 2, {"name a .png or .exr file"});
-  for (const char* name : {"r.jpg", "r"}) {
-    const std::string path = folder_ / name;
-    write_file(path, "kept");
-    expect_error({"render", scene_, "-o", path}, 2, {path, "name a .png or .exr file"});
-    EXPECT_EQ(read_file(path), "kept");
+TEST_F(Surroundings, ReportAndTextFollowEachOtherInOneFile) {
+  for (const char* file : {"/dev/stdout", "both"}) {
+    ASSERT_EQ(shell(std::string("$B > both --json ") + file).exit, 0);
+    const std::string text = read_file(folder_ / "both");
+    const std::size_t end = text.find("\n}\n");
+    ASSERT_NE(end, text.npos) << text;
+    EXPECT_EQ(json::parse(text.substr(0, end + 3)).at("schema"), "heapwood.bench/1");
+    EXPECT_NE(text.find("200 triangles", end), text.npos) << text;
   }
 }
 
@@ -130,26 +63,21 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
     ends("build " + input, 3, "not a regular file");
     ends("bench " + input, 3, "not a regular file");
     ends("trace " + input, 3, "not a regular file");
-    ends("bench $S --resume --json " + input, 1, "not a regular file");
+    ends("bench scene.obj --resume --json " + input, 1, "not a regular file");
     ends("host-bench --trace " + input, 3, "not a regular file");
   }
   ends("build /dev/stdin </dev/zero", 3, "/dev/stdin");
   ASSERT_EQ(mkfifo((folder_ / "scene.camera").c_str(), 0600), 0);
-  ends("render $S -o " + (folder_ / "a.png"), 3,
+  ends("render scene.obj -o " + (folder_ / "a.png"), 3,
        "scene.camera: cannot be read: it is not a regular file");
 }
 
 // Includes tests whose launches are too short to notice the interruption themselves.
 TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
-  for (const char* test : {"p --iterations 65536 --blocks 1", "soak --seconds 80000",
-                           "lifetimes --iterations 65536", "range --iterations 65536"}) {
-    std::istringstream words(test);
-    std::vector<std::string> command{"stress"};
-    for (std::string word; words >> word;) command.push_back(word);
-    command.insert(command.end(),
-                   {"--device", "cpu", "--allocators", "heapwood", "--requests", "256"});
-    if (command[1] == "p") command.resize(command.size() - 2);
-    Running running(binary_, command);
+  for (const char* test :
+       {"p --iterations 65536 --blocks 1", "soak --seconds 80000 --requests 256",
+        "lifetimes --iterations 65536 --requests 256", "range --iterations 65536 --requests 256"}) {
+    Running running = start(std::string("stress ") + test + " --device cpu --allocators heapwood");
     running.wait_for_cpu_seconds(0.3);
     running.send(SIGINT);
     const Outcome outcome = running.wait();
@@ -161,8 +89,8 @@ TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
 // The builds take a small part of the 1.5 s, the rays many times as long.
 TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
   const std::string report = folder_ / "trace.json";
-  Running running(binary_, {"trace", scene_, "--size", "1024x1024", "--runs", "200", "--device",
-                            "cpu", "--json", report});
+  Running running =
+      start("trace @scene.obj --size 1024x1024 --runs 200 --device cpu --json " + report);
   running.wait_for_cpu_seconds(1.5);
   running.send(SIGINT);
   const Outcome outcome = running.wait();
@@ -178,8 +106,7 @@ TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
 // No partial file is left, and folders and devices are not replaced.
 TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   const auto render = [&](const std::string& to) {
-    return std::vector<std::string>{"render", scene_,     "--size", "32x24", "--spp",
-                                    "1",      "--device", "cpu",    "-o",    to};
+    return "render @scene.obj --size 32x24 --spp 1 --device cpu -o " + to;
   };
   expect_error(render(folder_ / "no/such/folder/a.png"), 1,
                {"a.png", "No such file", "create its folder"});
@@ -189,7 +116,7 @@ TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   const std::string link = folder_ / "link.png", target = folder_ / "target.png";
   write_file(target, "old");
   std::filesystem::create_symlink(target, link);
-  ASSERT_EQ(run(render(link)).exit, 0);
+  output(render(link));
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_file(target).substr(1, 3), "PNG");
   std::size_t files = 0;
@@ -200,39 +127,22 @@ TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
 
 TEST_F(Surroundings, ResumeReusesNothingOfAnotherMesh) {
   const std::string report = folder_ / "report.json";
-  ASSERT_EQ(run(bench({"--json", report})).exit, 0);
-  const Outcome same = run(bench({"--json", report, "--resume"}));
+  output(bench("--json " + report));
+  const Outcome same = run(bench("--json " + report + " --resume"));
   EXPECT_NE(same.err.find("results reused"), std::string::npos) << same.err;
   write_file(scene_, obj_text(300));
-  const Outcome other = run(bench({"--json", report, "--resume"}));
+  const Outcome other = run(bench("--json " + report + " --resume"));
   EXPECT_EQ(other.exit, 0) << other.err;
   EXPECT_NE(other.err.find("has changed"), std::string::npos) << other.err;
   for (const json& result : json::parse(read_file(report)).at("results"))
     EXPECT_EQ(result.at("triangles"), 300);
 }
 
-TEST_F(Surroundings, InvalidNumbers) {
-  for (const char* option : {"--traversal-cost", "--intersection-cost", "--empty-bonus",
-                             "--duplicate-cost", "--timeout"})
-    for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
-      expect_error({"build", scene_, option, number}, 2, {option});
-  expect_error({"stress", "ad", "--seconds", "nan"}, 2, {"--seconds", "nan"});
-  expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
-}
-
-// Empty values, as from an unset variable in a script.
-TEST_F(Surroundings, EmptyValues) {
-  for (const char* option : {"--json", "--allocator", "--profile"})
-    expect_error({"build", scene_, option, ""}, 2, {option, "the value is empty"});
-  expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", ""}, 2, {"--camera"});
-}
-
 TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
   const auto scaled = [&](const std::string& scale) {
-    const std::string path = folder_ / "scaled.obj";
-    write_file(path, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
-    return std::vector<std::string>{"trace",  path, "--size",   "64x48",
-                                    "--runs", "1",  "--device", "cpu"};
+    write_file(folder_ / "scaled.obj",
+               "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
+    return "trace @scaled.obj --size 64x48 --runs 1 --device cpu";
   };
   EXPECT_EQ(run(scaled("1e6")).err.find("extent"), std::string::npos);
   for (const char* scale : {"1e-25", "1e25"}) {
@@ -248,9 +158,8 @@ TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
       const std::string scale = frame == large ? "3e38" : "1";
       write_file(folder_ / frame, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
     }
-    expect_error({"animate", folder_ / "frame#.obj", "--frames", "2", "--size", "64x36",
-                  "--allocators", "atomic", "--device", "cpu"},
-                 3, {large + ": ", "extent is 3e+38", "scale its coordinates"});
+    expect_error("animate @frame#.obj --frames 2 --size 64x36 --allocators atomic --device cpu", 3,
+                 {large + ": ", "extent is 3e+38", "scale its coordinates"});
   }
 }
 

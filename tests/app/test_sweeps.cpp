@@ -19,14 +19,15 @@ class Sweeps : public Executable {
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
   }
-  std::vector<std::string> stress(const std::string& name,
-                                  const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{"stress",       "alloc",  "--payload", "16,64,256",
-                                   "--requests",   "64",     "--runs",    "2",
-                                   "--pool",       "1M",     "--device",  "cpu",
-                                   "--allocators", "atomic", "--json",    path(name)};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+  static std::string stress(const std::string& name, const std::string& more = "") {
+    return "stress alloc --payload 16,64,256 --requests 64 --runs 2 --pool 1M --device cpu "
+           "--allocators atomic --json @" +
+           name + " " + more;
+  }
+  // The files "1" and "2".
+  void measure_two_shards() const {
+    output(stress("1", "--shard 1/2"));
+    output(stress("2", "--shard 2/2"));
   }
   std::size_t results(const std::string& name) const {
     return json::parse(std::ifstream(path(name))).at("results").size();
@@ -34,63 +35,49 @@ class Sweeps : public Executable {
 };
 
 // The file of a bench that ended early says so, as that of one that was killed.
-TEST_F(Sweeps, ScenesThatAreLeft) {
+TEST_F(Sweeps, ScenesThatAreLeftAreMissing) {
   write("bad.obj", "f 1 2 3\n");
-  std::vector<std::string> words{"bench",  "statue:1k", path("bad.obj"), "statue:2k",
-                                 "--runs", "1",         "--device",      "cpu",
-                                 "--json", path("1"),   "--allocators",  "atomic"};
-  EXPECT_EQ(run(words).exit, 3);
-  expect_error({"merge", "--strict", path("all"), path("1")}, 1, {"missing: 1 scene;"});
+  const std::string bench =
+      "bench statue:1k @bad.obj statue:2k --runs 1 --device cpu --json @1 --allocators atomic";
+  EXPECT_EQ(run(bench).exit, 3);
+  expect_error("merge --strict @all @1", 1, {"missing: 1 scene;"});
   write("bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
-  words.push_back("--resume");
-  ASSERT_EQ(run(words).exit, 0);
-  EXPECT_EQ(run({"merge", "--strict", path("all"), path("1")}).exit, 0);
+  output(bench + " --resume");
+  output("merge --strict @all @1");
 }
 
 TEST_F(Sweeps, ShardsAreMergedAndCompared) {
-  ASSERT_EQ(run(stress("1", {"--shard", "1/2"})).exit, 0);
-  ASSERT_EQ(run(stress("2", {"--shard", "2/2"})).exit, 0);
+  measure_two_shards();
   EXPECT_EQ(results("1"), 2u);
   EXPECT_EQ(results("2"), 1u);
-  const Outcome half = run({"merge", path("all"), path("2")});
-  ASSERT_EQ(half.exit, 0) << half.err;
-  EXPECT_NE(half.out.find("missing: shard 1 of 2"), std::string::npos) << half.out;
-  expect_error({"merge", "--strict", path("all"), path("2")}, 1, {"all: missing", "shard 1 of 2"});
-  const Outcome all = run({"merge", "--strict", path("all"), path("1"), path("2")});
-  EXPECT_EQ(all.exit, 0) << all.err;
-  EXPECT_NE(all.out.find("3 results; nothing is missing"), std::string::npos) << all.out;
+  expect_words(output("merge @all @2"), {"missing: shard 1 of 2"});
+  expect_error("merge --strict @all @2", 1, {"all: missing", "shard 1 of 2"});
+  expect_words(output("merge --strict @all @1 @2"), {"3 results; nothing is missing"});
   EXPECT_EQ(results("all"), 3u);
-  const Outcome compared = run({"compare", path("all"), path("1"), "--format", "csv"});
-  EXPECT_EQ(compared.exit, 0) << compared.err;
-  EXPECT_NE(compared.out.find("ONLY OLD"), std::string::npos) << compared.out;
-  expect_error({"compare", path("all"), path("1"), "--fail-on", "slower,missing"}, 1,
-               {"2 ONLY OLD"});
-  expect_error({"compare", path("all"), path("1"), "--fail-on", "slower"}, 2,
-               {"too few runs to tell"});
+  expect_words(output("compare @all @1 --format csv"), {"ONLY OLD"});
+  expect_error("compare @all @1 --fail-on slower,missing", 1, {"2 ONLY OLD"});
+  expect_error("compare @all @1 --fail-on slower", 2, {"too few runs to tell"});
   // More shards than cases, and another shard's file.
-  const Outcome empty = run(stress("4", {"--shard", "4/4"}));
-  EXPECT_EQ(empty.exit, 0) << empty.err;
+  output(stress("4", "--shard 4/4"));
   EXPECT_EQ(results("4"), 0u);
-  expect_error(stress("1", {"--shard", "2/2"}), 2, {"different shard"});
-  expect_error(stress("1", {"--shard", "3/2"}), 2, {"--shard", "3/2"});
+  expect_error(stress("1", "--shard 2/2"), 2, {"different shard"});
+  expect_error(stress("1", "--shard 3/2"), 2, {"--shard", "3/2"});
 }
 
 // With the output file forgotten, the first shard's file would be the output.
 TEST_F(Sweeps, MergeReplacesNoFileOfAnotherCommand) {
-  for (const char* number : {"1", "2"})
-    ASSERT_EQ(run(stress(number, {"--shard", std::string(number) + "/2"})).exit, 0);
+  measure_two_shards();
   const std::string first = read_file(path("1"));
-  expect_error({"merge", path("1"), path("2")}, 2,
-               {path("1") + ": not written by merge", "output file first"});
+  expect_error("merge @1 @2", 2, {path("1") + ": not written by merge", "output file first"});
   EXPECT_EQ(read_file(path("1")), first);
 }
 
-TEST_F(Sweeps, TheTaskOfASlurmArray) {
+TEST_F(Sweeps, ATaskOfASlurmArrayTakesItsShard) {
   for (const auto& [name, value] : {std::pair("ID", "7"), std::pair("MIN", "6"),
                                     std::pair("MAX", "7"), std::pair("COUNT", "2")})
     setenv((std::string("SLURM_ARRAY_TASK_") + name).c_str(), value, 1);
   const Outcome task = run(stress("task"));
-  const Outcome whole = run(stress("whole", {"--shard", "1/1"}));
+  const Outcome whole = run(stress("whole", "--shard 1/1"));
   for (const char* name : {"ID", "MIN", "MAX", "COUNT"})
     unsetenv((std::string("SLURM_ARRAY_TASK_") + name).c_str());
   ASSERT_EQ(task.exit, 0) << task.err;
@@ -112,38 +99,34 @@ TEST_F(Sweeps, BadFilesAreOneLine) {
   write("shard", R"({"schema":"heapwood.bench/1","device":{},"results":[],"shard":{"number":9}})");
   write("device", R"({"schema":"heapwood.bench/1","device":{"name":"b"},"results":[]})");
   for (const char* name : {"truncated", "text", "foreign", "list", "types", "shard", "absent"}) {
-    expect_error({"compare", path("good"), path(name)}, 3, {path(name)});
-    expect_error({"merge", path("out"), path("good"), path(name)}, 3, {path(name)});
+    expect_error(std::string("compare @good @") + name, 3, {path(name)});
+    expect_error(std::string("merge @out @good @") + name, 3, {path(name)});
   }
-  expect_error({"compare", path("good"), path("device")}, 2, {path("device"), "--allow-mixed"});
-  expect_error({"merge", path("out"), path("good"), path("device")}, 2, {path("device")});
+  expect_error("compare @good @device", 2, {path("device"), "--allow-mixed"});
+  expect_error("merge @out @good @device", 2, {path("device")});
   EXPECT_FALSE(std::filesystem::exists(path("out")));
-  expect_error({"merge", path("good"), path("good")}, 2, {"already used"});
-  expect_error({"merge", path("out")}, 2, {"merge"});
-  expect_error({"compare", path("good")}, 2, {"compare"});
+  expect_error("merge @good @good", 2, {"already used"});
   EXPECT_EQ(read_file(path("good")), good);
 }
 
 // Each refusal leaves the results that were merged before as they are.
 TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
-  for (const char* number : {"1", "2"})
-    ASSERT_EQ(run(stress(number, {"--shard", std::string(number) + "/2"})).exit, 0);
-  ASSERT_EQ(run({"merge", path("all"), path("1"), path("2")}).exit, 0);
+  measure_two_shards();
+  output("merge @all @1 @2");
   const std::string merged = read_file(path("all"));
-  ASSERT_EQ(run(stress("runs", {"--shard", "2/2", "--seconds", "5"})).exit, 0);
-  ASSERT_EQ(run(stress("split", {"--shard", "2/3"})).exit, 0);
-  ASSERT_EQ(run({"graph", "rgg:200", "--phase", "init", "--runs", "2", "--device", "cpu",
-                 "--allocators", "atomic,heapwood", "--shard", "2/2", "--json", path("graph")})
-                .exit,
-            0);
+  output(stress("runs", "--shard 2/2 --seconds 5"));
+  output(stress("split", "--shard 2/3"));
+  output(
+      "graph rgg:200 --phase init --runs 2 --device cpu --allocators atomic,heapwood "
+      "--shard 2/2 --json @graph");
   json again = json::parse(read_file(path("1")));
   again["results"][0]["runs_ms"][0] = 1e9;
   write("again", again.dump());
   write("truncated", read_file(path("2")).substr(0, 300));
   const auto refuses = [&](const std::string& file, int exit, const std::string& reason) {
     for (const char* out : {"all", "new"}) {
-      expect_error({"merge", path(out), path("1"), path(file)}, exit, {path(file), reason});
-      expect_error({"merge", "--strict", path(out), path(file), path("1")}, exit, {reason});
+      expect_error(std::string("merge @") + out + " @1 @" + file, exit, {path(file), reason});
+      expect_error(std::string("merge --strict @") + out + " @" + file + " @1", exit, {reason});
     }
     EXPECT_EQ(read_file(path("all")), merged) << file;
     EXPECT_FALSE(std::filesystem::exists(path("new"))) << file;
@@ -155,7 +138,7 @@ TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
   refuses("truncated", 3, "not valid JSON");
   // A damaged file of merged results is not overwritten.
   write("all", merged.substr(0, 300));
-  expect_error({"merge", path("all"), path("1"), path("2")}, 3, {path("all"), "not valid JSON"});
+  expect_error("merge @all @1 @2", 3, {path("all"), "not valid JSON"});
   EXPECT_EQ(read_file(path("all")), merged.substr(0, 300));
 }
 

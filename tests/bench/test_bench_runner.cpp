@@ -5,6 +5,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/results/bench_table.hpp"
+#include "bench/trace_bench.hpp"
 #include "kdtree/build/deadline.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
@@ -115,17 +116,6 @@ class BenchRunner : public testing::Test {
   BenchJob job_;
 };
 
-TEST_F(BenchRunner, SkipsAllocatorsThatFreeAtOnce) {
-  Fake atomic("atomic", build_taking<10>, true), fdg("fdg", build_taking<15>, true);
-  fdg.traits().frees = alloc::Frees::all_at_once;
-  job_.allocators = {atomic.entry(), fdg.entry()};
-  const BenchResult bench = run_bench(job_, {});
-  EXPECT_EQ(bench.results[0].status, Status::ok);
-  EXPECT_EQ(bench.results[1].status, Status::skipped);
-  EXPECT_NE(bench.results[1].reason.find("at once"), std::string::npos);
-  EXPECT_EQ(std::count(calls.begin(), calls.end(), "15"), 0);
-}
-
 TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
   const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<15>),
       slow("slow", build_taking<30>);
@@ -191,7 +181,7 @@ TEST_F(BenchRunner, AHangingAllocatorDoesNotStopTheOthers) {
 }
 
 // The per-level builder is interleaved with the allocators and never the reference of slowdowns.
-TEST_F(BenchRunner, BothBuilders) {
+TEST_F(BenchRunner, BothBuildersAreInterleaved) {
   const Fake slow("slow", build_taking<30>);
   job_.allocators = {slow.entry()};
   job_.settings.builder = Builder::both;
@@ -359,30 +349,36 @@ TEST_F(BenchRunner, AnInterruptionWhileLoadingIsNotAFailure) {
     EXPECT_EQ(result.status, Status::skipped) << result.reason;
 }
 
-TEST_F(BenchRunner, KeptResultsAreNotMeasuredAgain) {
-  const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<20>);
-  job_.allocators = {atomic.entry()};
-  job_.kept = run_bench(job_, {}).results;
-  calls.clear();
-  job_.kept[0].runs_ms = {40, 40, 40};
-  job_.allocators = {atomic.entry(), fast.entry()};
-  const BenchResult bench = run_bench(job_, {});
-  EXPECT_EQ(calls, (std::vector<std::string>{"20", "20", "20", "20"}));
-  EXPECT_DOUBLE_EQ(*bench.results[1].slowdown, 0.5);
-  EXPECT_EQ(bench.results[1].pool_bytes, job_.kept[0].pool_bytes);
+// `trace` builds its tree several times before its rays.
+TraceResult trace_late(const char* pool) {
+  pools.clear();
+  registry::CompiledAllocator compiled = real();
+  compiled.build = build_late;
+  const registry::RegisteredAllocator entry{compiled.traits, &compiled, nullptr};
+  TraceBench bench;
+  bench.scene = "atrium:1k";
+  bench.entry = &entry;
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.runs = 3;
+  bench.settings.pool = parse_pool(pool);
+  bench.size = {64, 32};
+  bench.diffuse = false;
+  return run_trace(bench, [](const std::string&) {});
 }
 
-TEST_F(BenchRunner, AnUnreadableSceneEndsTheBenchButKeepsTheRest) {
-  const Fake atomic("atomic", build_taking<10>, true);
-  job_.allocators = {atomic.entry()};
-  tests::write_file(folder_ / "bad.obj", "f 1 2 3\n");
-  job_.scenes = {folder_ / "one.obj", folder_ / "bad.obj", folder_ / "one.obj"};
-  const BenchResult bench = run_bench(job_, {});
-  ASSERT_TRUE(bench.scene_error);
-  EXPECT_EQ(bench.scene_error->exit(), Exit::scene);
-  ASSERT_EQ(bench.results.size(), 2u);
-  EXPECT_EQ(bench.results[0].status, Status::ok);
-  EXPECT_EQ(bench.results[1].status, Status::failed);
+TEST(TraceBench, ATimedBuildThatLacksMemoryIsReported) {
+  const TraceResult result = trace_late("16M");
+  EXPECT_TRUE(result.incomplete);
+  EXPECT_EQ(result.first_ray.build_ms.size(), 3u);
+}
+
+TEST(TraceBench, AllTimedBuildsHaveTheEnlargedPool) {
+  const TraceResult result = trace_late("auto");
+  EXPECT_FALSE(result.incomplete);
+  EXPECT_EQ(result.first_ray.build_ms.size(), 3u);
+  ASSERT_GE(pools.size(), 3u);
+  EXPECT_GT(pools.back(), pools.front());
+  for (std::size_t i = pools.size() - 3; i < pools.size(); ++i) EXPECT_EQ(pools[i], pools.back());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "bench/compare/compare.hpp"
 #include "bench/compare/rank_tests.hpp"
+#include "tests/errors.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -161,7 +162,7 @@ TEST(CompareRankTests, SmallSetsAreExact) {
   EXPECT_NEAR(p_of_share(.65, 41) / p_of_share(.65, 40), 1, .1);
 }
 
-TEST(CompareRankTests, Exceedance) {
+TEST(CompareRankTests, ExceedanceAndRankSharesOfKnownSamples) {
   EXPECT_DOUBLE_EQ(exceedance({2, 3}, {1}), 1);
   EXPECT_DOUBLE_EQ(exceedance({1, 2, 3}, {2}), .5);
   EXPECT_DOUBLE_EQ(exceedance({2, 2}, {2, 1}), .75);
@@ -169,7 +170,7 @@ TEST(CompareRankTests, Exceedance) {
   EXPECT_DOUBLE_EQ(positive_rank_share({0, 0}), .5);
 }
 
-TEST(CompareRankTests, SamplesNeeded) {
+TEST(CompareRankTests, SamplesNeededGrowWithTheNumberOfCells) {
   EXPECT_EQ(samples_needed(.005, 1, false), 5u);          // one cell: 1 / 252
   EXPECT_EQ(samples_needed(.005 / 1000, 1, false), 11u);  // of 1,000 cells
   EXPECT_EQ(samples_needed(.005 / 1000, 1, true), 18u);
@@ -199,7 +200,7 @@ ResultsFile as_file(const char* path, const Json& json) {
   return {path, json.at("schema").get<std::string>(), json};
 }
 
-TEST(CompareFiles, PartialFilesAndCellsOfOneFile) {
+TEST(CompareFiles, CellsOfOneFileAreCounted) {
   const ResultsFile older = as_file("old", bench_file({"a", "b", "c"}, 30, 10)),
                     newer = as_file("new", bench_file({"b", "c", "d"}, 20, 11));
   const Comparison result = compare_results(older, newer, {}, false);
@@ -224,7 +225,7 @@ TEST(CompareFiles, PartialFilesAndCellsOfOneFile) {
 }
 
 // An allocator that neither file could measure leaves nothing undecided.
-TEST(CompareFiles, CellsThatNeitherFileMeasured) {
+TEST(CompareFiles, CellsThatNeitherFileMeasuredAreNotUndecided) {
   Json file = bench_file({"a", "b"}, 30, 10);
   file["results"][1]["status"] = "skipped";
   file["results"][1]["runs_ms"] = Json::array();
@@ -240,7 +241,7 @@ TEST(CompareFiles, CellsThatNeitherFileMeasured) {
 }
 
 // Frames are compared in pairs, and 8 pairs are the fewest whose test can reach .005.
-TEST(CompareFiles, TooFewRunsToTell) {
+TEST(CompareFiles, TooFewRunsAreNoted) {
   const auto too_few = [](const Json& file) {
     const Comparison result =
         compare_results(as_file("old", file), as_file("new", file), {}, false);
@@ -271,14 +272,9 @@ TEST(CompareFiles, FilesOfOneNameAreToldApart) {
 TEST(CompareFiles, MismatchesAreRefused) {
   const Json file = bench_file({"a"}, 9, 10);
   const auto expect = [&](const Json& other, Exit exit, bool allow_mixed, const char* text) {
-    try {
+    tests::expect_error(exit, {"new: ", text}, [&] {
       compare_results(as_file("old", file), as_file("new", other), {}, allow_mixed);
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit(), exit) << error.what();
-      EXPECT_EQ(std::string(error.what()).rfind("new: ", 0), 0u) << error.what();
-      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
+    });
   };
   Json other = file;
   other["schema"] = "heapwood.stress/1";
@@ -319,7 +315,7 @@ TEST(CompareFiles, DeviceRecordsAreNoted) {
                                                "new: reduced\\x1b[2J"}));
 }
 
-TEST(CompareFiles, KindsOfTimes) {
+TEST(CompareFiles, EveryKindOfTimeIsACell) {
   Json file = bench_file({}, 0, 0);
   file["results"] = {
       {{"graph", "rmat:8"},
@@ -336,7 +332,7 @@ TEST(CompareFiles, KindsOfTimes) {
                                                "frame paired", "allocate", "free"}));
 }
 
-TEST(CompareFiles, KindsOfRays) {
+TEST(CompareFiles, EveryKindOfRaysIsACell) {
   Json file = bench_file({}, 0, 0);
   file["schema"] = "heapwood.trace/1";
   file["scene"] = {{"name", "atrium"}};

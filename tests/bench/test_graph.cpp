@@ -18,37 +18,19 @@ using nlohmann::json;
 class GraphCommand : public JsonExecutable {
  protected:
   // A small graph with few updates.
-  std::vector<std::string> graph(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"graph",        "uniform:300:6",
-                                       "--device",     "cpu",
-                                       "--threads",    "2",
-                                       "--runs",       "2",
-                                       "--rounds",     "2",
-                                       "--batch",      "200",
-                                       "--iterations", "2"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+  static std::string graph(const std::string& more) {
+    return "graph uniform:300:6 --device cpu --threads 2 --runs 2 --rounds 2 --batch 200 "
+           "--iterations 2 " +
+           more;
   }
 };
 
-TEST_F(GraphCommand, WrongUsage) {
-  expect_error({"graph"}, 2, {"no graph"});
-  expect_error({"graph", "nonsense"}, 2, {"'nonsense'"});
-  expect_error(graph({"--phase", "walk"}), 2, {"--phase", "'walk'", "insert"});
-  expect_error(graph({"--layout", "trees"}), 2, {"--layout", "'trees'", "blocks"});
-  expect_error(graph({"--updates", "some"}), 2, {"--updates"});
-  expect_error(graph({"--init", "some"}), 2, {"--init"});
-  expect_error(graph({"--allocators", "nonsense"}), 2, {"'nonsense'"});
-  expect_error(graph({"--resume"}), 2, {"--resume", "--json"});
-  for (const char* wrong : {"0", "1.5", "many", "1G", "300M", "1Kk", "K", ""})
-    expect_error({"graph", "uniform:300:6", "--batch", wrong}, 2, {"--batch", wrong});
-}
-
 // All layouts have the same edges after every phase, which the command checks.
-TEST_F(GraphCommand, EveryLayoutAndPhase) {
-  for (const char* updates : {"random", "pressure"}) {
-    const json report = run_json(graph({"--allocators", "atomic,cfmmalloc,heapwood", "--layout",
-                                        "all", "--updates", updates, "--format", "json"}));
+TEST_F(GraphCommand, EveryLayoutHasTheSameEdgesAfterEveryPhase) {
+  for (const std::string updates : {"random", "pressure"}) {
+    const json report =
+        run_json(graph("--allocators atomic,cfmmalloc,heapwood --layout all --updates " + updates +
+                       " --format json"));
     EXPECT_EQ(report["schema"], "heapwood.graph/1");
     ASSERT_EQ(report["results"].size(), 5u);
     for (const json& result : report["results"]) {
@@ -66,23 +48,20 @@ TEST_F(GraphCommand, EveryLayoutAndPhase) {
 }
 
 TEST_F(GraphCommand, PrintsTables) {
-  const Outcome outcome = run(graph({"--allocators", "heapwood", "--layout", "all"}));
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  expect_words(outcome.out, {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
-                             "Update rate", "after init", "after mixed updates"});
-  const Outcome csv =
-      run(graph({"--allocators", "heapwood", "--phase", "insert,delete", "--format", "csv"}));
-  EXPECT_EQ(csv.exit, 0) << csv.err;
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 4) << csv.out;  // and init
+  const std::string outcome = output(graph("--allocators heapwood --layout all"));
+  expect_words(outcome, {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
+                         "Update rate", "after init", "after mixed updates"});
+  const std::string csv = output(graph("--allocators heapwood --phase insert,delete --format csv"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << csv;  // and init
 }
 
 TEST_F(GraphCommand, ResumesWithTheSameSettings) {
   const Folder folder;
   const std::string file = folder / "graph.json";
   const auto measure = [&](const std::string& allocators, const std::string& seed) {
-    const Outcome outcome = run(graph({"--allocators", allocators, "--phase", "insert", "--seed",
-                                       seed, "--json", file, "--resume"}));
-    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    const std::string outcome =
+        output(graph("--allocators " + allocators + " --phase insert --seed " + seed + " --json " +
+                     file + " --resume"));
     return json::parse(read_file(file))["results"];
   };
   const json first = measure("heapwood", "1");
@@ -93,35 +72,6 @@ TEST_F(GraphCommand, ResumesWithTheSameSettings) {
   const json third = measure("heapwood", "2");  // other settings: measured, and both stay
   ASSERT_EQ(third.size(), 3u);
   EXPECT_NE(third[0], first[0]);
-}
-
-TEST_F(GraphCommand, ResumeKeepsResultsThatAreNotAskedFor) {
-  const Folder folder;
-  const std::string file = folder / "graph.json";
-  const auto measure = [&](const std::string& allocators) {
-    const Outcome outcome =
-        run(graph({"--allocators", allocators, "--phase", "init", "--json", file, "--resume"}));
-    EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    return json::parse(read_file(file));
-  };
-  json report = measure("cfmmalloc,heapwood");
-  report["results"][0]["status"] = "failed";
-  report["results"][0]["reason"] = "as a test";
-  write_file(file, report.dump());
-  const json again = measure("heapwood");
-  ASSERT_EQ(again["results"].size(), 2u);
-  EXPECT_EQ(again["results"][0], report["results"][1]);
-  EXPECT_EQ(again["results"][1], report["results"][0]);
-}
-
-TEST_F(GraphCommand, NumbersAreDecimal) {
-  const json settings = run_json(
-      {"graph",  "uniform:300:6", "--device", "cpu",      "--threads",
-       "2",      "--allocators",  "heapwood", "--phase",  "init",
-       "--runs", "010",           "--rounds", "010",      "--iterations",
-       "010",    "--seed",        "010",      "--format", "json"})["results"][0]["settings"];
-  for (const char* key : {"runs", "rounds", "iterations", "seed"})
-    EXPECT_EQ(settings[key], 10) << key;
 }
 
 TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
@@ -136,21 +86,12 @@ TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
 }
 
 TEST_F(GraphCommand, NotesExplainOnlyWhatWasMeasured) {
-  const Outcome updates = run(graph({"--allocators", "heapwood", "--phase", "insert"}));
+  const Outcome updates = run(graph("--allocators heapwood --phase insert"));
   ASSERT_EQ(updates.exit, 0) << updates.err;
   EXPECT_NE(updates.out.find("updates of edges: one kernel"), std::string::npos) << updates.out;
   EXPECT_EQ(updates.out.find("PageRank: one iteration"), std::string::npos) << updates.out;
-  const Outcome init = run(graph({"--allocators", "heapwood", "--phase", "init"}));
-  ASSERT_EQ(init.exit, 0) << init.err;
-  EXPECT_EQ(init.out.find("updates of edges"), std::string::npos) << init.out;
-}
-
-TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
-  const json result = run_json(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
-                                      "0.000001", "--format", "json"}))["results"][0];
-  EXPECT_EQ(result["status"], "ok");
-  EXPECT_EQ(result["reason"], "slow: only the warm-up, 1 of 2 rounds of insert");
-  EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 1u);
+  const std::string init = output(graph("--allocators heapwood --phase init"));
+  EXPECT_EQ(init.find("updates of edges"), std::string::npos) << init;
 }
 
 class GraphRuns : public testing::Test {
@@ -228,48 +169,11 @@ TEST_F(GraphRuns, AllocatorsThatCannotFreeAreCompared) {
   EXPECT_EQ(rows[1].reason, "edges differ from those of Heapwood");
 }
 
-TEST_F(GraphRuns, OnlyPoolsThatAGraphHas) {
-  EXPECT_EQ(bench::parse_graph_pool("4x").multiple, 4);
-  EXPECT_EQ(bench::parse_graph_pool("auto").kind, bench::PoolSize::Kind::automatic);
-  for (const char* text : {"fast", "live:4"}) {
-    try {
-      bench::parse_graph_pool(text);
-      ADD_FAILURE() << "not refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit(), Exit::usage);
-      EXPECT_NE(std::string(error.what()).find("multiple of the blocks"), std::string::npos);
-    }
-  }
-}
-
 TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
   bench_.layouts = bench::parse_layouts("csr");
   bench_.settings.phases = bench::parse_phases("insert-vertices");
   bench_.settings.rounds = 1 << 30;
-  try {
-    bench::run_graph(bench_, {});
-    ADD_FAILURE() << "not refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    EXPECT_NE(std::string(error.what()).find("use fewer --rounds"), std::string::npos)
-        << error.what();
-  }
-}
-
-TEST_F(GraphRuns, AnInterruptionKeepsTheWarmUps) {
-  bench_.layouts = bench::parse_layouts("all");
-  const auto interrupt = [](std::size_t done, std::size_t, const std::string&) {
-    if (done == 2) simt::interrupt();  // before the third warm-up
-  };
-  const std::vector<bench::GraphRow> rows = bench::run_graph(bench_, interrupt);
-  ASSERT_EQ(rows.size(), 3u);
-  for (const bench::GraphRow& row : {rows[0], rows[1]}) {
-    EXPECT_EQ(row.status, bench::Status::ok);
-    EXPECT_EQ(row.reason, "interrupted: only the warm-up");
-    EXPECT_EQ(row.phases.size(), 2u);
-  }
-  EXPECT_EQ(rows[2].status, bench::Status::skipped);
-  EXPECT_TRUE(rows[2].phases.empty());
+  EXPECT_THROW(bench::run_graph(bench_, {}), Error);
 }
 
 // Interrupts the benchmark at an update of its second heap, which is that of the timed run.
@@ -320,11 +224,12 @@ TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
 }
 
 // The same graph, requested in another order; files without the setting are those of `each`.
-TEST_F(GraphCommand, CountedInitialization) {
+TEST_F(GraphCommand, CountedInitializationGivesTheSameGraph) {
   json hashes;
-  for (const char* init : {"each", "counted"}) {
-    const json report = run_json(graph({"--allocators", "cfmmalloc,heapwood", "--layout", "all",
-                                        "--phase", "insert", "--init", init, "--format", "json"}));
+  for (const std::string init : {"each", "counted"}) {
+    const json report =
+        run_json(graph("--allocators cfmmalloc,heapwood --layout all --phase insert --init " +
+                       init + " --format json"));
     for (const json& result : report["results"]) {
       EXPECT_EQ(result["status"], "ok") << result.dump(1);
       EXPECT_EQ(result["settings"].value("init", "each"), init);
@@ -333,19 +238,13 @@ TEST_F(GraphCommand, CountedInitialization) {
     if (hashes.empty()) hashes = report["results"][0]["edge_hashes"];
     EXPECT_EQ(report["results"][0]["edge_hashes"], hashes);
   }
-  const Outcome table = run(graph({"--allocators", "heapwood", "--init", "counted"}));
-  EXPECT_NE(table.out.find("size classes are counted"), std::string::npos) << table.out;
+  expect_words(output(graph("--allocators heapwood --init counted")), {"size classes are counted"});
 }
 
 TEST_F(GraphCommand, ExhaustionIsReported) {
-  const std::vector<std::string> small = {"--allocators", "cfmmalloc", "--phase",
-                                          "insert",       "--pool",    "14K"};
-  const Outcome outcome = run(graph(small));
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("requests refused"), std::string::npos) << outcome.out;
-  std::vector<std::string> strict = small;
-  strict.push_back("--strict");
-  expect_error(graph(strict), 5, {"cfmmalloc", "refused", "--pool"});
+  const std::string small = graph("--allocators cfmmalloc --phase insert --pool 14K");
+  expect_words(output(small), {"requests refused"});
+  expect_error(small + " --strict", 5, {"cfmmalloc", "refused", "--pool"});
 }
 
 TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {

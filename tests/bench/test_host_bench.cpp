@@ -134,21 +134,15 @@ class HostBenchCommand : public tests::Executable {};
 
 TEST_F(HostBenchCommand, ReplaysTheRequestsOfTheApplication) {
   const std::string trace = folder_ / "t.csv";
-  const auto built = run({"build", "statue:1k", "--allocator", "atomic", "--device", "cpu",
-                          "--host-allocator", "tlsf", "--host-trace", trace});
+  const auto built =
+      run("build statue:1k --allocator atomic --device cpu --host-allocator tlsf --host-trace " +
+          trace);
   ASSERT_EQ(built.exit, 0) << built.err;
   EXPECT_GT(host_alloc::parse_host_trace(tests::read_file(trace), trace).ops.size(), 10u);
-  const auto replayed = run({"host-bench", "--trace", trace, "--device", "cpu", "--allocators",
-                             "tlsf,mmap", "--passes", "1", "--format", "csv"});
+  const auto replayed = run("host-bench --trace " + trace +
+                            " --device cpu --allocators tlsf,mmap --passes 1 --format csv");
   ASSERT_EQ(replayed.exit, 0) << replayed.err;
   EXPECT_NE(replayed.out.find("\ntlsf,TLSF,ok,,1,"), std::string::npos) << replayed.out;
-
-  tests::write_file(trace, "allocate,1,x\n");
-  expect_error({"host-bench", "--trace", trace, "--device", "cpu"}, 3,
-               {"t.csv:1: bytes 'x': expected a number"});
-  expect_error({"host-bench", "--device", "cpu", "--allocators", "best"}, 2,
-               {"'best'", "segfit tlsf"});
-  expect_error({"build", "statue:1k", "--host-allocator", "best"}, 2, {"best", "tlsf"});
 }
 
 }  // namespace

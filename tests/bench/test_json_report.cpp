@@ -4,10 +4,14 @@
 
 #include <cmath>
 
-#include "bench/program/output_file.hpp"
+#include "app/output/host_bench_tables.hpp"
+#include "app/output/stress_tables.hpp"
+#include "bench/host_bench.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/json_columns.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/stress.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::bench {
@@ -190,15 +194,12 @@ TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
   bound.allocator = "atomic";
   bound.lower_bound = true;
   bound.runs_ms = {9, 10, 12, 13, 14};  // lower bounds do not compete
-  const char* note = "no clear winner: quartiles overlap\n";
-  std::string text = to_text(slowdown_table({bound, one, two}));
-  EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
-  EXPECT_EQ(text.find(note), std::string::npos) << text;
-
+  const std::string clear = to_text(slowdown_table({bound, one, two}));
+  EXPECT_NE(clear.find("◂ fastest allocator that frees"), clear.npos) << clear;
   two.runs_ms[1] = 12.5;
-  text = to_text(slowdown_table({bound, one, two}));
-  EXPECT_EQ(text.find("◂"), std::string::npos) << text;
-  EXPECT_NE(text.find(note), std::string::npos) << text;
+  std::string text = to_text(slowdown_table({bound, one, two}));
+  EXPECT_EQ(text.find("◂"), text.npos) << text;
+  EXPECT_NE(text.find("no clear winner: quartiles overlap\n"), text.npos) << text;
 
   // With several scenes the note names those without a clear winner.
   Result other_one = one, other_two = two;
@@ -209,7 +210,7 @@ TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
   EXPECT_NE(text.find("no clear winner in atrium: quartiles overlap"), std::string::npos) << text;
 }
 
-TEST(JsonReport, PerLevel) {
+TEST(JsonReport, PerLevelFiguresStandInPlaceOfThePools) {
   const Json json = to_json(per_level_result());
   EXPECT_EQ(json.at("builder"), "per-level");
   EXPECT_EQ(json.at("per_level").at("launches"), 130);
@@ -223,7 +224,7 @@ TEST(JsonReport, PerLevel) {
   EXPECT_FALSE(to_json(full_result()).contains("per_level"));
 }
 
-TEST(JsonReport, BuilderTable) {
+TEST(JsonReport, TheBuilderTableComparesWithTheFastest) {
   EXPECT_TRUE(builder_table({full_result()}).columns.empty());
   Result slow = full_result(), bound = full_result();
   slow.label = "Slow";
@@ -283,38 +284,129 @@ TEST(JsonReport, ReadsOnlyReportsOfTheSameDevice) {
   }
 }
 
-TEST(OutputFile, ReplacesTheFileAsAWhole) {
-  tests::Folder folder;
-  const std::string path = folder / "out.json";
-  tests::write_file(path, "old");
-  {
-    OutputFile file(path);
-    EXPECT_EQ(tests::read_file(path), "old");
-    file.write("new");
-    file.write("newer");
-  }
-  EXPECT_EQ(tests::read_file(path), "newer");
-  { OutputFile unused(folder / "unused"); }
-  // No temporary file remains, and the check alone creates no file.
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+// The CSV tables with one column per figure: titles, their order, and a row with every figure.
+
+// Almost every figure differs from the others, so that no two columns can be exchanged unnoticed.
+TEST(FlatTable, HasEveryFigureOfBuilds) {
+  Result measured = full_result();
+  measured.lower_bound = true;
+  measured.status = Status::incomplete;
+  measured.reason = "pool exhausted, \"full\"";
+  measured.tree->depth = 7;
+  measured.tree->sah_cost_1_1 = 62.5;
+  measured.at_end->internal = 0.0625;
+  measured.levels = per_level_result().levels;
+  Result no_requests = measured;
+  no_requests.requests = alloc::RequestStats{};
+  no_requests.at_end->internal.reset();
+  no_requests.levels->mapped_bytes.reset();
+  EXPECT_EQ(to_csv(flat_table({measured, no_requests, Result{}})),
+            "scene,triangles,allocator,label,lower_bound,builder,refs,status,reason,runs,"
+            "median_ms,q1_ms,q3_ms,reset_ms,slowdown,slowdown_over,refs_per_triangle,sah_cost,"
+            "sah_cost_1_1,nodes,leaves,depth,hash,allocations,mean_bytes,sigma_bytes,pool_bytes,"
+            "high_water_bytes,internal_fragmentation,external_fragmentation,registers,levels,"
+            "launches,host_allocations,host_allocation_share,peak_bytes,mapped_bytes,tree_bytes,"
+            "source\n"
+            "atrium,1000,cfmmalloc,CFMMalloc,yes,single-kernel,ids,incomplete,\"pool exhausted,"
+            " \"\"full\"\"\",3,2,1.5,2.5,0.2,1.25,atomic,4.5,61.5,62.5,21,11,7,fedcba9876543210,"
+            "20,40.5,300.25,1048576,5000,0.0625,0.95,128,40,130,170,0.2,300000,16777216,100000,"
+            "dir/atrium.obj\n"
+            "atrium,1000,cfmmalloc,CFMMalloc,yes,single-kernel,ids,incomplete,\"pool exhausted,"
+            " \"\"full\"\"\",3,2,1.5,2.5,0.2,1.25,atomic,4.5,61.5,62.5,21,11,7,fedcba9876543210,0,"
+            ",,1048576,0,,0.95,128,40,130,170,0.2,300000,,100000,dir/atrium.obj\n"
+            ",,,,no,single-kernel,clipped,skipped,,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
-TEST(OutputFile, ReportsAtOnceThatItCannotBeWritten) {
-  tests::Folder folder;
-  EXPECT_THROW(OutputFile(folder / "no/such/folder.json"), Error);
-  EXPECT_THROW(OutputFile(folder.path().string()), Error);
+StressRow measured_row() {
+  StressRow row;
+  row.allocator = "cmalloc";
+  row.label = "CMalloc";
+  row.lower_bound = true;
+  row.settings.test = workloads::StressTest::churn;
+  row.settings.lanes = 3;
+  row.settings.touch = true;
+  row.point = {64, 1 << 20, 10, 120, 4096, 77};
+  row.status = Status::failed;
+  row.reason = "2 blocks overlap, 3 damaged";
+  row.runs_ms = {4, 1, 2};
+  row.allocate_ms = {5};
+  row.free_ms = {6};
+  row.reset_ms = {7};
+  row.floor_ms = {8};
+  row.counts = workloads::StressCounts{9600, 9500, 9400};
+  row.damaged = 11;
+  row.overlaps = 12;
+  row.peak = workloads::PoolState{};
+  row.peak->blocks = 1;
+  row.peak->address_bytes = 13;
+  row.peak->fragmentation.internal = 0.125;
+  row.peak->fragmentation.external = 0.25;
+  row.peak->fragmentation.metadata_bytes = 14;
+  row.end = workloads::PoolState{};
+  row.end->fragmentation.external = 0.375;
+  row.calls = registry::CallUse{{.registers = 18}, {.registers = 14}, {.registers = 22}};
+  row.steps = {{{1, 10, 0, 640}, {3, 15, 0, 960}, {9, 18, 2, 1152}}};
+  row.capacity_bytes = 12800;
+  return row;
 }
 
-TEST(OutputFile, ReportsAFullDisk) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
-  OutputFile file("/dev/full");
-  try {
-    file.write("x");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::failed);
-    EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos) << error.what();
+TEST(FlatTable, HasEveryFigureOfStressTests) {
+  StressRow no_fragmentation = measured_row();
+  no_fragmentation.peak->fragmentation.internal.reset();
+  no_fragmentation.settings.touch = false;
+  no_fragmentation.settings.coalesced = true;
+  EXPECT_EQ(to_csv(table_of_json(
+                {described(measured_row()), described(no_fragmentation), described(StressRow{})},
+                app::stress_columns)),
+            "test,allocator,label,lower_bound,payload_bytes,pool_bytes,iterations,blocks,"
+            "requests,threads,lanes,page_bytes,touch,coalesced,status,reason,runs,median_ms,"
+            "q1_ms,q3_ms,allocate_ms,free_ms,reset_ms,floor_ms,allocations,deallocations,refused,"
+            "overlaps_by_address,overlaps_by_content,internal_fragmentation,"
+            "external_fragmentation,external_fragmentation_end,address_bytes,metadata_bytes,"
+            "utilization,first_range_bytes,range_bytes,iterations_served,iteration_ms,"
+            "last_iteration_ms,registers_malloc,registers_free,registers_both\n"
+            "churn,cmalloc,CMalloc,yes,64,1048576,10,,77,77,3,4096,yes,no,failed,"
+            "\"2 blocks overlap, 3 damaged\",3,2,1.5,3,5,6,7,8,9600,9500,9400,12,11,0.125,0.25,"
+            "0.375,13,14,0.09,640,1152,2,2,3,18,14,22\n"
+            "churn,cmalloc,CMalloc,yes,64,1048576,10,,77,77,3,4096,no,yes,failed,"
+            "\"2 blocks overlap, 3 damaged\",3,2,1.5,3,5,6,7,8,9600,9500,9400,12,,,0.25,0.375,13,"
+            "14,0.09,640,1152,2,2,3,18,14,22\n"
+            "ad,,,no,4,0,1,0,,0,1,,no,no,skipped,,0,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
+}
+
+TEST(FlatTable, HasEveryFigureOfHostAllocators) {
+  HostBenchRow row;
+  row.allocator = "tlsf";
+  row.label = "TLSF";
+  row.status = Status::ok;
+  row.passes.resize(2);
+  HostBenchPass& pass = row.passes[0];
+  for (int i = 0; i <= 1000; ++i) {
+    pass.latencies.allocate.push_back(i);
+    pass.latencies.free.push_back(i + 2000);
+    pass.latencies.both.push_back(i + 4000);
   }
+  pass.peak_requested_bytes = 1000;
+  pass.peak_mapped_bytes = 1500;
+  pass.mean_ratio = 1.75;
+  pass.mappings = 5;
+  pass.refused = 6;
+  HostBenchRow failed;
+  failed.allocator = "mmap";
+  failed.label = "mmap";
+  failed.status = Status::failed;
+  failed.reason = "out of memory";
+  const Json report = host_bench_report({}, {}, {row, failed});
+  EXPECT_EQ(to_csv(table_of_json(report["results"], app::host_bench_columns, "passes")),
+            "allocator,label,status,reason,pass,allocate_p50_us,allocate_p99_us,"
+            "allocate_p99_9_us,allocate_max_us,free_p50_us,free_p99_us,free_p99_9_us,free_max_us,"
+            "both_p50_us,both_p99_us,both_p99_9_us,both_max_us,peak_requested_bytes,"
+            "peak_mapped_bytes,mapped_over_requested_peak,mapped_over_requested_mean,mappings,"
+            "refused\n"
+            "tlsf,TLSF,ok,,1,500,990,999,1000,2500,2990,2999,3000,4500,4990,4999,5000,1000,1500,"
+            "1.5,1.75,5,6\n"
+            "tlsf,TLSF,ok,,2,,,,,,,,,,,,,0,,,,0,0\n"
+            "mmap,mmap,failed,out of memory,,,,,,,,,,,,,,,,,,,\n");
 }
 
 }  // namespace

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT
 // What the commands that measure allocators have in common: help, interruptions, failures, and rows
 // that --resume reads.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "bench/animate_bench.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/program/process.hpp"
+#include "bench/program/process_lock.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/json_fields.hpp"
+#include "render/backend.hpp"
+#include "simt/device.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/errors.hpp"
+#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::tests {
 namespace {
@@ -33,50 +44,62 @@ class Measuring : public Executable {};
 
 TEST_F(Measuring, HelpFitsTheTerminal) {
   const std::vector<std::vector<std::string>> words_of{
+      {""},
+      {"list"},
+      {"build"},
+      {"bench"},
+      {"render"},
       {"stress", "--payload", "--touch", "--wait", "sweep", "--lanes", "--probability"},
-      {"graph", "--layout", "--phase", "--batch", "--updates", "--strict", "LIST=100K"},
+      {"graph", "--layout", "--phase", "--batch", "--updates", "--strict", "LIST=100K",
+       "insert-vertices, delete-vertices"},
       {"replay", "--window", "--pool", "--dry-run", "--strict", "--resume"},
       {"animate", "--frames", "--trace", "--keep-pool", "--json", "WxH=1280x720"},
       {"host-bench", "--passes", "--smallest"},
       {"trace", "--rays", "--size"},
       {"reproduce", "--minutes", "--full"}};
   for (const std::vector<std::string>& words : words_of) {
-    const Outcome outcome = run({words[0], "--help"});
+    const Outcome outcome = run(words[0] + " --help");
     EXPECT_EQ(outcome.exit, 0) << words[0];
-    for (const std::string& word : words)
-      EXPECT_NE(outcome.out.find(word), std::string::npos) << words[0] << ' ' << word;
-    EXPECT_NE(outcome.out.find("Examples:"), std::string::npos) << words[0];
-    EXPECT_EQ(outcome.out.find("--keep-degenerate") == std::string::npos, words[0] != "trace");
+    EXPECT_EQ(outcome.err, "");
+    expect_words(outcome.out, words);
+    expect_words(outcome.out, {"Examples:"});
+    if (words.size() > 1) {
+      EXPECT_EQ(outcome.out.find("--keep-degenerate") == outcome.out.npos, words[0] != "trace");
+    }
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   }
+  EXPECT_EQ(output("--version").rfind("heapwood ", 0), 0u);
 }
 
 TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
   const std::string scene = folder_ / "scene.obj", trace = folder_ / "p.trace",
                     file = folder_ / "out.json";
   write_file(scene, obj_text(100));
-  ASSERT_EQ(run({"build", scene, "--device", "cpu", "--record-trace", trace}).exit, 0);
-  for (std::vector<std::string> command :
-       {std::vector<std::string>{"bench", scene, "--runs", "100000", "--builder", "single"},
-        {"stress", "acd", "--payload", "4,8", "--runs", "100000"},
-        {"graph", "rgg:200", "--runs", "100000"},
-        {"replay", trace, "--runs", "100000"},
-        {"animate", "statue~:1k", "--frames", "100000", "--trace", "none"}}) {
-    SCOPED_TRACE(command[0]);
-    command.insert(command.end(), {"--device", "cpu", "--threads", "2", "--allocators",
-                                   "atomic,heapwood", "--json", file});
-    Running running(binary_, command);
-    running.wait_for_cpu_seconds(0.7);
-    running.send(command[0] == "stress" ? SIGINT : SIGTERM);
+  output("build " + scene + " --device cpu --record-trace " + trace);
+  for (const std::string& line :
+       {"bench " + scene + " --runs 100000 --builder single",
+        std::string("stress acd --payload 4,8 --runs 100000"),
+        std::string("graph rgg:200 --runs 100000"), "replay " + trace + " --runs 100000",
+        std::string("animate statue~:1k --frames 100000 --trace none")}) {
+    SCOPED_TRACE(line);
+    const std::string command = line.substr(0, line.find(' '));
+    Running running =
+        start(line + " --device cpu --threads 2 --allocators atomic,heapwood --json " + file);
+    running.wait_for_cpu_seconds(0.5);
+    running.send(command == "stress"  ? SIGINT
+                 : command == "graph" ? SIGHUP  // the terminal is closed
+                                      : SIGTERM);
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.exit, 1) << outcome.err;
     EXPECT_NE(outcome.err.find("interrupted; the results so far are "), std::string::npos)
         << outcome.err;
-    EXPECT_EQ(outcome.err.find("--resume") == std::string::npos, command[0] == "stress");
+    EXPECT_EQ(outcome.err.find("--resume") == std::string::npos, command == "stress");
     expect_words(outcome.out, {"AtomicMalloc", "Heapwood", "interrupted"});
     EXPECT_EQ(outcome.out.find("nan"), std::string::npos) << outcome.out;
-    const nlohmann::json results = nlohmann::json::parse(read_file(file)).at("results");
+    const nlohmann::json report = nlohmann::json::parse(read_file(file)),
+                         results = report.at("results");
+    EXPECT_EQ(report.at("interrupted"), true);
     ASSERT_EQ(results.size(), 2u);  // stress: of the first point
     EXPECT_NE(results[0].at("reason").get<std::string>().find("interrupted"), std::string::npos);
     for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
@@ -144,3 +167,99 @@ TEST(MeasuringRows, RowsReadBack) {
 
 }  // namespace
 }  // namespace heapwood::tests
+
+namespace heapwood::bench {
+namespace {
+
+// Two processes do not measure on one GPU at the same time.
+
+class GpuLocks : public testing::Test {
+ protected:
+  // Names of this process: other tests run at the same time.
+  static ProcessLock lock(const std::string& id, bool waits = false) {
+    static const std::string prefix = "test " + std::to_string(getpid()) + " ";
+    return lock_gpu("cuda:0", prefix + id, waits);
+  }
+};
+
+TEST_F(GpuLocks, ThereIsOnePerGpu) {
+  std::optional<ProcessLock> first(lock("a"));
+  EXPECT_TRUE(lock("b").is_held());
+  tests::expect_error(Exit::device, {"cuda:0: another heapwood is measuring", "--wait-for-gpu"},
+                      [] { lock("a"); });
+  first.reset();
+  EXPECT_TRUE(lock("a").is_held());
+}
+
+TEST_F(GpuLocks, EndsWithTheProcess) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  lock("a");  // sets the names' prefix before the fork
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const ProcessLock held = lock("a");
+    if (write(ready[1], "x", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  char x = 0;
+  ASSERT_EQ(read(ready[0], &x, 1), 1);
+  EXPECT_THROW(lock("a"), Error);
+  // The holder is killed when the next one says that it waits.
+  const int standard_error = dup(STDERR_FILENO);
+  dup2(ready[1], STDERR_FILENO);
+  std::string note;
+  std::thread killer([&] {
+    for (char c = 0; c != '\n' && read(ready[0], &c, 1) == 1;) note += c;
+    kill(holder, SIGKILL);
+    waitpid(holder, nullptr, 0);
+  });
+  EXPECT_TRUE(lock("a", true).is_held());
+  killer.join();
+  dup2(standard_error, STDERR_FILENO);
+  close(standard_error);
+  tests::expect_words(note, {"note: cuda:0: waiting"});
+  for (const int end : ready) close(end);
+}
+
+TEST_F(GpuLocks, WaitingEndsOnCtrlC) {
+  const ProcessLock held = lock("a");
+  simt::interrupt();
+  EXPECT_THROW(lock("a", true), Error);
+  simt::clear_interrupt();
+}
+
+}  // namespace
+}  // namespace heapwood::bench
+
+namespace heapwood {
+namespace {
+
+// A program without CUDA says so where it is asked to use a GPU.
+
+template <class F>
+void expect_absent(std::string_view message, F f) {
+  if (simt::has_cuda) GTEST_SKIP() << "built with CUDA";
+  tests::expect_error(Exit::device, {message}, f);
+}
+
+constexpr simt::DeviceId gpu{simt::DeviceKind::cuda, 0, 0};
+
+TEST(WithoutCuda, NothingIsRendered) {
+  expect_absent(
+      "rendering on a GPU: this program was built without CUDA; use --device cpu, or rebuild with "
+      "a "
+      "CUDA compiler: make demo CUDA=on",
+      [] { render::backend(gpu); });
+}
+
+TEST(WithoutCuda, NoPrimitiveIsMeasured) {
+  expect_absent("stress: this program was built without CUDA", [] {
+    workloads::PrimitiveJob job;
+    job.device = gpu;
+    workloads::run_primitive(job);
+  });
+}
+
+}  // namespace
+}  // namespace heapwood

@@ -6,7 +6,7 @@
 
 #include "bench/merge.hpp"
 #include "bench/shard.hpp"
-#include "simt/error.hpp"
+#include "tests/errors.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -25,7 +25,7 @@ TEST(MergeShard, ShardsAreTheWhole) {
   }
 }
 
-TEST(MergeShard, TextAndSlurm) {
+TEST(MergeShard, ReadsTextAndTheVariablesOfSlurm) {
   EXPECT_EQ(parse_shard("2/4"), (Shard{2, 4}));
   for (const char* wrong : {"0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "-1/2", ""})
     EXPECT_THROW(parse_shard(wrong), Error) << wrong;
@@ -70,18 +70,11 @@ std::vector<std::string> sources(const Merged& merged) {
 }
 
 template <class F>
-void expect_refusal(const char* file, const char* text, F f) {
-  try {
-    f();
-    ADD_FAILURE() << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage) << error.what();
-    EXPECT_EQ(std::string(error.what()).rfind(std::string(file) + ": ", 0), 0u) << error.what();
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-  }
+void expect_refusal(const std::string& file, const char* text, F f) {
+  tests::expect_error(Exit::usage, {file + ": ", text}, f);
 }
 
-TEST(MergeResults, IdempotentAndResumable) {
+TEST(MergeResults, MergingIsIdempotentAndResumable) {
   const ResultsFile one = shard(1, {"a", "d"}), two = shard(2, {"b"}), three = shard(3, {"c"});
   const Merged all = merge_results({}, {three, one, two}, false);
   EXPECT_EQ(sources(all), (std::vector<std::string>{"a", "d", "b", "c"}));
@@ -121,7 +114,7 @@ TEST(MergeResults, NothingIsLost) {
 }
 
 // `bench` writes its file after each scene and says how many are left.
-TEST(MergeResults, KilledShards) {
+TEST(MergeResults, ScenesOfKilledShardsAreMissing) {
   ResultsFile one = shard(1, {"a"});
   one.json["remaining_scenes"] = 1;
   const ResultsFile two = shard(2, {"b"}), three = shard(3, {"c"});
@@ -143,7 +136,7 @@ TEST(MergeResults, KilledShards) {
 }
 
 // Every command says in its file that it ended after Ctrl-C.
-TEST(MergeResults, InterruptedRuns) {
+TEST(MergeResults, TheRestOfAnInterruptedRunIsMissing) {
   ResultsFile one = shard(1, {"a"});
   one.json["interrupted"] = true;
   const ResultsFile two = shard(2, {"b"}), three = shard(3, {"c"});
@@ -260,7 +253,7 @@ TEST(MergeResults, AChoiceIsNotOfTheMergedFile) {
   EXPECT_FALSE(merged.json.contains("choice"));
 }
 
-TEST(MergeResults, PartsOfAReproduction) {
+TEST(MergeResults, PartsOfAReproductionAreMerged) {
   const auto part = [](const char* path, const char* sha, const std::vector<std::string>& keys) {
     Json file{{"schema", "heapwood.reproduce/1"},
               {"device", {{"kind", "cuda"}, {"name", "GPU"}}},

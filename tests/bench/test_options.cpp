@@ -3,8 +3,15 @@
 
 #include <algorithm>
 
+#include "bench/prepared_scene.hpp"
+#include "bench/program/allocator_names.hpp"
 #include "bench/program/options.hpp"
+#include "bench/results/bench_table.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/json_report.hpp"
+#include "bench/scene_camera.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/render/trees.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -95,18 +102,6 @@ TEST(ParseImageSize, TwoSides) {
     EXPECT_NE(usage_error([&] { parse_image_size(text); }).find("WIDTHxHEIGHT"), std::string::npos)
         << text;
   }
-}
-
-TEST(ParseAxis, Letters) {
-  EXPECT_EQ(parse_axis("x"), 0u);
-  EXPECT_EQ(parse_axis("z"), 2u);
-  usage_error([] { parse_axis("w"); });
-}
-
-TEST(ParseRefs, Names) {
-  for (kdtree::RefKind kind : kdtree::all_ref_kinds)
-    EXPECT_EQ(parse_refs(kdtree::name(kind)), kind);
-  usage_error([] { parse_refs("fancy"); });
 }
 
 TEST(ParsePrefer, NamesAndTheirCosts) {
@@ -225,11 +220,131 @@ TEST(FindAllocators, OldNamesAreKnown) {
   EXPECT_EQ(registry::find("heapwood-pages"), registry::find("heapwood-general"));
 }
 
-TEST(FindAllocators, UnknownIdsListTheKnown) {
-  const std::string message = usage_error([] { find_allocators("atomic,nonsense"); });
-  EXPECT_NE(message.find("'nonsense'"), std::string::npos);
-  for (const registry::RegisteredAllocator& entry : registry::allocators())
-    EXPECT_NE(message.find(entry.traits->id), std::string::npos);
+// Settings of allocators in builds; the table of build kernels.
+
+TEST(BuildOptions, AllocatorSettingsReachTheWorkspace) {
+  BuildSettings settings;
+  settings.pool = parse_pool("8M");
+  settings.allocator.queue_slots = 5000;  // of the job, for all allocators
+  PreparedScene scene("atrium:1k", simt::find_device("cpu", 1), settings, {});
+  const registry::RegisteredAllocator& list = find_allocator("cfmmalloc:smallest=64");
+  EXPECT_FALSE(scene.build(list).incomplete);
+  alloc::AllocatorOptions options = scene.workspace().allocator_options();
+  EXPECT_EQ(options.smallest_chunk, 64u);
+  EXPECT_EQ(options.queue_slots, 5000u);
+  EXPECT_TRUE(options.has_persistent_warps);
+  for (const char* name : {"scatter:page=4K", "scatter:page=16K", "atomic"}) {
+    EXPECT_FALSE(scene.build(find_allocator(name)).incomplete);
+    options = scene.workspace().allocator_options();
+    EXPECT_EQ(options.page_bytes, find_allocator(name).options.page_bytes);
+    EXPECT_EQ(options.smallest_chunk, 0u);
+  }
+}
+
+// `bench --resume` and `compare` tell results with different settings apart.
+TEST(BuildOptions, AllocatorSettingsAreInTheReportIfTheyWereGiven) {
+  Result result;
+  for (const char* key : {"page_bytes", "smallest_chunk", "chunk_search"})
+    EXPECT_FALSE(to_json(BuildSettings{}).contains(key)) << key;
+  EXPECT_EQ(to_json(BuildSettings{}).contains("uncapped"), !kdtree::limits_registers);
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      alloc::AllocatorOptions& options = result.settings.allocator = {};
+      setting.set(options, setting.words ? 1 : setting.min);
+      const Json json = to_json(result);
+      EXPECT_TRUE(json.at("settings").contains(setting.json)) << setting.json;
+      const Result read = result_from_json(json);
+      EXPECT_EQ(setting.get(read.settings.allocator), setting.get(options)) << setting.json;
+    }
+  }
+}
+
+TEST(KernelTable, ShowsRegistersOfEachAllocatorOnce) {
+  std::vector<Result> results;
+  for (const char* scene : {"a", "b"}) {
+    for (const int registers : {64, 96}) {
+      Result result;
+      result.source = result.scene = scene;
+      result.allocator = result.label = registers == 64 ? "light" : "heavy";
+      result.status = Status::ok;
+      result.runs_ms = {1.5};
+      result.kernel = registry::KernelUse{registers, 32, 4096, 20};
+      results.push_back(result);
+    }
+  }
+  results.back().status = Status::failed;
+  const Table table = kernel_table(results);
+  ASSERT_EQ(table.columns.size(), 6u);
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[1].cells[0].text, "heavy");
+  EXPECT_EQ(table.rows[1].cells[1].text, "96");
+  EXPECT_EQ(table.rows[1].cells[3].text, "20");
+  EXPECT_EQ(table.rows[0].cells[5].text, "1.50");
+  EXPECT_EQ(table.rows[1].cells[5].text, missing);
+  for (Result& result : results) result.kernel.reset();
+  EXPECT_TRUE(kernel_table(results).columns.empty());
+}
+
+// Cameras of scenes far from the file's origin: text is in the file's coordinates, cameras are
+// relative to the mesh's origin.
+
+struct FarScene {
+  FarScene() : soup(render::closed_surface(4, 1)) {
+    mesh.origin = {500000.125, 4600000, 1e-3};
+    mesh.vertices = soup.vertices;
+    mesh.triangles = soup.triangles;
+    scene.emplace(render::test_device(), render::MedianBuilder::build(soup.view()), soup.view());
+  }
+  render::Camera choose(const CameraOptions& options, const std::string& source = "far.obj") const {
+    return choose_camera(options, source, mesh, *scene, 1);
+  }
+
+  render::Soup soup;
+  scenes::Mesh mesh;
+  std::optional<render::Scene> scene;
+};
+
+TEST(SceneCamera, IsGivenInTheFilesCoordinates) {
+  const FarScene far;
+  const render::Camera camera =
+      far.choose({"500004.125,4600001,5.001,500000.125,4600000,0.001,40", "z"});
+  EXPECT_EQ(camera.eye, (Vec3{4, 1, 5}));
+  EXPECT_EQ(camera.target, (Vec3{0, 0, 0}));
+  EXPECT_EQ(camera.up, 2u);
+
+  const tests::Folder folder;
+  tests::write_file(folder / "far.obj", "");
+  tests::write_file(folder / "far.camera",
+                    "# a view\n500004.125,4600001,5.001,500000.125,4600000,0.001,40 --up z\n");
+  const render::Camera beside = far.choose({}, folder / "far.obj");
+  EXPECT_EQ(beside.eye, camera.eye);
+  EXPECT_EQ(beside.up, 2u);
+}
+
+TEST(SceneCamera, AutomaticCamerasReadBackToTheSameBits) {
+  const FarScene far;
+  const render::Camera found = far.choose({});
+  const std::string text = to_string(found, far.mesh.origin);
+  EXPECT_NE(text.find(",4600000,"), std::string::npos) << text;
+  const render::Camera back = far.choose({text, "y"});
+  EXPECT_EQ(back.eye, found.eye) << text;
+  EXPECT_EQ(back.target, found.target) << text;
+  EXPECT_EQ(back.fov, found.fov) << text;
+}
+
+TEST(SceneCamera, LinesAreReadAsTheyArePrinted) {
+  const render::Camera camera{{1, 2, 3}, {4, 5, 6}, 40, 0};
+  for (const std::string prefix :
+       {"", "--camera ", "camera: ", "\xef\xbb\xbf", "\n# comment\n\n  camera   "}) {
+    const render::Camera read =
+        parse_camera_line(prefix + to_arguments(camera) + " # more\n\n# rest\n", {});
+    EXPECT_EQ(read.eye, camera.eye);
+    EXPECT_EQ(read.up, 0u);
+  }
+  for (const char* wrong : {"", "# nothing", "1,2,3,4,5,6,40\n1,2,3,4,5,6,50", "--camera",
+                            "1,2,3,4,5,6,40 --up", "1,2,3,4,5,6,40 up z", "1,2,3,4,5,6,40 z y"}) {
+    EXPECT_THROW(parse_camera_line(wrong, {}), Error) << wrong;
+  }
 }
 
 }  // namespace

@@ -22,68 +22,50 @@ class ReplayCommand : public JsonExecutable {
     write_file(trace_, alloc::program_trace_file(
                            random_trace({.warps = 4, .lanes = 2, .kernels = 2, .events = 500})));
   }
-  std::vector<std::string> replay(const std::vector<std::string>& more,
-                                  const std::string& runs = "3",
-                                  const std::string& allocators = "atomic,cmalloc,heapwood") const {
-    std::vector<std::string> arguments{"replay", trace_,   "--device", "cpu",          "--threads",
-                                       "2",      "--runs", runs,       "--allocators", allocators};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+  std::string replay(const std::string& more, int runs = 3,
+                     const std::string& allocators = "atomic,cmalloc,heapwood") const {
+    return "replay " + trace_ + " --device cpu --threads 2 --runs " + std::to_string(runs) +
+           " --allocators " + allocators + " " + more;
   }
 
   std::string trace_;
 };
 
-TEST_F(ReplayCommand, WrongUsage) {
-  expect_error({"replay"}, 2, {"no trace", "--record-trace"});
-  expect_error(replay({"--resume"}), 2, {"--resume", "--json"});
-  expect_error(replay({}, "1", "nonsense"), 2, {"'nonsense'"});
-  for (const char* wrong : {"fast", "0x", "-1x", "1.5y", "1x,,2x", "1e99x"})
-    expect_error(replay({"--pool", wrong}), 2, {"expected"});
-  expect_error(replay({"--json", trace_}), 2, {"already used"});
-}
-
 TEST_F(ReplayCommand, UnreadableTraces) {
-  expect_error({"replay", folder_ / "none.trace"}, 3, {"none.trace", "no such file"});
   const std::string good = read_file(trace_), bad = folder_ / "bad.trace";
   write_file(bad, good.substr(0, good.size() / 2));
-  expect_error({"replay", bad}, 3, {"bad.trace", "truncated"});
+  expect_error("replay " + bad, 3, {"bad.trace", "truncated"});
   write_file(bad, good.substr(0, good.size() - 1) + "\x7f");
-  expect_error({"replay", bad}, 3, {"bad.trace", "checksum"});
+  expect_error("replay " + bad, 3, {"bad.trace", "checksum"});
   write_file(bad, "");
-  expect_error({"replay", bad}, 3, {"bad.trace", "not a program trace"});
+  expect_error("replay " + bad, 3, {"bad.trace", "not a program trace"});
   write_file(bad, alloc::program_trace_file({}));
-  expect_error({"replay", bad}, 3, {"bad.trace", "no requests"});
+  expect_error("replay " + bad, 3, {"bad.trace", "no requests"});
 }
 
 TEST_F(ReplayCommand, PrintsTables) {
-  const Outcome outcome = run(replay({"--pool", "auto,2x"}));
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  expect_words(outcome.out, {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
-                             "(2x)", "speed"});
-  const Outcome markdown = run(replay({"--format", "markdown"}, "1"));
-  EXPECT_EQ(markdown.exit, 0) << markdown.err;
-  EXPECT_NE(markdown.out.find("| Heapwood"), std::string::npos) << markdown.out;
-  EXPECT_NE(markdown.out.find("fewer than three runs"), std::string::npos) << markdown.out;
+  const std::string outcome = output(replay("--pool auto,2x"));
+  expect_words(outcome, {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
+                         "(2x)", "speed"});
+  const std::string markdown = output(replay("--format markdown", 1));
+  expect_words(markdown, {"| Heapwood", "fewer than three runs"});
 }
 
 TEST_F(ReplayCommand, SaysWhatATraceContains) {
-  const Outcome outcome = run({"replay", trace_, "--dry-run"});
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  expect_words(outcome.out, {"requests", "in use at the peak", "size of a request", "up to 256 B",
-                             "events from a request to its free"});
+  const std::string outcome = output("replay " + trace_ + " --dry-run");
+  expect_words(outcome, {"requests", "in use at the peak", "size of a request", "up to 256 B",
+                         "events from a request to its free"});
   // What is missing is said, once per kind.
   alloc::ProgramTrace cut = random_trace({});
   cut.dropped = 5;
   write_file(trace_, alloc::program_trace_file(cut));
-  const Outcome dropped = run({"replay", trace_, "--dry-run"});
+  const Outcome dropped = run("replay " + trace_ + " --dry-run");
   EXPECT_NE(dropped.err.find("5 events are missing"), std::string::npos) << dropped.err;
 }
 
 TEST_F(ReplayCommand, WritesAndResumesJson) {
   const std::string path = folder_ / "replay.json";
-  const Outcome first = run(replay({"--json", path}, "3", "cmalloc"));
-  ASSERT_EQ(first.exit, 0) << first.err;
+  output(replay("--json " + path, 3, "cmalloc"));
   const json before = json::parse(read_file(path));
   EXPECT_EQ(before["schema"], "heapwood.replay/1");
   const json& result = before["results"][0];
@@ -94,16 +76,14 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   EXPECT_GE(result["memory"]["held_over_live"], 1.0);
   EXPECT_GE(result["memory"]["over_time"].size(), 32u);
   EXPECT_EQ(result["memory"]["peak"]["live_bytes"], before["trace"]["peak_bytes"]);
-  const Outcome second = run(replay({"--json", path, "--resume"}));
-  ASSERT_EQ(second.exit, 0) << second.err;
+  output(replay("--json " + path + " --resume"));
   const json after = json::parse(read_file(path));
   ASSERT_EQ(after["results"].size(), 3u);
   EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
   // Another number of runs replaces them, so that the file can be compared.
-  ASSERT_EQ(run(replay({"--json", path, "--resume"}, "1")).exit, 0);
+  output(replay("--json " + path + " --resume", 1));
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 3u);
-  const Outcome compared = run({"compare", path, path});
-  EXPECT_EQ(compared.exit, 0) << compared.err;
+  const std::string compared = output("compare " + path + " " + path);
 }
 
 class ReplayRuns : public testing::Test {
@@ -189,72 +169,55 @@ TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
 
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {
   write_file(trace_, alloc::program_trace_file(random_trace({.max_bytes = 3000})));
-  const Outcome outcome = run(replay({"--pool", "32K"}, "1", "cmalloc"));
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("requests refused, first one of"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("Undecided"), std::string::npos) << outcome.out;
-  EXPECT_EQ(run(replay({"--pool", "32K", "--strict"}, "1", "cmalloc")).exit, 5);
+  const std::string outcome = output(replay("--pool 32K", 1, "cmalloc"));
+  expect_words(outcome, {"requests refused, first one of", "Undecided"});
+  EXPECT_EQ(run(replay("--pool 32K --strict", 1, "cmalloc")).exit, 5);
 }
 
 TEST_F(ReplayCommand, CsvHasALinePerAllocatorAndPool) {
-  const Outcome outcome =
-      run(replay({"--format", "csv", "--pool", "1M,64x", "--samples", "2"}, "1"));
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 7) << outcome.out;
+  const std::string outcome = output(replay("--format csv --pool 1M,64x --samples 2", 1));
+  EXPECT_EQ(std::count(outcome.begin(), outcome.end(), '\n'), 7) << outcome;
 }
 
 TEST_F(ReplayCommand, RecordsABuild) {
   const std::string scene = folder_ / "scene.obj", path = folder_ / "build.trace";
   write_file(scene, obj_text(300));
-  const Outcome recorded =
-      run({"build", scene, "--device", "cpu", "--threads", "2", "--record-trace", path});
-  ASSERT_EQ(recorded.exit, 0) << recorded.err;
-  EXPECT_NE(recorded.out.find("in 1 kernel"), std::string::npos) << recorded.out;
+  const std::string recorded =
+      output("build " + scene + " --device cpu --threads 2 --record-trace " + path);
+  expect_words(recorded, {"in 1 kernel"});
   const alloc::ProgramTrace trace = alloc::read_program_trace(read_file(path), path);
   EXPECT_EQ(trace.dropped + trace.refused + trace.unmatched, 0u);
   EXPECT_GT(trace.requests, 100u);
   EXPECT_EQ(trace.events.size(), 2u * trace.requests);  // a build frees everything
   EXPECT_NE(trace.source.find("build scene"), std::string::npos) << trace.source;
   trace_ = path;
-  EXPECT_EQ(run(replay({}, "1")).exit, 0);
-  expect_error({"build", scene, "--record-trace", path, "--json", folder_ / "x.json"}, 2,
-               {"--record-trace"});
-  expect_error({"build", scene, "--record-trace", path, "--builder", "per-level"}, 2,
-               {"--builder single"});
-  expect_error({"build", scene, "--record-trace", path, "--allocator", "atomic"}, 2, {"atomic"});
-  expect_error({"build", scene, "--record-trace", scene}, 2, {"already used"});
+  output(replay("", 1));
+  expect_error("build " + scene + " --record-trace " + scene, 2, {"already used"});
 }
 
 // A graph and a stress test: several kernels, and requests of lanes.
 TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
   trace_ = folder_ / "other.trace";
-  ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "2",
-                 "--batch", "200", "--record-trace", trace_})
-                .exit,
-            0);
+  output("graph uniform:300:6 --device cpu --threads 2 --rounds 2 --batch 200 --record-trace " +
+         trace_);
   const alloc::ProgramTrace graph = alloc::read_program_trace(read_file(trace_), trace_);
   EXPECT_EQ(graph.kernel_ends.size(), 5u);  // the initialization, two insertions, two deletions
   EXPECT_GE(graph.kernel_ends.front(), 290u);
   EXPECT_EQ(graph.dropped + graph.refused + graph.unmatched, 0u);
-  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  output(replay("", 1));
   std::uint64_t pools[2];
   for (const unsigned i : {0u, 1u}) {
-    ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "1",
-                   "--batch", "200", "--pool", i == 0 ? "16x" : "32x", "--record-trace", trace_})
-                  .exit,
-              0);
+    output({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "1",
+            "--batch", "200", "--pool", i == 0 ? "16x" : "32x", "--record-trace", trace_});
     pools[i] = alloc::read_program_trace(read_file(trace_), trace_).pool_bytes;
   }
   EXPECT_NEAR(static_cast<double>(pools[1]) / static_cast<double>(pools[0]), 2, 0.01);
-  ASSERT_EQ(run({"stress", "lifetimes", "--device", "cpu", "--threads", "2", "--requests", "60",
-                 "--iterations", "3", "--record-trace", trace_})
-                .exit,
-            0);
+  output("stress lifetimes --device cpu --threads 2 --requests 60 --iterations 3 --record-trace " +
+         trace_);
   const alloc::ProgramTrace stress = alloc::read_program_trace(read_file(trace_), trace_);
   EXPECT_EQ(stress.kernel_ends.size(), 4u);
   EXPECT_EQ(stress.events.size(), 2u * stress.requests);  // the last kernel frees everything
-  EXPECT_EQ(run(replay({}, "1")).exit, 0);
-  expect_error({"stress", "ad", "--device", "cpu", "--record-trace", trace_}, 2, {"lifetimes"});
+  output(replay("", 1));
 }
 
 bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vector<double> held,
@@ -273,46 +236,50 @@ bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vect
   return row;
 }
 
-TEST(ReplayChoice, NamesTheFastestAndTheLeastMemory) {
-  const bench::ReplayChoice choice = bench::choose_allocators(
-      {row_of("a", {1, 1.1, 1.2}, {200, 200, 201}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
-       row_of("c", {4, 4.1, 4.2}, {150, 150, 151})});
-  EXPECT_EQ(choice.fastest, "a");
-  EXPECT_EQ(choice.smallest, "b");
-  EXPECT_EQ(choice.text.rfind("For speed, use a: 1.1", 0), 0u) << choice.text;
-  EXPECT_NE(choice.text.find("times as fast as b"), std::string::npos) << choice.text;
-  EXPECT_NE(choice.text.find("For memory, use b: 1.1"), std::string::npos) << choice.text;
+bench::ReplayRow with_status(bench::ReplayRow row, bench::Status status, bool lower_bound) {
+  row.status = status;
+  row.lower_bound = lower_bound;
+  return row;
 }
 
-TEST(ReplayChoice, NamesASecondOneIfOneIsBest) {
-  const bench::ReplayChoice choice = bench::choose_allocators(
-      {row_of("a", {1, 1.1, 1.2}, {100, 100, 101}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
-       row_of("c", {2, 2.1, 2.3}, {150, 150, 151})});
-  EXPECT_EQ(choice.smallest, "a");
-  EXPECT_NE(choice.text.find("Second: undecided between b and c"), std::string::npos)
-      << choice.text;
-}
-
-TEST(ReplayChoice, IsUndecidedWhereSamplesOverlap) {
-  const bench::ReplayChoice choice = bench::choose_allocators(
-      {row_of("a", {1, 2, 3}, {100, 120, 140}), row_of("b", {1.5, 2.1, 2.2}, {110, 125, 130})});
-  EXPECT_TRUE(choice.fastest.empty());
-  EXPECT_TRUE(choice.smallest.empty());
-  EXPECT_NE(choice.text.find("speed: undecided between a and b"), std::string::npos) << choice.text;
-  EXPECT_NE(choice.text.find("memory: undecided between a and b"), std::string::npos)
-      << choice.text;
-}
-
-TEST(ReplayChoice, SkipsWhatRefusedAndWhatNeverFrees) {
-  bench::ReplayRow refused = row_of("a", {1, 1, 1}, {100, 100, 100});
-  refused.status = bench::Status::incomplete;
-  bench::ReplayRow never = row_of("b", {1, 1, 1}, {100, 100, 100});
-  never.lower_bound = true;
-  EXPECT_EQ(bench::choose_allocators({refused, never}).text.rfind("Undecided: no allocator", 0),
-            0u);
-  const bench::ReplayChoice one =
-      bench::choose_allocators({refused, never, row_of("c", {1, 1, 1}, {100, 100, 100})});
-  EXPECT_EQ(one.text, "Undecided: only c served every request.");
+TEST(ReplayChoice, NamesWhatIsClearlyBest) {
+  using bench::Status;
+  const bench::ReplayRow refused = with_status(row_of("a", {1, 1, 1}, {100, 100, 100}),
+                                               Status::incomplete, false),
+                         never_frees =
+                             with_status(row_of("b", {1, 1, 1}, {100, 100, 100}), Status::ok, true);
+  const struct {
+    std::vector<bench::ReplayRow> rows;
+    const char *fastest, *smallest;
+    std::vector<std::string> words;
+  } cases[] = {
+      {{row_of("a", {1, 1.1, 1.2}, {200, 200, 201}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
+        row_of("c", {4, 4.1, 4.2}, {150, 150, 151})},
+       "a",
+       "b",
+       {"For speed, use a: 1.1", "times as fast as b", "For memory, use b: 1.1"}},
+      // One is best in both, so a second one is named.
+      {{row_of("a", {1, 1.1, 1.2}, {100, 100, 101}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
+        row_of("c", {2, 2.1, 2.3}, {150, 150, 151})},
+       "a",
+       "a",
+       {"Second: undecided between b and c"}},
+      // Samples overlap.
+      {{row_of("a", {1, 2, 3}, {100, 120, 140}), row_of("b", {1.5, 2.1, 2.2}, {110, 125, 130})},
+       "",
+       "",
+       {"speed: undecided between a and b", "memory: undecided between a and b"}},
+      {{refused, never_frees}, "", "", {"Undecided: no allocator"}},
+      {{refused, never_frees, row_of("c", {1, 1, 1}, {100, 100, 100})},
+       "",
+       "",
+       {"Undecided: only c served every request."}}};
+  for (const auto& one : cases) {
+    const bench::ReplayChoice choice = bench::choose_allocators(one.rows);
+    EXPECT_EQ(choice.fastest, one.fastest) << choice.text;
+    EXPECT_EQ(choice.smallest, one.smallest) << choice.text;
+    expect_words(choice.text, one.words);
+  }
 }
 
 // The allocator that serves the program in the smallest pool needs the least memory.

@@ -21,7 +21,7 @@ import time
 from commands import COMMANDS, Place
 
 BEFORE_MAIN = 100
-LAST = 40
+LAST = 24
 
 
 def allocations(command, environment):

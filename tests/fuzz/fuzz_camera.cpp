@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A .camera file: rejected with a one-line error, or a camera whose text reads back to the same
 // bits.
-#include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "bench/scene_camera.hpp"
-#include "simt/error.hpp"
-#include "tests/fuzz/input_file.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string text(fuzz::text_of(data, size));
   for (const Vec3d& origin : {Vec3d{}, Vec3d{1e6, -3, 0.1}}) {
     try {
       const render::Camera camera =

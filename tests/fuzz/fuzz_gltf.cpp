@@ -4,13 +4,15 @@
 #include <span>
 
 #include "scenes/gltf.hpp"
-#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace heapwood;
   using namespace heapwood::scenes;
-  return fuzz([&] {
+  return fuzz::run([&] {
     const GltfAnimation animation(std::as_bytes(std::span(data, size)), "file", Content::materials);
-    if (animation.count() == 0) return animation.rest();
-    return animation.mesh_at(0, animation.duration(0) / 2);
+    check(
+        animation.count() == 0 ? animation.rest() : animation.mesh_at(0, animation.duration(0) / 2),
+        "the result");
   });
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <string_view>
-
+// A mesh file gives a valid mesh, or is rejected with one line.
 #include "scenes/obj.hpp"
-#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace heapwood::scenes;
-  return fuzz([&] {
-    return parse_obj(std::string_view(reinterpret_cast<const char*>(data), size), "file");
-  });
+  using namespace heapwood;
+  return fuzz::run(
+      [&] { scenes::check(scenes::parse_obj(fuzz::text_of(data, size), "file"), "the result"); });
 }

@@ -2,9 +2,11 @@
 #include <span>
 
 #include "scenes/ply.hpp"
-#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace heapwood::scenes;
-  return fuzz([&] { return parse_ply(std::as_bytes(std::span(data, size)), "file"); });
+  using namespace heapwood;
+  return fuzz::run([&] {
+    scenes::check(scenes::parse_ply(std::as_bytes(std::span(data, size)), "file"), "the result");
+  });
 }

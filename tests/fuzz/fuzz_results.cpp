@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Two results files, separated by a line "====", for `compare` and `merge`: rejected with a
 // one-line error, or compared and merged; what merge wrote can be read and merged again.
-#include <cstdlib>
-#include <string_view>
-
 #include "bench/compare/compare.hpp"
 #include "bench/merge.hpp"
 #include "bench/results/format.hpp"
-#include "simt/error.hpp"
-#include "tests/fuzz/input_file.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
@@ -27,11 +23,11 @@ void try_to(const Use& use) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::InputFile first(0), second(1), merged_file(2);
-  const std::string_view text(reinterpret_cast<const char*>(data), size), separator = "====\n";
+  const std::string_view text = fuzz::text_of(data, size), separator = "====\n";
   const std::size_t end = std::min(text.find(separator), size);
   const std::size_t begin = std::min(end + separator.size(), size);
-  first.set(data, end);
-  second.set(data + begin, size - begin);
+  first.set(text.substr(0, end));
+  second.set(text.substr(begin));
   try_to([&] {
     const bench::ResultsFile older = bench::read_results(first.path());
     const bench::ResultsFile newer = bench::read_results(second.path());
@@ -43,8 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       bench::summary_text(comparison);
     });
     const bench::Merged merged = bench::merge_results({}, {older, newer}, true);
-    const std::string written = bench::json_text(merged.json);
-    merged_file.set(reinterpret_cast<const std::uint8_t*>(written.data()), written.size());
+    merged_file.set(bench::json_text(merged.json));
     bench::ResultsFile again;
     try {
       again = bench::read_results(merged_file.path());

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The results file that bench --resume continues. It is rejected with a one-line error, or gives
 // results of which a new file is made that reads back.
-#include <cstdlib>
-
 #include "bench/earlier_results.hpp"
 #include "bench/results/bench_table.hpp"
 #include "registry/registry.hpp"
-#include "simt/error.hpp"
-#include "tests/fuzz/input_file.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;
@@ -23,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     made.device.name = "CPU";
     return made;
   }();
-  file.set(data, size);
+  file.set(fuzz::text_of(data, size));
   try {
     const bench::Earlier<bench::Result> earlier = bench::read_earlier_results(file.path(), job);
     bench::Json report = bench::bench_report({"heapwood"}, job.device, earlier.kept);

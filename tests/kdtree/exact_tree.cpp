@@ -45,16 +45,6 @@ Box clipped_bounds(const Corners& triangle, const Box& box) {
   return polygon.empty() ? Box{} : intersect(bounds(polygon), box);
 }
 
-std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box) {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
-    const Corners triangle = corners(mesh, id);
-    if (!intersect(bounds(triangle), box).empty() && !clip(triangle, box).empty())
-      found.push_back(id);
-  }
-  return found;
-}
-
 Box bounds(const MeshView& mesh) {
   Box box;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) box.grow(bounds(corners(mesh, id)));

@@ -18,9 +18,6 @@ Box bounds(const Polygon& polygon);
 // Bounds of the part of the triangle inside the box; never outside the box.
 Box clipped_bounds(const Corners& triangle, const Box& box);
 
-// The triangles with a point in the closed box, in ascending order, by brute force in O(triangles).
-std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box);
-
 // The root's box: the bounds of all triangles, empty if there are none.
 Box bounds(const MeshView& mesh);
 

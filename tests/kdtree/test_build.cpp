@@ -33,11 +33,11 @@ void compare(const std::vector<Subject>& subjects, RefKind kind, std::size_t div
   }
 }
 
-TEST(BuildAllocators, FewInLargeMeshes) {
+TEST(BuildAllocators, FewBuildTheSameTreesOfLargeMeshes) {
   for (const RefKind kind : all_ref_kinds) compare(few_subjects(), kind, 1);
 }
-TEST(BuildAllocators, AllInSmallMeshes) {
-  for (const RefKind kind : all_ref_kinds) compare(subjects(), kind, 4);
+TEST(BuildAllocators, AllBuildTheSameTreesOfSmallMeshes) {
+  for (const RefKind kind : all_ref_kinds) compare(subjects(), kind, 6);
 }
 
 // Compares with the reference builder, which has no cost of duplicates, with its costs and with
@@ -67,7 +67,7 @@ TEST(BuildQuality, Ids) { expect_quality(RefKind::ids); }
 
 // Equal hashes mean equal trees, so one tree per kind is validated. Boxes cost more where triangles
 // are long, but are as valid.
-TEST(BuildSoundness, OfEveryKind) {
+TEST(BuildSoundness, HoldsForEveryKind) {
   for (const RefKind kind : all_ref_kinds) {
     for (const auto& [name, soup] : soups(kind)) {
       SCOPED_TRACE(std::string(kdtree::name(kind)) + ", " + name);

@@ -36,7 +36,7 @@ TreeStats check(const Soup& soup) {
   return stats;
 }
 
-TEST(BuildDegenerate, Nothing) {
+TEST(BuildDegenerate, NoTrianglesGiveOneLeaf) {
   const Soup none;
   for_usable(few_subjects(), [&](const Subject& subject) {
     const DeviceMesh mesh(subject.device, none.view());
@@ -53,7 +53,7 @@ TEST(BuildDegenerate, Nothing) {
   });
 }
 
-TEST(BuildDegenerate, OneAndTwo) {
+TEST(BuildDegenerate, OneAndTwoTrianglesHaveOneRefEach) {
   Soup soup;
   soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0.5f});
   EXPECT_EQ(check(soup).refs, 1u);
@@ -70,7 +70,7 @@ TEST(BuildDegenerate, OneAndTwo) {
   EXPECT_EQ(check(flat).refs, 1u);
 }
 
-TEST(BuildDegenerate, Identical) {
+TEST(BuildDegenerate, IdenticalTrianglesStayTogether) {
   const TreeStats stats = check(identical(1000));
   // The refs cannot be separated: empty space may be cut off, but every leaf with refs has all of
   // them.
@@ -78,9 +78,9 @@ TEST(BuildDegenerate, Identical) {
   EXPECT_EQ(stats.largest_leaf, 1000u);
 }
 
-TEST(BuildDegenerate, ZeroArea) { check(degenerate(1500, 21)); }
+TEST(BuildDegenerate, TrianglesWithoutAreaGiveAValidTree) { check(degenerate(1500, 21)); }
 
-TEST(BuildDegenerate, OnePointOnly) {
+TEST(BuildDegenerate, OnePointIsOneLeaf) {
   Soup soup;
   for (int i = 0; i < 3000; ++i) soup.add({0.25f, -3, 7}, {0.25f, -3, 7}, {0.25f, -3, 7});
   const TreeStats stats = check(soup);
@@ -89,7 +89,7 @@ TEST(BuildDegenerate, OnePointOnly) {
 }
 
 // As in the original Conference scene.
-TEST(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
+TEST(BuildDegenerate, ThousandsInOnePlaceAreInFewLeaves) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);
   for (unsigned i = 0; i < count; ++i)
@@ -100,7 +100,7 @@ TEST(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
   EXPECT_LE(stats.refs, 4u * count + 16000);
 }
 
-TEST(BuildDegenerate, Flat) {
+TEST(BuildDegenerate, FlatMeshesAreSplit) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     SCOPED_TRACE(axis);
     EXPECT_GE(check(flat_soup(1200, 23, axis, axis == 1 ? -7.3f : 0.0f)).inner, 100u);
@@ -108,7 +108,7 @@ TEST(BuildDegenerate, Flat) {
 }
 
 // Coordinates of 1e-20 and 1e20, whose areas would underflow or overflow.
-TEST(BuildDegenerate, TinyAndHuge) {
+TEST(BuildDegenerate, TinyAndHugeMeshesCostTheSame) {
   const Soup soup = random_soup(1300, 24);
   const TreeStats plain = check(soup);
   for (const float scale : {1e-20f, 1e20f}) {
@@ -136,13 +136,13 @@ TEST(BuildDegenerate, ScaledByAPowerOfTwoIsTheSame) {
 
 // At 1e6 an ulp is 1/16: there are few distinct coordinates, and bins are no wider than rounding
 // errors.
-TEST(BuildDegenerate, FarFromTheOrigin) {
+TEST(BuildDegenerate, MeshesFarFromTheOriginGiveValidTrees) {
   check(transformed(random_soup(1300, 26), 10, {1e6f, 1e6f, 1e6f}));
   check(transformed(random_soup(1300, 27), 10, {-1e6f, 0, 1e6f}));
   check(transformed(grid_soup(1300, 28), 0.5f, {1e6f, -1e6f, 1e6f}));
 }
 
-TEST(BuildDegenerate, OneHugeAmongTiny) {
+TEST(BuildDegenerate, OneHugeTriangleAmongTinyOnesCostsLittle) {
   Soup soup = random_soup(1300, 29, 1e-3f);
   soup.add({-1e4f, -1e4f, -1e4f}, {1e4f, -1e4f, 2e4f}, {0, 2e4f, 1e4f});
   const TreeStats stats = check(soup);
@@ -150,7 +150,7 @@ TEST(BuildDegenerate, OneHugeAmongTiny) {
 }
 
 // Vertices may be shared, and unused vertices may be anywhere.
-TEST(BuildDegenerate, SharedAndUnusedVertices) {
+TEST(BuildDegenerate, SharedAndUnusedVerticesGiveAValidTree) {
   Soup soup;
   soup.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1e30f, -1e30f, 1e30f}};
   soup.triangles = {{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 1}}, {{3, 2, 1}}, {{0, 0, 1}}};
@@ -158,7 +158,7 @@ TEST(BuildDegenerate, SharedAndUnusedVertices) {
 }
 
 // -0 and +0 are the same coordinate.
-TEST(BuildDegenerate, NegativeZero) {
+TEST(BuildDegenerate, NegativeZeroIsZero) {
   Soup soup = random_soup(1200, 30);
   for (Vec3& v : soup.vertices) {
     if (v.x < 0.3f) v.x = 0.0f;

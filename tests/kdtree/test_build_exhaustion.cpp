@@ -3,6 +3,7 @@
 // and leaks nothing. Output arrays: they grow. Queue entries or shared nodes: the build takes slow
 // paths to the same tree.
 #include <bit>
+#include <cstdio>
 
 #include "tests/kdtree/build_support.hpp"
 
@@ -17,7 +18,7 @@ class BuildExhaustion : public PerAllocator {
 };
 
 // Pools from one too small for the root's array to one almost large enough.
-TEST_P(BuildExhaustion, SmallPools) {
+TEST_P(BuildExhaustion, SmallPoolsGiveSoundTrees) {
   const Subject& subject = GetParam();
   if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
   if (!subject.traits->keeps_live_memory)
@@ -68,43 +69,6 @@ INSTANTIATE_TEST_SUITE_P(Build, BuildExhaustion, ::testing::ValuesIn(subjects())
 
 class BuildSlowPaths : public BuildExhaustion {};
 
-TEST_P(BuildSlowPaths, FaultsInjected) {
-  const Subject& subject = GetParam();
-  const DeviceMesh mesh(subject.device, soup.view());
-  for (const RefKind kind : all_ref_kinds) {
-    const Expected want = expected(soup.view(), kind);
-    Workspace workspace(mesh, kind, ample_pool(subject, want));
-    for (const std::uint64_t k : {1, 2, 3, 10, 100, 1000}) {
-      SCOPED_TRACE(std::string(kdtree::name(kind)) + ", allocation " + std::to_string(k));
-      BuildOptions options;
-      options.fail_at = k;
-      const InstrumentedRun instrumented = subject.compiled->build_instrumented(workspace, options);
-      const Built built = finish(workspace, instrumented.run);
-      EXPECT_TRUE(instrumented.run.incomplete);
-      EXPECT_EQ(instrumented.requests.allocations, k - 1);
-      EXPECT_EQ(instrumented.requests.deallocations, k - 1);
-      EXPECT_GE(instrumented.requests.failures, instrumented.run.failed_splits);
-      // A pair counts as two requests, and a deferred node repeats its request.
-      EXPECT_TRUE(subject.frees() ||
-                  instrumented.requests.failures <= 2 * instrumented.run.failed_splits);
-      if (subject.frees() && instrumented.at_end.measured) {
-        EXPECT_EQ(instrumented.at_end.used_bytes, 0u);
-      }
-      expect_sound(built, soup.view(), tolerant(kind));
-      EXPECT_LE(arrays_of(built.stats), k);
-      EXPECT_TRUE(k > 2 || built.stats.leaves == 1);
-      EXPECT_TRUE(k > 1 ||
-                  instrumented.run.failed_bytes == soup.triangles.size() * ref_bytes(kind));
-    }
-    // A failure beyond the last request does not occur.
-    BuildOptions options;
-    options.fail_at = want.allocations + 1;
-    const InstrumentedRun whole = subject.compiled->build_instrumented(workspace, options);
-    EXPECT_FALSE(whole.run.incomplete);
-    EXPECT_EQ(finish(workspace, whole.run).stats.hash, want.built.stats.hash);
-  }
-}
-
 TEST_P(BuildSlowPaths, OutputArraysGrow) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
@@ -132,7 +96,7 @@ TEST_P(BuildSlowPaths, OutputArraysGrow) {
 }
 
 // The slow paths for a full queue and for a lack of shared nodes.
-TEST_P(BuildSlowPaths, TinyQueue) {
+TEST_P(BuildSlowPaths, ATinyQueueChangesNoTree) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
   const DeviceMesh mesh(subject.device, large.view());
@@ -154,29 +118,75 @@ TEST_P(BuildSlowPaths, TinyQueue) {
   }
 }
 
-// Ctrl-C and the time limit end a build with a message, and the workspace can be used again.
-TEST_P(BuildSlowPaths, StoppedAndStartedAgain) {
-  const Subject& subject = GetParam();
-  const Soup large = random_soup(5000, 33, 0.02f);
-  const DeviceMesh mesh(subject.device, large.view());
-  Workspace workspace(mesh, RefKind::ids,
-                      subject.bounded() ? Workspace::suggested_pool(5000, RefKind::ids, false)
-                                        : std::size_t{1} << 30);
-  BuildOptions options;
-  options.seconds = 0;
-  try {
-    build(subject, workspace, options);  // a fast GPU may finish before the host checks the limit
-  } catch (const simt::Stopped& stopped) {
-    EXPECT_EQ(stopped.reason(), simt::Stopped::Reason::time_limit);
-    EXPECT_NE(std::string(stopped.what()).find(subject.traits->id), std::string::npos);
+INSTANTIATE_TEST_SUITE_P(Build, BuildSlowPaths, ::testing::ValuesIn(few_subjects()), name_of);
+
+// Request k of a build and all later ones are refused, for every k: the tree is valid, marked
+// incomplete, and all memory is freed.
+//
+// HEAPWOOD_REFUSED_REQUESTS=FIRST-LAST tests these requests of a larger mesh, on a GPU in several
+// processes (tests/gpu.sh).
+
+using namespace test;
+
+struct Requests {
+  std::size_t triangles = 60;
+  std::uint64_t first = 1, last = 1000;  // or that of the complete build
+};
+
+Requests chosen_requests() {
+  Requests requests;
+  unsigned long long first = 0, last = 0;
+  const char* const text = std::getenv("HEAPWOOD_REFUSED_REQUESTS");
+  if (text != nullptr && std::sscanf(text, "%llu-%llu", &first, &last) == 2 && first > 0) {
+    requests.first = first;
+    requests.last = last;
+    requests.triangles += last;  // requests of a random soup: 1.4 to 2 per triangle
   }
-  const Expected want = expected(soup.view(), RefKind::ids);
-  const DeviceMesh small(subject.device, soup.view());
-  Workspace again(small, RefKind::ids, ample_pool(subject, want));
-  EXPECT_EQ(build(subject, again).stats.hash, want.built.stats.hash);
+  return requests;
 }
 
-INSTANTIATE_TEST_SUITE_P(Build, BuildSlowPaths, ::testing::ValuesIn(few_subjects()), name_of);
+class BuildEveryRequest : public PerAllocator {};
+
+TEST_P(BuildEveryRequest, RefusedInTurn) {
+  const Subject& subject = GetParam();
+  const Requests requests = chosen_requests();
+  const Soup soup = random_soup(requests.triangles, 91, 0.02f);
+  const DeviceMesh mesh(subject.device, soup.view());
+  for (const RefKind kind : all_ref_kinds) {
+    const Expected want = expected(soup.view(), kind);
+    ASSERT_GE(want.allocations, std::min<std::uint64_t>(requests.last, requests.triangles));
+    Workspace workspace(mesh, kind, ample_pool(subject, want));
+    const std::uint64_t last = std::min(requests.last, want.allocations);
+    for (std::uint64_t k = requests.first; k <= last;
+         k += sanitized || kind != RefKind::clipped ? 7 : 1) {
+      SCOPED_TRACE("request " + std::to_string(k));
+      BuildOptions options;
+      options.fail_at = k;
+      const InstrumentedRun instrumented = subject.compiled->build_instrumented(workspace, options);
+      EXPECT_TRUE(instrumented.run.incomplete);
+      EXPECT_EQ(instrumented.requests.allocations, k - 1);
+      EXPECT_EQ(instrumented.requests.deallocations, k - 1);
+      EXPECT_GE(instrumented.requests.failures, instrumented.run.failed_splits);
+      if (subject.frees() && instrumented.at_end.measured) {
+        EXPECT_EQ(instrumented.at_end.used_bytes, 0u);
+      }
+      // Validation takes much longer than the build of a large mesh.
+      if (last <= 1000 || k % 64 == 0) {
+        const Built built = finish(workspace, instrumented.run);
+        expect_sound(built, soup.view(), tolerant(kind));
+        EXPECT_LE(arrays_of(built.stats), k);
+      }
+      if (HasFailure()) return;  // one request is enough to see why
+    }
+    // A failure beyond the last request does not occur.
+    BuildOptions options;
+    options.fail_at = want.allocations + 1;
+    EXPECT_FALSE(subject.compiled->build_instrumented(workspace, options).run.incomplete);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Allocators, BuildEveryRequest, ::testing::ValuesIn(few_subjects()),
+                         name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A recorded build with every allocator: the tree is the same, each free matches an allocation, and
 // the recorded nodes are the tree's.
+#include <numeric>
+
+#include "kdtree/build/profile.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/workloads/block_history.hpp"
 
 namespace heapwood::kdtree::test {
-
 namespace {
 
 class BuildRecorded : public PerAllocator {};
@@ -75,6 +77,81 @@ TEST_P(BuildRecordedInPart, EndsWhereTheBufferEnds) {
 INSTANTIATE_TEST_SUITE_P(Allocators, BuildRecordedInPart, ::testing::ValuesIn(few_subjects()),
                          name_of);
 
-}  // namespace
+// The builder's profile: its sums agree with each other, with the lifetimes of the warps and with
+// the tree.
 
+class Profile : public ::testing::TestWithParam<const char*> {};
+
+std::uint64_t sum(const std::uint64_t* words, std::size_t count) {
+  return std::accumulate(words, words + count, std::uint64_t{0});
+}
+
+TEST_P(Profile, SumsAgreeWithTheWhole) {
+  const simt::DeviceId device = tests::test_device().id;
+  const Soup soup = random_soup(3000, 7);
+  const DeviceMesh mesh(device, soup.view());
+  Workspace workspace(mesh, RefKind::clipped, std::size_t{64} << 20);
+  const registry::RegisteredAllocator* entry = registry::find(GetParam());
+  ASSERT_NE(entry, nullptr);
+  const BuildProfile profile = entry->on(device.kind)->build_profiled(workspace, {});
+  ASSERT_FALSE(profile.run.incomplete);
+  ASSERT_EQ(profile.warps.size(), profile.run.warps);
+
+  const std::uint64_t lifetime = profile.lifetime_ns();
+  EXPECT_GT(lifetime, 0u);
+  EXPECT_EQ(sum(profile.sums.ns, profile_levels * phase_count), lifetime);
+  EXPECT_EQ(sum(&profile.sums.at[0][0], profile_buckets * phase_count), lifetime);
+  std::uint64_t phases = 0;
+  for (unsigned i = 0; i < phase_count; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    std::uint64_t over_time = 0;
+    for (const auto& bucket : profile.sums.at) over_time += bucket[i];
+    EXPECT_EQ(over_time, profile.phase_ns(phase)) << name(phase);
+    phases += profile.phase_ns(phase);
+  }
+  EXPECT_EQ(phases, lifetime);
+  EXPECT_LE(lifetime, profile.wall_ns() * profile.run.warps);
+  EXPECT_LT(profile.wall_ns(), profile.bucket_ns * profile_buckets);
+  EXPECT_LE(static_cast<double>(profile.wall_ns()), 1.01e6 * profile.run.ms + 1e4);
+  EXPECT_LE(sum(profile.sums.waits, wait_buckets), profile.phase_visits(Phase::wait));
+
+  // The tree is the same as without the probe, and each of its nodes was visited.
+  const TreeStats tree = measure(workspace.download(), {});
+  const std::uint64_t visits = profile.phase_visits(Phase::choose) +
+                               profile.phase_visits(Phase::binned) +
+                               profile.phase_visits(Phase::exact);
+  if (device.kind == simt::DeviceKind::cpu) {
+    const std::uint64_t nodes = tree.inner + tree.leaves - tree.empty_leaves;
+    EXPECT_GE(visits, nodes);
+    // A node that makes its warp change the arena is visited once more.
+    EXPECT_LE(visits, GetParam() == std::string("heapwood") ? nodes + nodes / 10 : nodes);
+    EXPECT_EQ(profile.phase_visits(Phase::leaf), tree.leaves - tree.empty_leaves);
+  }
+  for (const Phase phase : {Phase::bounds, Phase::init, Phase::choose, Phase::move, Phase::binned,
+                            Phase::exact, Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
+    EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
+  }
+  entry->on(device.kind)->build(workspace, {});
+  EXPECT_EQ(measure(workspace.download(), {}).hash, tree.hash);
+}
+INSTANTIATE_TEST_SUITE_P(Allocators, Profile, ::testing::Values("atomic", "heapwood"));
+
+TEST(ProfileOf, MemoryAtNoCostBuildsWholeTrees) {
+  const simt::DeviceId cpu = simt::find_device("cpu", 4).id;
+  const Soup soup = random_soup(3000, 7);
+  const DeviceMesh mesh(cpu, soup.view());
+  NoCostBuilder builds(mesh, {});
+  const BuildRun run = builds.build();
+  EXPECT_FALSE(run.incomplete);
+  EXPECT_GT(run.ms, 0);
+}
+
+TEST(ProfileOf, OtherRefsAreAnError) {
+  const Soup soup = random_soup(10, 7);
+  const DeviceMesh mesh(simt::find_device("cpu", 1).id, soup.view());
+  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20);
+  EXPECT_THROW(registry::find("heapwood")->cpu->build_profiled(ids, {}), Error);
+}
+
+}  // namespace
 }  // namespace heapwood::kdtree::test

@@ -10,14 +10,14 @@ namespace {
 
 using namespace test;
 
-TEST(BuildWarps, Lockstep) {
+TEST(BuildWarps, SimulatedWarpsBuildTheSameTree) {
   Case clipped(RefKind::clipped), ids(RefKind::ids);
   expect_the_tree<alloc::CfMalloc, RefKind::clipped>(simt::Lockstep<4>(3), clipped);
   expect_the_tree<alloc::CfMalloc, RefKind::ids>(simt::Lockstep<4>(2), ids);
 }
 
 // A full queue and no free shared nodes.
-TEST(BuildWarps, WithoutSpaceInTheQueue) {
+TEST(BuildWarps, AFullQueueChangesNoTree) {
   Case c(RefKind::clipped, 43, {.ring = 8, .shared_nodes = 1});
   expect_the_tree<alloc::CfMalloc, RefKind::clipped>(simt::Lockstep<4>(2), c);
 }

@@ -130,26 +130,6 @@ TEST(ChooseBins, CountWhatThePartitionMoves) {
   }
 }
 
-TEST(ChooseBins, BeginAndEndAreWhatTheySay) {
-  for (const Scene& s : scenes(2000)) {
-    SCOPED_TRACE(s.name);
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      const BinAxis bins = bin_axis(s.node, axis);
-      if (!bins.usable()) continue;
-      const bool coarse = bins.coarse(s.node.hi[axis]);
-      for (const Box& box : s.refs) {
-        for (const float x : {box.lo[axis], box.hi[axis]}) {
-          const int begin = bins.begin(x, coarse), end = bins.end(x, coarse);
-          ASSERT_TRUE(begin == 0 || bins.plane(begin) <= x);
-          ASSERT_TRUE(begin == 31 || x < bins.plane(begin + 1));
-          ASSERT_TRUE(end == 31 || x <= bins.plane(end + 1));
-          ASSERT_TRUE(end == 0 || x > bins.plane(end));
-        }
-      }
-    }
-  }
-}
-
 // ---- choices ------------------------------------------------------------------------------------
 
 struct NodeData {
@@ -336,7 +316,7 @@ TEST(ChooseOrder, IsByCostAxisCountAndPlane) {
   EXPECT_FALSE(std::signbit(make(1, 0, 0, -0.0f).position()));
 }
 
-TEST(ChooseCosts, KnownOnes) {
+TEST(ChooseCosts, AreThoseOfTheFormula) {
   const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; of each half 3
   const SplitCost cost({1, 2, 0.25f}, 1, box, 10);
   EXPECT_TRUE(cost.splittable());

@@ -97,15 +97,15 @@ void check_splits(float scale, Vec3 offset) {
 }
 
 TEST(ClipSplitBounds, AreTheExactOnes) { check_splits(1, {0, 0, 0}); }
-TEST(ClipSplitBounds, FarFromTheOrigin) { check_splits(10, {1e4f, -1e4f, 1e4f}); }
-TEST(ClipSplitBounds, TinyAndHuge) {
+TEST(ClipSplitBounds, AreTheExactOnesFarFromTheOrigin) { check_splits(10, {1e4f, -1e4f, 1e4f}); }
+TEST(ClipSplitBounds, AreTheExactOnesOfTinyAndHugeTriangles) {
   check_splits(1e-20f, {0, 0, 0});
   check_splits(1e20f, {0, 0, 0});
 }
 
 // Repeated splits along a path of a tree: the bounds never leave their node and never lose the
 // clipped part.
-TEST(ClipSplitBounds, DownATree) {
+TEST(ClipSplitBounds, LoseNothingDownATree) {
   Random random(62);
   const Soup soup = random_soup(1500, 63, 0.4f);
   for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
@@ -165,15 +165,15 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
 }
 
 TEST(ClipBounds, AreTheExactOnes) { check_clips(1, {0, 0, 0}, 4e-6); }
-TEST(ClipBounds, FarFromTheOrigin) { check_clips(10, {1e3f, -1e3f, 1e3f}, 4e-6); }
-TEST(ClipBounds, TinyAndHuge) {
+TEST(ClipBounds, AreTheExactOnesFarFromTheOrigin) { check_clips(10, {1e3f, -1e3f, 1e3f}, 4e-6); }
+TEST(ClipBounds, AreTheExactOnesOfTinyAndHugeTriangles) {
   check_clips(1e-20f, {0, 0, 0}, 4e-6);
   check_clips(1e20f, {0, 0, 0}, 4e-6);
 }
 
 // A box whose planes meet where edges of the triangle cross one of them: builders choose planes
 // where the bounds of parts end.
-TEST(ClipBounds, BoxesWhoseEdgesMeetThoseOfTheTriangle) {
+TEST(ClipBounds, HoldWhereEdgesOfTheBoxMeetThoseOfTheTriangle) {
   Random random(65);
   std::size_t parts = 0;
   for (const auto& [name, soup] : families(1, {0, 0, 0})) {
@@ -206,14 +206,14 @@ TEST(ClipBounds, BoxesWhoseEdgesMeetThoseOfTheTriangle) {
   }
   EXPECT_GT(parts, 500u);
 }
-TEST(ClipBounds, AnEdgeThatMeetsTheEdgeOfABox) {
+TEST(ClipBounds, HoldWhereAnEdgeMeetsTheEdgeOfABox) {
   // Found by tests/fuzz/fuzz_build.cpp. The bounds were those of one of the part's three corners.
   const Corners t{{0, 0.5f, 0.5f}, {2, 0.5f, -1}, {2, -0.375f, 0.5f}};
   const Box box{{1.9968847f, -0.373636633f, 0.497662723f}, {2, -0.36826992f, 0.5f}};
   expect_contains(clip_bounds(t, box), clip(t, box), 4e-6);
 }
 
-TEST(ClipBounds, BoxInsideATriangle) {
+TEST(ClipBounds, HoldForABoxInsideATriangle) {
   // The box's edges through the interior of the triangle bound the part, not the triangle's edges.
   const Corners t{{-10, -10, -10}, {20, -10, -10}, {-10, 20, 20}};
   const Box box{{0, 0, -1}, {1, 1, 4}};
@@ -291,18 +291,6 @@ TEST(ClipBounds, BoundsOnAnAxisDecideLikeTheClip) {
     }
   }
   EXPECT_GT(unclipped, 100u);
-}
-
-TEST(ClipClampBox, NeverEmptyNeverOutside) {
-  Random random(65);
-  for (int i = 0; i < 1000; ++i) {
-    Box within;
-    within.grow(random.point(-1, 1));
-    within.grow(random.point(-1, 1));
-    expect_inside(clamp_box(Box{}, within), within);
-    expect_inside(clamp_box(Box{random.point(-2, 2), random.point(-2, 2)}, within), within);
-    EXPECT_EQ(clamp_box(within, within), within);
-  }
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 #include "kdtree/check/quality.hpp"
 #include "simt/error.hpp"
+#include "tests/kdtree/layouts.hpp"
 #include "tests/kdtree/reference.hpp"
-#include "tests/kdtree/shuffled.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

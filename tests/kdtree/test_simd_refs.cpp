@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kdtree/build/partition.hpp"
 #include "kdtree/split/simd.hpp"
 #include "simt/control.hpp"
 #include "simt/warp.hpp"
@@ -140,6 +141,28 @@ TEST_P(SimdRefs, AreMovedAndClippedAsByAWarp) {
   if (GetParam() < 2) {
     EXPECT_GT(clipped, 100u);
   }
+}
+
+// The code of warps stops where the counts of a choice and of a move differ.
+TEST(Partition, ARoundThatDoesNotFitIsNotStored) {
+  simt::Control control;
+  simt::SerialWarp warp(0, 1, &control);
+  Array parent(1), left(1), right(1);
+  const Box below{{0, 0, 0}, {0, 1, 1}}, node{{0, 0, 0}, {2, 1, 1}};
+  Refs::store(parent.data(), 0, 7, below);
+  Refs::store(left.data(), 0, 99, below);
+  const PackedCorners corners{{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
+  const PartitionArrays arrays{parent.data(), 1, node, left.data(), right.data(), {1, 0}};
+  const auto moves = [&](auto placement) {
+    NoBins none;
+    return partition_refs<Refs>(warp, arrays, {0, 1, false}, &corners, 0, 1, placement, none);
+  };
+  std::uint64_t cursor = SidePair{1, 0}.word();  // the left child has no place for the ref
+  EXPECT_FALSE(moves(OwnStretch{{1, 0}}));
+  EXPECT_FALSE(moves(SharedCursor{cursor}));
+  EXPECT_EQ(left[0].id, 99u);
+  EXPECT_TRUE(moves(WholeNode{}));
+  EXPECT_EQ(left[0].id, 7u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Soups, SimdRefs, testing::Range(std::size_t{0}, soups().size()));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <numeric>
 
 #include "kdtree/check/validate.hpp"
@@ -13,11 +13,6 @@
 
 namespace heapwood::kdtree {
 namespace {
-
-bool mentions(const std::vector<std::string>& lines, const std::string& words) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const auto& l) { return l.find(words) != std::string::npos; });
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   return std::accumulate(lines.begin(), lines.end(), std::string(),
@@ -39,35 +34,6 @@ TEST(ValidateClip, HalvesShareTheirCutAndTheirArea) {
   }
 }
 
-TEST(ValidateClip, KnownBounds) {
-  const Corners triangle{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
-  EXPECT_EQ(clipped_bounds(triangle, {{-9, -9, -9}, {9, 9, 9}}), bounds(triangle));
-  EXPECT_EQ(clipped_bounds(triangle, {{1, 0, 0}, {2, 4, 4}}), (Box{{1, 0, 0}, {2, 3, 1.5f}}));
-  // The triangle's bounds reach into this box, the triangle does not.
-  EXPECT_TRUE(clipped_bounds(triangle, {{3, 3, 0}, {4, 4, 2}}).empty());
-  // A corner of the triangle touches the box.
-  EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}), (Box{{4, 0, 0}, {4, 0, 0}}));
-}
-
-TEST(ValidateClip, BoundsContainThePartAndLittleMore) {
-  Random random(4);
-  for (int i = 0; i < 1000; ++i) {
-    const Corners triangle{random.point(-1, 1), random.point(-1, 1), random.point(-1, 1)};
-    Box box;
-    box.grow(random.point(-1, 1));
-    box.grow(random.point(-1, 1));
-    const Polygon inside = clip(triangle, box);
-    const Box tight = clipped_bounds(triangle, box);
-    EXPECT_EQ(inside.empty(), tight.empty());
-    for (unsigned axis = 0; axis < 3 && !inside.empty(); ++axis) {
-      EXPECT_LE(tight.lo[axis], inside.lowest(axis));
-      EXPECT_GE(tight.hi[axis], inside.highest(axis));
-      EXPECT_NEAR(tight.lo[axis], inside.lowest(axis), 1.2e-7);
-      EXPECT_NEAR(tight.hi[axis], inside.highest(axis), 1.2e-7);
-    }
-  }
-}
-
 // The unit cube cut at x = 0.5. Triangle 0 is below, 1 above, 2 on both sides, 3 in the plane.
 struct ValidateFaults : ::testing::Test {
   ValidateFaults() {
@@ -80,84 +46,58 @@ struct ValidateFaults : ::testing::Test {
                   Node::make_leaf(3, 2)};
     tree.refs = {0, 2, 3, 2, 1};
   }
-  std::vector<std::string> faults() const { return validate(tree, soup.view()); }
 
   Soup soup;
   Tree tree;
 };
 
-TEST_F(ValidateFaults, ValidAsItIs) { EXPECT_EQ(joined(faults()), ""); }
-
-TEST_F(ValidateFaults, FlatTriangleOnTheOtherSideIsValid) {
-  tree.nodes[2] = Node::make_leaf(0, 2);
-  tree.nodes[3] = Node::make_leaf(2, 3);
-  EXPECT_EQ(joined(faults()), "");
-}
-
-TEST_F(ValidateFaults, MissingOnOneSide) {
-  tree.nodes[2] = Node::make_leaf(1, 2);
-  EXPECT_TRUE(mentions(faults(), "triangle 0 is in no leaf"));
-  tree.nodes[2] = Node::make_leaf(0, 3);
-  tree.refs = {0, 3, 1, 2, 1};
-  EXPECT_TRUE(mentions(faults(), "triangle 2 is not in leaf 2"));
-  tree.refs = {0, 2, 3, 1, 3};
-  EXPECT_TRUE(mentions(faults(), "triangle 2 is not in leaf 3"));
-}
-
-TEST_F(ValidateFaults, InAWrongLeafOnly) {
-  tree.refs = {1, 2, 3, 2, 0};
-  const auto lines = faults();
-  EXPECT_TRUE(mentions(lines, "triangle 0 is not in leaf 2"));
-  EXPECT_TRUE(mentions(lines, "triangle 0 is in no leaf around its point"));
-  EXPECT_TRUE(mentions(lines, "triangle 1 is not in leaf 3"));
-}
-
-TEST_F(ValidateFaults, MovedPlane) {
-  tree.nodes[0].split = 0.2f;
-  EXPECT_TRUE(mentions(faults(), "triangle 0 is not in leaf 3"));
-  // The flat triangle is now 1e-5 below the plane, in the leaf that lists it: still valid.
-  tree.nodes[0].split = 0.50001f;
-  EXPECT_EQ(joined(faults()), "");
-  tree.nodes[0].split = 0.49999f;
-  EXPECT_TRUE(mentions(faults(), "triangle 3 is not in leaf 3"));
-}
-
-TEST_F(ValidateFaults, PlaneOutside) {
-  for (const float plane : {0.0f, 1.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
-    tree.nodes[0].split = plane;
-    EXPECT_TRUE(mentions(faults(), "is not inside its box")) << plane;
+// Each change of the tree, and the fault that is reported; none if the tree is still valid.
+TEST_F(ValidateFaults, AreFoundEach) {
+  using Change = void (*)(Tree&);
+  const std::pair<Change, std::vector<const char*>> changes[] = {
+      {[](Tree&) {}, {}},
+      // The flat triangle on the other side, or 1e-5 below the plane in the leaf that lists it.
+      {[](Tree& t) { t.nodes[2] = Node::make_leaf(0, 2), t.nodes[3] = Node::make_leaf(2, 3); }, {}},
+      {[](Tree& t) { t.nodes[0].split = 0.50001f; }, {}},
+      {[](Tree& t) { t.nodes[0].split = 0.49999f; }, {"triangle 3 is not in leaf 3"}},
+      {[](Tree& t) { t.nodes[0].split = 0.2f; }, {"triangle 0 is not in leaf 3"}},
+      {[](Tree& t) { t.nodes[2] = Node::make_leaf(1, 2); }, {"triangle 0 is in no leaf"}},
+      {[](Tree& t) {
+         t.refs = {0, 3, 1, 2, 1};
+       },
+       {"triangle 2 is not in leaf 2"}},
+      {[](Tree& t) {
+         t.refs = {0, 2, 3, 1, 3};
+       },
+       {"triangle 2 is not in leaf 3"}},
+      {[](Tree& t) {
+         t.refs = {1, 2, 3, 2, 0};
+       },
+       {"triangle 0 is not in leaf 2", "triangle 0 is in no leaf around its point",
+        "triangle 1 is not in leaf 3"}},
+      {[](Tree& t) { t.nodes[0].split = 0; }, {"is not inside its box"}},
+      {[](Tree& t) { t.nodes[0].split = 1; }, {"is not inside its box"}},
+      {[](Tree& t) { t.nodes[0].split = 2; }, {"is not inside its box"}},
+      {[](Tree& t) { t.nodes[0].split = NAN; }, {"is not inside its box"}},
+      {[](Tree& t) { t.refs[1] = 4; }, {"leaf 2: triangle 4 of 4"}},
+      {[](Tree& t) { t.nodes[3] = Node::make_leaf(3, 3); }, {"refs 3 to 6 of 5"}},
+      {[](Tree& t) { t.nodes[0] = Node::make_inner(0.5f, 0, 2); }, {"children at 4 of 4"}},
+      {[](Tree& t) { t.refs.push_back(2), t.nodes[3] = Node::make_leaf(3, 3); },
+       {"leaf 3: triangle 2 twice"}},
+      {[](Tree& t) { t.nodes[3] = Node::make_leaf(2, 3); }, {"overlap"}},
+      {[](Tree& t) { t.nodes[3] = Node::make_inner(0.7f, 0, 1); }, {"belong to another node"}},
+      {[](Tree& t) { t.nodes[3] = Node::make_inner(0.7f, 0, 0); }, {"belong to another node"}},
+      {[](Tree& t) { t.nodes.clear(); }, {"no root"}},
+      {[](Tree& t) { t.bounds.hi.z = 0.75f; }, {"not inside the root's box"}},
+  };
+  for (const auto& [change, faults] : changes) {
+    SCOPED_TRACE(faults.empty() ? "valid" : faults.front());
+    Tree changed = tree;
+    change(changed);
+    const std::string found = joined(validate(changed, soup.view()));
+    EXPECT_EQ(found.empty(), faults.empty()) << found;
+    for (const char* fault : faults) EXPECT_NE(found.find(fault), std::string::npos) << found;
   }
-}
-
-TEST_F(ValidateFaults, OutOfRange) {
-  tree.refs[1] = 4;
-  EXPECT_TRUE(mentions(faults(), "leaf 2: triangle 4 of 4"));
-  tree.nodes[3] = Node::make_leaf(3, 3);
-  EXPECT_TRUE(mentions(faults(), "refs 3 to 6 of 5"));
-  tree.nodes[0] = Node::make_inner(0.5f, 0, 2);
-  EXPECT_TRUE(mentions(faults(), "children at 4 of 4"));
-}
-
-TEST_F(ValidateFaults, DuplicateAndOverlap) {
-  tree.refs = {0, 2, 3, 2, 1, 2};
-  tree.nodes[3] = Node::make_leaf(3, 3);
-  EXPECT_TRUE(mentions(faults(), "leaf 3: triangle 2 twice"));
-  tree.nodes[3] = Node::make_leaf(2, 3);
-  EXPECT_TRUE(mentions(faults(), "overlap"));
-}
-
-TEST_F(ValidateFaults, Cycle) {
-  tree.nodes[3] = Node::make_inner(0.7f, 0, 1);
-  EXPECT_TRUE(mentions(faults(), "belong to another node"));
-  tree.nodes[3] = Node::make_inner(0.7f, 0, 0);
-  EXPECT_TRUE(mentions(faults(), "belong to another node"));
-  tree.nodes.clear();
-  EXPECT_TRUE(mentions(faults(), "no root"));
-}
-
-TEST_F(ValidateFaults, BoxTooSmall) {
-  tree.bounds.hi.z = 0.75f;
-  EXPECT_TRUE(mentions(faults(), "not inside the root's box"));
 }
 
 // Removes each ref of a valid tree in turn.
@@ -183,23 +123,6 @@ TEST(Validate, StopsAtTheLimit) {
   tree.bounds = bounds(soup.view());
   tree.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
   EXPECT_EQ(validate(tree, soup.view(), {.reports = 7}).size(), 7u);
-}
-
-TEST(Validate, LeavesTileTheRoot) {
-  const Soup soup = grid_soup(500, 7);
-  const Tree tree = build_reference(soup.view(), {});
-  double volume = 0;
-  for (const Leaf& leaf : leaves(tree)) {
-    const Vec3 e = leaf.box.extent();
-    volume += static_cast<double>(e.x) * e.y * e.z;
-    // The clip by brute force may add triangles that touch the leaf from outside, and must not miss
-    // any.
-    const auto inside = triangles_in(soup.view(), leaf.box);
-    EXPECT_TRUE(
-        std::includes(inside.begin(), inside.end(), leaf.triangles.begin(), leaf.triangles.end()));
-  }
-  const Vec3 e = tree.bounds.extent();
-  EXPECT_NEAR(volume, static_cast<double>(e.x) * e.y * e.z, 1e-5);
 }
 
 }  // namespace

@@ -7,9 +7,8 @@
 
 #include "render/backend.hpp"
 #include "render/scene.hpp"
-#include "tests/kdtree/depth_first.hpp"
+#include "tests/kdtree/layouts.hpp"
 #include "tests/kdtree/reference.hpp"
-#include "tests/kdtree/shuffled.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -69,27 +68,9 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   return tree;
 }
 
-TEST(DeviceTreeOrder, OfScenes) {
-  const Tree tree = kdtree::build_reference(kdtree::random_soup(3000, 41).view(), {});
-  expect_ordered(tree);
-  expect_ordered(kdtree::shuffled(tree));
-}
-
 TEST(DeviceTreeOrder, OfAnyShape) {
   for (const unsigned bits : {1u, 2u, 5u, 9u, 13u, kdtree::sanitized ? 14u : 19u})
     expect_ordered(grown(bits, bits));
-}
-
-TEST(DeviceTreeOrder, OfALeaf) {
-  Tree tree;
-  tree.nodes = {Node::make_leaf(3, 5000), Node::make_leaf(0, 0)};
-  for (std::uint32_t i = 0; i < 6000; ++i) tree.refs.push_back(i);
-  expect_ordered(tree);
-  tree.nodes.resize(1);
-  expect_ordered(tree);
-  tree.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
-  tree.refs = {};
-  expect_ordered(tree);
 }
 
 TEST(DeviceTreeOrder, CirclesAreRefused) {

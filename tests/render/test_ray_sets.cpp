@@ -84,44 +84,6 @@ TEST(RaySetsDiffuse, LeaveTheSurfaceThatWasHit) {
   EXPECT_NEAR(cosines / static_cast<double>(rays.size()), 2.0 / 3, 0.05);
 }
 
-// Walls parallel to z, whose normals have a z of 0 except for rounding, with either sign:
-// directions agree with the formulas of ray_sets.hpp, evaluated in double, for either winding order
-// of the wall.
-TEST(RaySetsDiffuse, FollowTheRulesOnUprightWalls) {
-  for (const auto& [dx, dy] :
-       {std::pair{1.0f, 0.0f}, {0.0f, 1.0f}, {3.0f, 1.0f}, {2.0f, -5.0f}, {-7.0f, 3.0f}}) {
-    for (const bool turned : {false, true}) {
-      Soup soup;
-      soup.vertices = {
-          {-9 * dx, -9 * dy, -20.3f}, {7 * dx, 7 * dy, -17.7f}, {3 * dx, 3 * dy, 40.1f}};
-      soup.triangles = {{{0, turned ? 2u : 1u, turned ? 1u : 2u}}};
-      const Scene scene(test_device(), kdtree::build_reference(soup.view(), {}), soup.view());
-      for (const float side : {-4.0f, 4.0f}) {
-        const std::vector<kdtree::Ray> primary =
-            primary_rays({{-dy * side, dx * side, 0}, {0, 0, 0}, 40, 2}, 16, 16);
-        const std::vector<kdtree::Hit> hits = scene.closest(primary);
-        const std::vector<kdtree::Ray> rays = diffuse_rays(scene, primary, hits, 16);
-        ASSERT_EQ(rays.size(), primary.size());
-        const double edge = std::hypot(dx, dy), nx = -dy / edge * (side > 0 ? 1 : -1),
-                     ny = dx / edge * (side > 0 ? 1 : -1);
-        for (std::uint32_t i = 0; i < rays.size(); ++i) {
-          const std::uint32_t tile = i / 32, x = tile % 2 * 8 + i % 8, y = tile / 2 * 4 + i / 8 % 4;
-          const std::uint32_t h1 = pcg(y * 16 + x), h2 = pcg(h1);
-          const double u = (h1 >> 8) * 0x1p-24, r = std::sqrt(u),
-                       phi = 2 * std::numbers::pi * ((h2 >> 8) * 0x1p-24);
-          const double s = r * std::cos(phi), t = r * std::sin(phi), n = std::sqrt(1 - u);
-          // Duff's basis for a normal (nx, ny, 0) and sign 1.
-          EXPECT_NEAR(rays[i].direction.x, s * (1 - nx * nx) + t * -nx * ny + n * nx, 1e-5)
-              << dx << ' ' << dy << ' ' << i;
-          EXPECT_NEAR(rays[i].direction.y, s * -nx * ny + t * (1 - ny * ny) + n * ny, 1e-5)
-              << dx << ' ' << dy << ' ' << i;
-          EXPECT_NEAR(rays[i].direction.z, s * -nx + t * -ny, 1e-5) << dx << ' ' << dy << ' ' << i;
-        }
-      }
-    }
-  }
-}
-
 TEST(RaySetsNormal, IsExactlyUprightOnUprightWallsOfAnySize) {
   for (const float size : {1e-20f, 1e-3f, 1.0f, 1e6f, 1e20f}) {
     for (int i = 1; i < 50; ++i) {

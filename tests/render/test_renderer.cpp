@@ -10,6 +10,7 @@
 
 #include "render/backend_impl.hpp"
 #include "render/renderer.hpp"
+#include "tests/errors.hpp"
 #include "tests/render/pictures.hpp"
 #include "tests/render/trees.hpp"
 #include "tests/simt/lockstep.hpp"
@@ -252,12 +253,7 @@ TEST(Renderer, RefusesWhatMakesNoPicture) {
     job.width = width;
     job.height = height;
     job.spp = spp;
-    try {
-      render(job, test_device(), Tree{}, MeshView{});
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit(), Exit::usage);
-    }
+    tests::expect_error(Exit::usage, {}, [&] { render(job, test_device(), Tree{}, MeshView{}); });
   }
 }
 

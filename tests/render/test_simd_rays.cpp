@@ -137,17 +137,5 @@ TEST(SimdRaysOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
   }
 }
 
-TEST(SimdRaysOrder, BringsNeighboursTogether) {
-  const std::vector<Ray> rays = rays_of_all_kinds(5000);
-  float before = 0, after = 0;
-  kdtree::RayOrder order;
-  const std::span<const kdtree::RayPlace> places = order.of(rays);
-  for (std::size_t i = 1; i < rays.size(); ++i) {
-    before += length(rays[i].origin - rays[i - 1].origin);
-    after += length(rays[places[i].index].origin - rays[places[i - 1].index].origin);
-  }
-  EXPECT_LT(after, before / 5);
-}
-
 }  // namespace
 }  // namespace heapwood::render

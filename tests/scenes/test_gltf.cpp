@@ -32,7 +32,7 @@ std::string primitive(const GltfBuilder& builder, const std::string& members) {
   return builder.file("\"meshes\":[{\"primitives\":[{" + members + "}]}],\"nodes\":[{\"mesh\":0}]");
 }
 
-TEST(Gltf, IndicesOfEveryType) {
+TEST(Gltf, ReadsIndicesOfEveryType) {
   const auto with = [](auto zero, int component) {
     GltfBuilder b;
     using T = decltype(zero);
@@ -46,7 +46,7 @@ TEST(Gltf, IndicesOfEveryType) {
   EXPECT_THROW(with(0.0f, 5126), Error);
 }
 
-TEST(Gltf, ModesOfTriangles) {
+TEST(Gltf, ReadsEveryModeOfTriangles) {
   const auto with = [](int mode) {
     GltfBuilder b({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0});
     return parse_file(
@@ -59,7 +59,7 @@ TEST(Gltf, ModesOfTriangles) {
   EXPECT_THROW(with(1), Error);  // lines alone
 }
 
-TEST(Gltf, InstancesAndTransforms) {
+TEST(Gltf, TransformsApplyToInstances) {
   GltfBuilder b;
   const Mesh mesh = parse_file(b.file(
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"scene":0,
@@ -103,7 +103,7 @@ TEST(Gltf, HiddenNodesAreLeftOut) {
   EXPECT_EQ(mesh.origin.x + mesh.vertices[0].x, 7);
 }
 
-TEST(Gltf, SparseAccessors) {
+TEST(Gltf, ReadsSparseAccessors) {
   for (const bool has_view : {true, false}) {
     GltfBuilder b(no_positions);
     const int base = b.add_view(testing::bytes_of_values(one_triangle));
@@ -120,7 +120,7 @@ TEST(Gltf, SparseAccessors) {
   }
 }
 
-TEST(Gltf, NormalizedPositionsAndStride) {
+TEST(Gltf, ReadsNormalizedPositionsWithAStride) {
   GltfBuilder b(no_positions);
   // Three components of 16 bits each, padded to 8 bytes.
   const int view = b.add_view(testing::bytes_of_values(
@@ -138,7 +138,7 @@ TEST(Gltf, NormalizedPositionsAndStride) {
   EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, -1, 0}}));
 }
 
-TEST(Gltf, MaterialsAndTextures) {
+TEST(Gltf, ReadsMaterialsAndTextures) {
   GltfBuilder b;
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   b.add(std::vector<std::uint8_t>{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 128}, 5121, "VEC4", 4,
@@ -183,7 +183,7 @@ TEST(Gltf, MaterialsAndTextures) {
   EXPECT_TRUE(parse_file(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
 }
 
-TEST(Gltf, OnePictureWithTwoSamplers) {
+TEST(Gltf, OnePictureWithTwoSamplersIsTwoTextures) {
   GltfBuilder b;
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   const int picture = b.add_view(testing::tga(1, 1, {0xff0000ff}));
@@ -261,7 +261,7 @@ TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
   expect_note(many + many, "EXT_mesh_gpu_instancing is ignored: each node shows one instance");
 }
 
-TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
+TEST(Gltf, ManyInstancesWithoutVerticesTakeLittleMemory) {
   constexpr int count = 6000;
   GltfBuilder b(no_positions);
   b.add_accessor(R"({"componentType":5126,"count":0,"type":"VEC3"})");
@@ -279,7 +279,7 @@ TEST(Gltf, ManyInstancesOfPrimitivesWithoutVertices) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 << 10);  // KiB; with all instances 560 MB
 }
 
-TEST(Gltf, FilesBeside) {
+TEST(Gltf, ReadsFilesOfItsFolder) {
   const Folder folder;
   const std::string text =
       R"({"asset":{"version":"2.0"},"buffers":[{"byteLength":36,"uri":"a%20b.bin"}],
@@ -343,7 +343,7 @@ TEST(Gltf, ReadsNothingOutsideOfItsDirectory) {
   EXPECT_EQ(with("../scene/near.bin").triangles.size(), 1u);
 }
 
-TEST(Gltf, DataUris) {
+TEST(Gltf, DecodesDataUris) {
   std::vector<std::byte> bytes;
   ASSERT_TRUE(gltf::decode_data_uri("data:application/octet-stream;base64,AAEC/w==", bytes));
   EXPECT_EQ(bytes,
@@ -352,7 +352,7 @@ TEST(Gltf, DataUris) {
   EXPECT_FALSE(gltf::decode_data_uri("data:;base64,A!", bytes));
 }
 
-TEST(Gltf, DamagedFiles) {
+TEST(Gltf, RefusesDamagedFiles) {
   GltfBuilder b;
   b.add(std::vector<std::uint8_t>{0, 1, 9}, 5121, "SCALAR", 1);
   const auto fails = [&](std::initializer_list<std::string_view> parts, const std::string& rest) {
@@ -420,7 +420,7 @@ TEST(Gltf, ManyNodesAreReadInLinearTime) {
 }
 
 // Counts that no file of this size can hold are rejected before memory is allocated for them.
-TEST(Gltf, GiantCounts) {
+TEST(Gltf, RefusesGiantCounts) {
   const auto with = [](const std::string& accessor, const std::string& nodes) {
     GltfBuilder b(no_positions);
     const int view = b.add_view(testing::bytes_of_values(one_triangle));

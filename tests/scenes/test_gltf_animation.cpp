@@ -40,7 +40,7 @@ void expect_near(Vec3 a, Vec3 b) {
   for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], 1e-5) << axis;
 }
 
-TEST(GltfAnimation, Translation) {
+TEST(GltfAnimation, TranslationsAreInterpolated) {
   const GltfAnimation a = animated({1, 2, 4}, {0, 0, 0, 2, 0, 0, 2, 8, 0}, "translation", "LINEAR");
   ASSERT_EQ(a.count(), 1u);
   EXPECT_EQ(a.name(0), "walk");
@@ -58,7 +58,7 @@ TEST(GltfAnimation, Translation) {
   expect_near(mesh.vertices[1], {3, 4, 0});
 }
 
-TEST(GltfAnimation, StepAndCubicSpline) {
+TEST(GltfAnimation, StepsAndCubicSplinesAreFollowed) {
   const GltfAnimation step = animated({0, 1}, {0, 0, 0, 2, 0, 0}, "translation", "STEP");
   expect_near(corner_at(step, 0.99), {1, 0, 0});
   expect_near(corner_at(step, 1), {3, 0, 0});
@@ -81,7 +81,7 @@ TEST(GltfAnimation, RotationFollowsTheArc) {
   expect_near(corner_at(b, 1.0 / 3), {0.8660254f, 0.5f, 0});
 }
 
-TEST(GltfAnimation, MorphTargets) {
+TEST(GltfAnimation, MorphTargetsAreWeighted) {
   GltfBuilder b;
   b.floats({0, 0, 0, 0, 0, 4, 0, 0, 0}, "VEC3", 3);
   b.floats({0, 0, 0, 2, 0, 0, 0, 0, 0}, "VEC3", 3);
@@ -99,7 +99,7 @@ TEST(GltfAnimation, MorphTargets) {
 }
 
 // Two joints; the second turns. The mesh node's own transform does not count.
-TEST(GltfAnimation, Skins) {
+TEST(GltfAnimation, SkinsFollowTheirJoints) {
   const auto file = [](const std::vector<std::uint8_t>& joints) {
     GltfBuilder b;
     b.add(joints, 5121, "VEC4", 4);
@@ -129,7 +129,7 @@ TEST(GltfAnimation, Skins) {
   });
 }
 
-TEST(GltfAnimation, DamagedTracks) {
+TEST(GltfAnimation, DamagedTracksAreRefused) {
   expect_error(Exit::scene, {"accessors[2]", "6 values for 1 times"}, [] {
     animated({1}, {0, 0, 0, 0, 0, 0}, "scale", "LINEAR");
   });

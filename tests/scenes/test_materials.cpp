@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Materials of OBJ and PLY files, and that they stay with their triangles.
 #include <filesystem>
+#include <string>
 
+#include "geometry/picture_file.hpp"
 #include "geometry/picture_file.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
@@ -17,7 +19,7 @@ using testing::tga;
 constexpr const char* square =
     "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt +1 1\nvt 0 1\n";
 
-TEST(Materials, OfObjFiles) {
+TEST(Materials, AreReadFromObjFiles) {
   const Folder folder;
   folder.write("a.mtl",
                "newmtl red\nKd 1 0 0\nnewmtl glass\nKd .5 .5 .5\nd 0.25\n"
@@ -42,7 +44,7 @@ TEST(Materials, OfObjFiles) {
   testing::expect_same(mesh, plain);
 }
 
-TEST(Materials, TexturesOfObjFiles) {
+TEST(Materials, TexturesAreReadFromObjFiles) {
   const Folder folder;
   folder.write("red.tga", tga(1, 1, {0xff0000ff}));
   folder.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
@@ -79,7 +81,7 @@ TEST(Materials, TexturesOfObjFiles) {
   EXPECT_EQ(look.uvs[look.uv_triangles[3].v[2]], Uv{});  // out of range
 }
 
-TEST(Materials, MissingLibrary) {
+TEST(Materials, AMissingLibraryIsANote) {
   const Folder folder;
   const std::string path = folder.write("a.obj", std::string(square) + "usemtl x\nf 1 2 3\n");
   const Mesh mesh = load(path, Content::materials);
@@ -98,7 +100,7 @@ TEST(Materials, MissingLibrary) {
 }
 
 // A library is read once, however often and under how many lines it is named.
-TEST(Materials, RepeatedLibrary) {
+TEST(Materials, ARepeatedLibraryIsReadOnce) {
   const Folder folder;
   folder.write("b.mtl", "newmtl x\nKd 1 0 0\n");
   std::string lines = "mtllib b.mtl b.mtl gone.mtl\nmtllib gone.mtl b.mtl\n";
@@ -112,7 +114,7 @@ TEST(Materials, RepeatedLibrary) {
 }
 
 // One picture in materials that clamp and that repeat.
-TEST(Materials, OnePictureWithTwoSamplers) {
+TEST(Materials, OnePictureWithTwoSamplersIsTwoTextures) {
   const Folder folder;
   folder.write("red.tga", tga(1, 1, {0xff0000ff}));
   folder.write("a.mtl",
@@ -149,7 +151,7 @@ TEST(Materials, OpacityKeepsTheLargerSize) {
 }
 
 // A picture with 24 bits per pixel has no alpha channel: its luminance is the opacity.
-TEST(Materials, OpacityOfPicturesWithAndWithoutAlpha) {
+TEST(Materials, OpacityIsAlphaOrLuminance) {
   const Folder folder;
   folder.write("opaque.tga", tga(2, 1, {0xff000000, 0xff00ff00}));
   std::string plain = tga(2, 1, {});
@@ -193,6 +195,17 @@ TEST(Materials, AMissingOpacityMapLeavesTheMaterialOpaque) {
   EXPECT_EQ(mesh.notes.size(), 1u);
 }
 
+TEST(Materials, DamagedLibrariesGiveValidMeshes) {
+  const Folder folder;
+  const std::string library =
+      "newmtl a\nKd 1 .5 0\nKe 1\nd 0.5\nmap_Kd -s 1 2 3 -clamp on x.tga\nmap_d y.tga\nTr 0.5\n";
+  for (std::size_t i = 0; i < library.size(); ++i) {
+    check(with_library(folder, library.substr(0, i)), "cut off");
+    for (const char* word : {"nan", "-1", "1e999", "..", "-o", "newmtl\n"})
+      check(with_library(folder, library.substr(0, i) + word + library.substr(i)), word);
+  }
+}
+
 TEST(Materials, IgnoredScalesAndOffsetsAreOneNote) {
   const Folder folder;
   folder.write("red.tga", tga(1, 1, {0xff0000ff}));
@@ -211,7 +224,7 @@ TEST(Materials, IgnoredScalesAndOffsetsAreOneNote) {
   }
 }
 
-TEST(Materials, ColoursOfPlyFiles) {
+TEST(Materials, ColoursAreReadFromPlyFiles) {
   const auto parse = [](const std::string& type, const std::string& rows, Content content) {
     const std::string text =
         "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty " + type +
@@ -263,6 +276,88 @@ TEST(PictureFile, ClaimsAreLimited) {
   EXPECT_NE(reason.find("12290x12289 pixels"), std::string::npos) << reason;
   EXPECT_FALSE(decode_picture({}, texture, reason));
   EXPECT_FALSE(decode_picture(testing::bytes_of("GIF89a"), texture, reason));
+}
+
+// Truncated and damaged pixel data of picture files.
+
+using testing::raw;
+using namespace std::string_literals;
+
+bool decodes(const std::string& file, std::string* reason = nullptr) {
+  Texture texture;
+  RadianceMap map;
+  std::string first, second;
+  const bool as_texture = decode_picture(testing::bytes_of(file), texture, first);
+  EXPECT_EQ(decode_radiance(testing::bytes_of(file), map, second), as_texture);
+  EXPECT_EQ(first, second);
+  if (reason != nullptr) *reason = first;
+  return as_texture;
+}
+
+void expect_decodes_only_whole(const std::string& file) {
+  std::string reason;
+  EXPECT_TRUE(decodes(file, &reason)) << reason;
+  for (std::size_t size = 0; size < file.size(); ++size)
+    EXPECT_FALSE(decodes(file.substr(0, size), &reason)) << size << " of " << file.size();
+  EXPECT_TRUE(decodes(file + "more"));
+}
+
+std::string hdr(unsigned width, unsigned height, const std::string& pixels) {
+  return "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y " + std::to_string(height) + " +X " +
+         std::to_string(width) + "\n" + pixels;
+}
+
+// A scanline of 8 pixels: a run, and a mixture of both kinds, and 8 different bytes.
+const std::string scanline = "\x02\x02\x00\x08"s + "\x88\x10"s + "\x83\x20\x02\x01\x02\x83\x03"s +
+                             "\x08\x01\x02\x03\x04\x05\x06\x07\x08"s + "\x88\x80"s;
+
+TEST(PictureData, TruncatedRadianceFilesAreRefused) {
+  expect_decodes_only_whole(hdr(2, 2, std::string(16, '\x7f')));
+  expect_decodes_only_whole(hdr(8, 1, std::string(32, '\x7f')));
+  expect_decodes_only_whole(hdr(8, 1, scanline));
+  expect_decodes_only_whole(hdr(8, 3, scanline + scanline + scanline));
+}
+
+TEST(PictureData, RunsOfRadianceFilesFitTheWidth) {
+  std::string reason;
+  const std::string start = "\x02\x02\x00\x08"s;
+  for (const std::string& pixels :
+       {start + std::string(64, '\0'), start + "\x89\x10"s + std::string(64, '\x88'),
+        start + "\x80"s + std::string(200, '\0'), start + "\x09"s + std::string(64, '\x88'),
+        "\x02\x02\x00\x09"s + std::string(64, '\x88'), scanline + std::string(64, '\x7f')}) {
+    EXPECT_FALSE(decodes(hdr(8, pixels.starts_with(scanline) ? 2 : 1, pixels), &reason));
+    EXPECT_EQ(reason, "the run lengths of its pixels do not match its width");
+  }
+}
+
+TEST(PictureData, TruncatedTgaFilesAreRefused) {
+  expect_decodes_only_whole(testing::tga(2, 2, {1, 2, 3, 4}));
+
+  std::string runs = testing::tga(3, 2, {});
+  runs[2] = 10;
+  expect_decodes_only_whole(runs + "\x82"s + "abcd"s + "\x02"s + "abcdabcdabcd"s);
+
+  std::string palette = testing::tga(2, 2, {});
+  palette[0] = 3;  // bytes of text
+  palette[1] = palette[2] = 1;
+  palette[5] = 2;   // entries
+  palette[7] = 24;  // bits per entry
+  palette[16] = 8;
+  expect_decodes_only_whole(palette + "txt" + "rgbrgb" + "\0\1\1\0"s);
+}
+
+std::string bmp(unsigned width, unsigned height, std::uint16_t bits, const std::string& rest) {
+  const std::uint32_t first = 54 + (bits == 8 ? 8 : 0);
+  return "BM"s + raw(std::uint32_t{0}) + raw(std::uint32_t{0}) + raw(first) +
+         raw(std::uint32_t{40}) + raw(std::uint32_t{width}) + raw(std::uint32_t{height}) +
+         raw(std::uint16_t{1}) + raw(bits) + std::string(24, '\0') + rest;
+}
+
+TEST(PictureData, TruncatedBmpFilesAreRefused) {
+  // The padding of the last row is optional.
+  expect_decodes_only_whole(bmp(3, 2, 24, "rgbrgbrgb000rgbrgbrgb"));
+  expect_decodes_only_whole(bmp(2, 2, 32, std::string(16, 'a')));
+  expect_decodes_only_whole(bmp(3, 2, 8, "rgb0rgb0"s + "\0\1\1\0"s + "\1\0\1"s));
 }
 
 }  // namespace

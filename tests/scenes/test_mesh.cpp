@@ -18,11 +18,6 @@ Mesh unit_square() {
   return mesh;
 }
 
-TEST(Mesh, CheckPassesWhatIsSound) {
-  EXPECT_NO_THROW(check(unit_square(), "square"));
-  EXPECT_NO_THROW(check({}, "empty"));
-}
-
 TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::infinity(), -INFINITY}) {
@@ -76,12 +71,6 @@ TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
   EXPECT_EQ(bounds(mesh), (Box{{0, 0, 0}, {1, 1, 0}}));
   mesh.triangles.push_back({{0, 1, 4}});
   EXPECT_EQ(bounds(mesh), (Box{{-3, 0, 0}, {1, 5, 7}}));
-}
-
-TEST(Mesh, WithoutATriangleIsOneError) {
-  EXPECT_NO_THROW(require_triangles(unit_square(), "a.ply"));
-  expect_error(Exit::scene, {"a.ply: it contains no triangle"},
-               [] { require_triangles({}, "a.ply"); });
 }
 
 // The square, moved by `offset`: one mesh per overload of place_vertices().

@@ -150,7 +150,7 @@ std::string animated_gltf() {
       "channels":[{"sampler":0,"target":{"node":0,"path":"translation"}}]}])");
 }
 
-TEST(Moving, AnimationsOfGltfFiles) {
+TEST(Moving, AnimationsOfGltfFilesAreFrames) {
   const Folder folder;
   folder.write("a.glb", animated_gltf());
   const std::string path = folder / "a.glb";
@@ -179,7 +179,7 @@ TEST(Moving, AnimationsOfGltfFiles) {
   }
 }
 
-TEST(Moving, GltfFilesInWhichNothingMoves) {
+TEST(Moving, GltfFilesInWhichNothingMovesAreRefused) {
   const Folder folder;
   GltfBuilder b;
   b.floats({0}, "SCALAR", 1);

@@ -27,29 +27,34 @@ TEST(Obj, ReadsATriangle) {
   EXPECT_EQ(mesh.triangles, (std::vector<Triangle>{{{0, 1, 2}}}));
 }
 
-TEST(Obj, CornersMayNameTexturesAndNormals) {
-  const std::string more = three + "vt 0 0\nvn 0 0 1\n";
-  for (const char* face :
+TEST(Obj, ReadsATriangleHoweverItIsWritten) {
+  const std::string more = three + "vt 0 0\nvn 0 0 1\n", face = "f 1 2 3\n";
+  std::vector<std::string> texts{
+      face + three, "\xef\xbb\xbf" + three + face, three + "f 1 2 3\\",
+      "\fv\v0\f0 0\nv 1 0 0\v\nv 0 1 0\nf\f1 2\v3\n",
+      "v 0 \\\n0 0\nv 1 0 0\nv 0 1 0\nf 1 \\\r\n 2 \\\n 3\n",
+      // Keywords and elements that are not read.
+      "# a comment\nmtllib missing.mtl\nmtllib\no thing\ng a b c\ng\ns off\ns 1\nusemtl none\n" +
+          three +
+          "vn a b c\nvt nan\nvw 0 -1 -1\nt crease 9999999/9999999/9999999\ncurv2 1 2\n\nvp 1 2\n"
+          "\xff\xfe\nf 1 2 3"};
+  for (const char* corners :
        {"f 1/1 2/1 3/1", "f 1//1 2//1 3//1", "f 1/1/1 2/1/1 3/1/1", "f -3/-1/-1 -2/-1/-1 -1/-1/-1",
-        "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"}) {
-    EXPECT_EQ(parse_text(more + face).triangles, (std::vector<Triangle>{{{0, 1, 2}}})) << face;
+        "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"})
+    texts.push_back(more + corners);
+  for (const std::string end : {"\n", "\r\n", "\r", "\n\n", " \t\n"}) {
+    texts.emplace_back();
+    for (const char c : three + face) texts.back() += c == '\n' ? end : std::string(1, c);
+  }
+  for (const std::string& text : texts) {
+    EXPECT_EQ(parse_text(text).vertices.size(), 3u) << text;
+    EXPECT_EQ(parse_text(text).triangles, (std::vector<Triangle>{{{0, 1, 2}}})) << text;
   }
 }
 
 TEST(Obj, RelativeIndicesCountFromTheFace) {
   const Mesh mesh = parse_text(three + "f -3 -2 -1\n" + three + "f -3 -2 -1\nf 1 -1 5\n");
   EXPECT_EQ(mesh.triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}, {{0, 5, 4}}}));
-}
-
-TEST(Obj, AFaceMayStandBeforeItsVertices) {
-  EXPECT_EQ(parse_text("f 1 2 3\n" + three).triangles, (std::vector<Triangle>{{{0, 1, 2}}}));
-}
-
-TEST(Obj, QuadsAreSplitAtTheShorterDiagonal) {
-  EXPECT_EQ(parse_text(four + "f 1 2 3 4\n").triangles,
-            (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
-  EXPECT_EQ(parse_text("v 0 0 0\nv 1 0 0\nv 3 3 0\nv 0 1 0\nf 1 2 3 4\n").triangles,
-            (std::vector<Triangle>{{{0, 1, 3}}, {{1, 2, 3}}}));
 }
 
 TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
@@ -97,13 +102,6 @@ TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   EXPECT_TRUE(mesh.notes.empty());
 }
 
-TEST(Obj, ConcavePolygonsStayInTheirOutline) {
-  EXPECT_EQ(parse_text("v 0 2 0\nv -0.3 -1 0\nv 0 -0.8 0\nv 0.3 -1 0\nf 1 2 3 4\n").triangles,
-            (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
-  EXPECT_EQ(parse_text("v -0.3 -1 0\nv 0 -0.8 0\nv 0.3 -1 0\nv 0 2 0\nf 1 2 3 4\n").triangles,
-            (std::vector<Triangle>{{{0, 1, 3}}, {{1, 2, 3}}}));
-}
-
 TEST(Obj, PolygonsThatIntersectThemselvesAreNotedOnce) {
   const Mesh mesh =
       parse_text("v 5 0 0\nv 9 4 0\nv 9 0 0\nv 5 4 0\nf 1 2 3 4\nf 2 3 4 1\nf 1 2 3\n");
@@ -128,10 +126,6 @@ TEST(Obj, FarCoordinatesKeepTheirShape) {
   EXPECT_EQ(parse_text(three + "f 1 2 3\n").origin, Vec3d{});
 }
 
-TEST(Obj, AByteOrderMarkIsNoKeyword) {
-  EXPECT_EQ(parse_text("\xef\xbb\xbf" + three + "f 1 2 3\n").vertices.size(), 3u);
-}
-
 TEST(Obj, ACommentDoesNotContinue) {
   for (const std::string comment : {"# C:\\models\\\n", "  # a \\\r\n", "g a # b\\\n", "#\\\n"}) {
     const Mesh mesh = parse_text(comment + three + "f 1 2 3\n" + comment + "f 1 3 2\n");
@@ -143,33 +137,9 @@ TEST(Obj, ACommentDoesNotContinue) {
             1u);  // a name, not a comment
 }
 
-TEST(Obj, VerticalTabAndFormFeedAreBlanks) {
-  EXPECT_EQ(parse_text("\fv\v0\f0 0\nv 1 0 0\v\nv 0 1 0\nf\f1 2\v3\n").triangles.size(), 1u);
-}
-
 TEST(Obj, PointsAndLinesAreNoTriangles) {
   EXPECT_EQ(parse_text(three + "f\nf 1\nf 1 2\nl 1 2 3\np 1\nf 1 2 3\n").triangles.size(), 1u);
   refuses_text(three + "f 1 2\nl 1 2 3\n", "it contains no triangle");
-}
-
-TEST(Obj, EverythingElseIsPassedOver) {
-  const std::string text =
-      "# a comment\nmtllib missing.mtl\nmtllib\no thing\ng a b c\ng\ns off\ns 1\nusemtl none\n" +
-      three +
-      "vn a b c\nvt nan\nvw 0 -1 -1\nt crease 9999999/9999999/9999999\ncurv2 1 2\n\nvp 1 "
-      "2\n\xff\xfe\nf 1 2 3";
-  EXPECT_EQ(parse_text(text).triangles.size(), 1u);
-}
-
-TEST(Obj, LineEndsOfAllSystems) {
-  for (const std::string end : {"\n", "\r\n", "\r", "\n\n", " \t\n"}) {
-    std::string text;
-    for (const char c : three + "f 1 2 3\n") text += c == '\n' ? end : std::string(1, c);
-    EXPECT_EQ(parse_text(text).triangles.size(), 1u);
-  }
-  EXPECT_EQ(parse_text("v 0 \\\n0 0\nv 1 0 0\nv 0 1 0\nf 1 \\\r\n 2 \\\n 3\n").triangles.size(),
-            1u);
-  EXPECT_EQ(parse_text(three + "f 1 2 3\\").triangles.size(), 1u);
 }
 
 TEST(Obj, AcceptsTheNumbersThatPeopleWrite) {

@@ -198,7 +198,7 @@ TEST(Ply, FileWithoutATriangleIsOneError) {
   refuses_bytes(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
 }
 
-TEST(Ply, StripsOfTriangles) {
+TEST(Ply, ReadsStripsOfTriangles) {
   const std::string elements =
       "element vertex 5\n" + xyz + "element tristrips 1\nproperty list int int vertex_index\n";
   const std::string points = "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 2 0\n";
@@ -222,7 +222,7 @@ TEST(Ply, StripsOfTriangles) {
                 {"the file ends within tristrips 0"});
 }
 
-TEST(Ply, LineEndsOfAllSystems) {
+TEST(Ply, ReadsLineEndsOfAllSystems) {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     std::string text, data, head = square_binary(false);
     for (const char c : square_text) text += c == '\n' ? end : std::string(1, c);
@@ -242,7 +242,7 @@ TEST(Ply, LineEndsOfAllSystems) {
   }
 }
 
-TEST(Ply, ByteOrderMarkAndBlanks) {
+TEST(Ply, ByteOrderMarksAndBlanksAreSkipped) {
   expect_same(parse_bytes("\xef\xbb\xbf" + square_text), square_mesh());
   std::string text = square_text;
   text.insert(3, " \t");

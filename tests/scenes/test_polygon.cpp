@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,14 @@ struct Corner {
   bool operator==(const Corner&) const = default;
 };
 using Outline = std::vector<Corner>;
+
+// From pairs of coordinates, as in "0 0 3 0 3 3".
+Outline outline_of(const char* numbers) {
+  std::istringstream text(numbers);
+  Outline outline;
+  for (Corner c; text >> c.x >> c.y;) outline.push_back(c);
+  return outline;
+}
 
 std::int64_t twice_area(Corner a, Corner b, Corner c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
@@ -98,7 +107,7 @@ const Outline window = {{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0},
                         {1, 1}, {1, 3}, {3, 3}, {3, 1}, {1, 1}};
 const Outline dart = {{0, 20}, {-3, -10}, {0, -8}, {3, -10}};
 
-TEST(Polygon, ConcaveShapes) {
+TEST(Polygon, ConcaveShapesAreCoveredOnce) {
   expect_exact(u_shape);
   expect_exact(dart);
   expect_exact({{0, 0}, {10, 0}, {10, 10}, {5, 1}, {0, 10}});
@@ -106,55 +115,24 @@ TEST(Polygon, ConcaveShapes) {
       {{0, 0}, {2, 1}, {4, 0}, {3, 2}, {4, 4}, {2, 3}, {0, 4}, {1, 2}});  // a star of four points
 }
 
-TEST(Polygon, HolesByBridges) {
+TEST(Polygon, HolesByBridgesStayOpen) {
   expect_exact(window);
   EXPECT_EQ(twice_area(window), 24);
   // The bridge continues an edge of the hole, and two bridges end in one corner.
   expect_exact({{0, 0}, {9, 0}, {9, 9}, {0, 9}, {0, 0}, {2, 2}, {2, 4}, {4, 4}, {4, 2}, {2, 2}});
-  expect_exact({{0, 0},
-                {20, 0},
-                {20, 9},
-                {0, 9},
-                {0, 0},
-                {1, 1},
-                {1, 3},
-                {3, 3},
-                {3, 1},
-                {1, 1},
-                {0, 0},
-                {5, 1},
-                {5, 3},
-                {8, 3},
-                {8, 1},
-                {5, 1}});
+  expect_exact(outline_of("0 0 20 0 20 9 0 9 0 0 1 1 1 3 3 3 3 1 1 1 0 0 5 1 5 3 8 3 8 1 5 1"));
   // Holes in a row, each bridged to the one before: bridges and edges on one line.
-  expect_exact({{0, 0},
-                {20, 0},
-                {20, 9},
-                {0, 9},
-                {0, 0},
-                {2, 2},
-                {2, 4},
-                {4, 4},
-                {4, 2},
-                {6, 2},
-                {6, 4},
-                {8, 4},
-                {8, 2},
-                {6, 2},
-                {4, 2},
-                {2, 2}},
-               2);
+  expect_exact(outline_of("0 0 20 0 20 9 0 9 0 0 2 2 2 4 4 4 4 2 6 2 6 4 8 4 8 2 6 2 4 2 2 2"), 2);
 }
 
-TEST(Polygon, CornersOnALine) {
+TEST(Polygon, CornersOnALineLoseNoArea) {
   expect_exact({{0, 0}, {1, 0}, {2, 0}, {2, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}});
   expect_exact({{0, 0}, {5, 0}, {5, 5}, {0, 5}, {0, 4}, {0, 3}, {0, 2}, {0, 1}});
   expect_exact({{0, 0}, {1, 0}, {2, 0}, {0, 2}});
   expect_exact({{0, 0}, {4, 0}, {8, 0}, {4, 4}, {2, 2}});
 }
 
-TEST(Polygon, RepeatedCornersAndSpikes) {
+TEST(Polygon, RepeatedCornersAndSpikesHaveNoArea) {
   expect_exact({{0, 0}, {0, 0}, {3, 0}, {3, 3}, {3, 3}, {3, 3}, {0, 3}}, 3);
   expect_exact({{0, 0}, {3, 0}, {3, 3}, {5, 5}, {3, 3}, {0, 3}}, 2);
   expect_exact({{0, 0}, {0, 0}, {3, 0}, {3, 3}}, 1);
@@ -329,7 +307,7 @@ Outline untangled(Random& random, unsigned n) {
   return {};
 }
 
-TEST(Polygon, RandomOutlines) {
+TEST(Polygon, RandomOutlinesAreCoveredOnce) {
   Random random(1975);
   unsigned simple = 0;
   for (unsigned i = 0; i < 60; ++i) {
@@ -349,7 +327,7 @@ TEST(Polygon, RandomOutlines) {
   EXPECT_GT(simple, 20u);
 }
 
-TEST(Polygon, SpiralsCombsAndPlates) {
+TEST(Polygon, SpiralsCombsAndPlatesAreCoveredOnce) {
   Random random(7);
   for (const unsigned n : {3u, 10u, 60u}) {
     expect_exact(spiral(n), 0, n);

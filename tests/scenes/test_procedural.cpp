@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/patches.hpp"
 #include "scenes/scene.hpp"
 #include "scenes/shapes.hpp"
@@ -70,10 +74,6 @@ TEST_P(Family, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST_P(Family, DependsOnTheSeed) {
-  EXPECT_NE(make(GetParam() + ":70k:3").vertices, make(GetParam() + ":70k:4").vertices);
-}
-
 TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
   const Mesh mesh = make(GetParam());
   EXPECT_EQ(mesh.name, GetParam());
@@ -88,34 +88,6 @@ TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
   }
   // Only dropped zero-area triangles may leave vertices unused.
   EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
-}
-
-// The purpose of each scene: triangle sizes that vary by orders of magnitude, or hardly.
-TEST(Families, HaveTheTrianglesTheyPromise) {
-  const auto edge_at = [](const Mesh& mesh, double quantile) {
-    std::vector<float> longest;
-    for (const Triangle& t : mesh.triangles) {
-      const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
-      longest.push_back(std::max({length(b - a), length(c - b), length(a - c)}));
-    }
-    const auto at = longest.begin() +
-                    static_cast<std::ptrdiff_t>(quantile * static_cast<double>(longest.size() - 1));
-    std::nth_element(longest.begin(), at, longest.end());
-    return *at;
-  };
-  const Mesh atrium = make("atrium"), statue = make("statue"), stadium = make("stadium"),
-             pipes = make("pipes");
-  EXPECT_GT(edge_at(atrium, 1), 200 * edge_at(atrium, 0.25));
-  EXPECT_LT(edge_at(statue, 0.9), 4 * edge_at(statue, 0.25));
-  EXPECT_GT(edge_at(stadium, 1), 5000 * edge_at(stadium, 0.5));
-
-  double slim = 0;
-  for (const Triangle& t : pipes.triangles) {
-    const Vec3 a = pipes.vertices[t.v[0]], b = pipes.vertices[t.v[1]], c = pipes.vertices[t.v[2]];
-    const float longest = std::max({length(b - a), length(c - b), length(a - c)});
-    slim += length(cross(b - a, c - a)) < 0.1f * longest * longest;
-  }
-  EXPECT_GT(slim / static_cast<double>(pipes.triangles.size()), 0.15);
 }
 
 // The steps of a stadium's stands share their vertices: with other numbers of vertices, adjacent
@@ -137,30 +109,6 @@ TEST(Families, StandsOfAStadiumMeetVertexToVertex) {
   for (const auto& [edge, triangles] : edges) open += triangles == 1;
   EXPECT_GT(edges.size(), 100u);
   EXPECT_LT(open, edges.size() / 10) << edges.size();  // the outer rings
-}
-
-// No gap between the walls and the floor (below the tiles, if any).
-TEST(Families, FloorOfAnAtriumMeetsItsWalls) {
-  for (const char* name : {"atrium:1k", "atrium:5k", "atrium:20k", "atrium:50k", "atrium:100k"}) {
-    const Mesh mesh = make(name);
-    const bool tiles = mesh.triangles.size() >= 60'000;
-    const Box box = bounds(mesh);
-    const float ground = tiles ? -0.02f : 0;
-    EXPECT_EQ(box.lo.y, ground) << name;
-    // The floor extends beyond the rear wall, which stands on it.
-    float floor = 0, wall = 0;
-    for (const Triangle& t : mesh.triangles) {
-      const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
-      const float low = std::min({a.y, b.y, c.y}), high = std::max({a.y, b.y, c.y});
-      // The floor's triangles span the full length; the undersides of columns also lie in its
-      // plane.
-      const bool reaches = std::max({a.x, b.x, c.x}) > 3 && std::min({a.x, b.x, c.x}) < -3;
-      if (low == box.lo.y && high == low && reaches) floor = std::min({floor, a.x, b.x, c.x});
-      if (low == ground && high > 12 && a.x == b.x && b.x == c.x) wall = std::min(wall, a.x);
-    }
-    EXPECT_LT(wall, -3) << name;
-    EXPECT_NEAR(wall - floor, 0.1f, 1e-5f) << name;
-  }
 }
 
 // Procedural scenes are identical to the bit on every machine and with every compiler and C
@@ -201,35 +149,6 @@ TEST(ProceduralColours, LeaveTheGeometryAsItIs) {
                 0)
           << name << " " << coloured.appearance.materials[m].name;
     }
-  }
-}
-
-TEST(Degenerate, ScenesAreWhatTheirNamesSay) {
-  EXPECT_TRUE(make("empty").triangles.empty());
-  EXPECT_EQ(make("single").triangles.size(), 1u);
-  expect_sound(make("single"), "single");
-
-  const Mesh identical = make("identical:500");
-  EXPECT_EQ(identical.triangles, std::vector<Triangle>(500, identical.triangles[0]));
-  expect_sound(identical, "identical");
-
-  const Mesh flat = make("flat:500");
-  EXPECT_EQ(flat.triangles.size(), 500u);
-  EXPECT_EQ(bounds(flat).lo.z, 0);
-  EXPECT_EQ(bounds(flat).hi.z, 0);
-  expect_sound(flat, "flat");
-
-  Mesh points = make("points:501");
-  EXPECT_EQ(points.triangles.size(), 501u);
-  EXPECT_EQ(drop_degenerate(points), 250u);
-
-  for (const auto& [name, size] : {std::pair{"tiny:500", 1e-20f}, {"huge:500", 1e20f}}) {
-    const Mesh mesh = make(name);
-    EXPECT_EQ(mesh.triangles.size(), 500u);
-    expect_sound(mesh, name);
-    const float extent = bounds(mesh).extent().x;
-    EXPECT_GT(extent, size);
-    EXPECT_LT(extent, 4 * size);
   }
 }
 
@@ -289,6 +208,53 @@ TEST(Patches, CountNeverFallsBelowTheLeast) {
   EXPECT_EQ(model.tessellate(5).triangles.size(), 12u);
   EXPECT_EQ(model.tessellate(5000).triangles.size(), 12u);  // its shapes cannot be divided
   EXPECT_TRUE(Model().tessellate(10).triangles.empty());
+}
+
+// scenes/exact_math.hpp against the C library in higher precision and against fixed bits.
+
+// Evenly spaced values from low to high, including both ends.
+std::vector<float> samples(float low, float high, unsigned n = 20'000) {
+  std::vector<float> all;
+  for (unsigned i = 0; i <= n; ++i) {
+    all.push_back(static_cast<float>(low + (static_cast<double>(high) - low) * i / n));
+  }
+  return all;
+}
+
+// Expects the nearest float, or in at most `max_not_nearest` cases one adjacent to it.
+template <class Ours, class Theirs>
+void expect_close(const char* name, const std::vector<float>& at, Ours ours, Theirs theirs,
+                  unsigned max_not_nearest = 1) {
+  unsigned not_nearest = 0;
+  for (const float x : at) {
+    const float got = ours(x), wanted = static_cast<float>(theirs(static_cast<long double>(x)));
+    if (got == wanted) continue;
+    ++not_nearest;
+    EXPECT_EQ(std::nextafter(wanted, got), got) << name << " of " << x;
+  }
+  EXPECT_LE(not_nearest, max_not_nearest) << name;
+}
+
+TEST(ExactMath, IsAsGoodAsALibrary) {
+  for (const float bound : {1.0f, 100.0f, 1e5f}) {
+    const std::vector<float> at = samples(-bound, bound);
+    expect_close("sin", at, exact::sin, [](long double x) { return std::sin(x); });
+    expect_close("cos", at, exact::cos, [](long double x) { return std::cos(x); });
+    expect_close("tan", at, exact::tan, [](long double x) { return std::tan(x); });
+  }
+  expect_close("exp", samples(-86, 88), exact::exp, [](long double x) { return std::exp(x); });
+  expect_close("log", samples(1e-6f, 3), exact::log, [](long double x) { return std::log(x); });
+  expect_close("log", samples(1, 1e30f), exact::log, [](long double x) { return std::log(x); });
+  for (const float y : {0.7f, 2.3f, -1.6f}) {
+    expect_close(
+        "pow", samples(1e-4f, 50), [y](float x) { return exact::pow(x, y); },
+        [y](long double x) { return std::pow(x, static_cast<long double>(y)); });
+  }
+  expect_close("cbrt", samples(-1e6f, 1e6f), exact::cbrt,
+               [](long double x) { return std::cbrt(x); });
+  expect_close(
+      "hypot", samples(-10, 10), [](float x) { return exact::hypot(x, 0.3f); },
+      [](long double x) { return std::sqrt(x * x + static_cast<long double>(0.3f) * 0.3f); });
 }
 
 }  // namespace

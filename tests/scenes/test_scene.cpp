@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/scene.hpp"
-
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "scenes/file.hpp"
+#include "scenes/gltf_accessors.hpp"
+#include "scenes/obj.hpp"
+#include "scenes/ply.hpp"
+#include "scenes/polygon.hpp"
+#include "scenes/scene.hpp"
+#include "scenes/texture_files.hpp"
+#include "simt/device.hpp"
 #include "tests/scenes/support.hpp"
 
 namespace heapwood::scenes {
@@ -73,6 +83,116 @@ TEST(Load, AMissingMaterialIsNoReasonToSpeak) {
   EXPECT_EQ(load(path).triangles.size(), 1u);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Printable, EscapesWhatControlsATerminalAndCutsBetweenCharacters) {
+  const std::string house = "Haus \\ \xc3\xbc\xe2\x82\xac\xf0\x9f\x8f\xa0";
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {house, house},
+      {"a\nb\r\t\v\f", "a\\nb\\r\\t\\v\\f"},
+      {{"\0\x1b[31m\x7f", 7}, "\\x00\\x1b[31m\\x7f"},
+      {"\xc2\x9b[31m", "\\xc2\\x9b[31m"},  // C1: a terminal's escape
+      // The end of a line, and right to left.
+      {"a\xe2\x80\xa8\xe2\x80\xae z", "a\\xe2\\x80\\xa8\\xe2\\x80\\xae z"},
+      // Not UTF-8.
+      {"\xff\xfe", "\\xff\\xfe"},
+      {"\xc3", "\\xc3"},
+      {"\xc0\x8a\xed\xa0\x80", "\\xc0\\x8a\\xed\\xa0\\x80"}};
+  for (const auto& [text, printed] : texts) EXPECT_EQ(printable(text), printed);
+  EXPECT_EQ(printable("abcdef", 6), "abcdef");
+  EXPECT_EQ(printable("abcdef", 5), "abcde...");
+  EXPECT_EQ(printable("abc\xc3\xbc", 4), "abc...");
+}
+
+// The files that scene files name.
+
+using Names = std::vector<std::string>;
+
+Names companions(const std::string& scene) {
+  Names names;
+  for (const std::string& path : companion_files(scene))
+    names.push_back(std::filesystem::path(path).filename().string());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+TEST(Companions, AreFoundInObjFiles) {
+  const Folder folder;
+  for (const char* name : {"a b.png", "c.png", "d.png", "e.png", "f.png", "unused.png"})
+    folder.write(name, "x");
+  folder.write("a.mtl",
+               "\xef\xbb\xbfMAP_KD a b.png\r\nnewmtl x\n map_d -o 0 0 c.png\nbump d.png\n");
+  folder.write("b.mtl", "map_Ks C:\\work\\e.png\nmap_Kd gone.png\n# map_Kd unused.png\n");
+  folder.write("two words.mtl", "disp -mm 0 1 f.png\n");
+  const std::string scene = folder.write("scene.obj",
+                                         "\xef\xbb\xbfmtllib a.mtl \\\nb.mtl\nv 0 0 nonsense\n"
+                                         "mtllib two words.mtl\nmtllib gone.mtl\n");
+  EXPECT_EQ(companions(scene), (Names{"a b.png", "a.mtl", "b.mtl", "c.png", "d.png", "e.png",
+                                      "f.png", "two words.mtl"}));
+}
+
+TEST(Companions, AreFoundInGltfFiles) {
+  const Folder folder;
+  for (const char* name : {"a.bin", "b c.png"}) folder.write(name, "x");
+  const std::string scene = folder.write(
+      "scene.gltf", R"({"asset":{"version":"2.0"},"buffers":[{"uri":"gone.bin","byteLength":1},)"
+                    R"({"uri":"a.bin","byteLength":9},{"uri":"data:,x","byteLength":1}],)"
+                    R"("images":[{"uri":"b%20c.png"}]})");
+  EXPECT_EQ(companions(scene), (Names{"a.bin", "b c.png"}));
+}
+
+TEST(Companions, OtherScenesHaveNone) {
+  const Folder folder;
+  EXPECT_EQ(companions("atrium"), Names{});
+  EXPECT_EQ(companions(folder / "none.obj"), Names{});
+  EXPECT_EQ(companions(folder.write("a.ply", "ply")), Names{});
+  EXPECT_EQ(companions(folder.write("a.gltf", "{")), Names{});
+}
+
+// Ctrl-C while a scene is read, which may take minutes.
+
+using testing::Folder;
+
+class Interruption : public ::testing::Test {
+ protected:
+  void SetUp() override { simt::interrupt(); }
+  void TearDown() override { simt::clear_interrupt(); }
+};
+
+TEST_F(Interruption, EndsReadingOfEveryFormat) {
+  const std::string obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+                    ply =
+                        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n"
+                        "property float y\nproperty float z\nelement face 1\n"
+                        "property list uchar int vertex_indices\nend_header\n"
+                        "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+  EXPECT_THROW(parse_obj(obj, "a.obj"), simt::Stopped);
+  EXPECT_THROW(parse_ply(std::as_bytes(std::span(ply)), "a.ply"), simt::Stopped);
+  const Folder folder;
+  EXPECT_THROW(load(folder.write("a.obj", obj)), simt::Stopped);
+  EXPECT_EQ(digest(folder.write("a.obj", obj)), "");
+}
+
+// It is not taken for a fault of the file that is being read.
+TEST_F(Interruption, OfACompanionFileIsNoFaultOfIt) {
+  const Folder folder;
+  Appearance appearance;
+  TextureFiles textures(folder.write("a.obj", ""), appearance);
+  folder.write("a.png", "not a picture");
+  EXPECT_THROW(textures.read("a.png"), simt::Stopped);
+  gltf::Document document;
+  document.buffers.push_back({.uri = "a.bin", .bytes = 36});
+  folder.write("a.bin", std::string(36, '\0'));
+  EXPECT_THROW(gltf::Accessors(document, {}, folder / "a.gltf"), simt::Stopped);
+}
+
+// A face may have millions of corners.
+TEST_F(Interruption, EndsTheTriangulationOfAPolygon) {
+  std::vector<Vec3> zigzag;
+  for (int i = 0; i < 100; ++i) zigzag.push_back({static_cast<float>(i), (i % 2) * 3.0f, 0});
+  for (int i = 99; i >= 0; --i) zigzag.push_back({static_cast<float>(i), (i % 2) * 3.0f + 1, 0});
+  EXPECT_THROW(Triangulator().triangulate(zigzag), simt::Stopped);
 }
 
 }  // namespace

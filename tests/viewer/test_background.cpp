@@ -12,7 +12,6 @@
 #include "viewer/state.hpp"
 
 namespace heapwood::viewer {
-
 namespace {
 
 // A build that waits for a live frame to end is cancelled at once and never begins.
@@ -84,5 +83,4 @@ TEST(BackgroundNodes, TheLatestRequestIsExplained) {
 }
 
 }  // namespace
-
 }  // namespace heapwood::viewer

@@ -5,7 +5,6 @@
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {
-
 namespace {
 
 class Faults : public Program {
@@ -150,7 +149,7 @@ TEST_F(Faults, ALightIsChosenWhileAJobIsCancelled) {
   const std::string arguments = "atrium:1k --size 1280x960";
   const Json light = reports(arguments, "wait built; REPORT")[0]["places"]["Light"];
   const auto r = reports(arguments, "wait built; move " + light[0].dump() + " " + light[1].dump() +
-                                        "; wait 0.2; drop statue:4m; wait 0.4; press; wait 0.05; "
+                                        "; wait 0.2; drop statue:2m; wait 0.4; press; wait 0.05; "
                                         "key Escape; release; wait idle; REPORT");
   EXPECT_PRED2(has, r[0]["messages"], "Cancelled");
   EXPECT_EQ(r[0]["scene"], "atrium:1k");
@@ -160,7 +159,8 @@ TEST_F(Faults, ALightIsChosenWhileAJobIsCancelled) {
 TEST_F(Faults, ClosingFinishesTheScreenshot) {
   const std::string name = "atrium-1k-001.png";
   std::filesystem::remove(name);
-  const auto closed = reports("atrium:1k --spp 2", "wait built; key F12; REPORT; close");
+  const auto closed =
+      reports("atrium:1k --spp 2 --size 640x400", "wait built; key F12; REPORT; close");
   EXPECT_PRED2(has, closed[0]["messages"], name);
   EXPECT_TRUE(std::filesystem::exists(name));
   std::filesystem::remove(name);
@@ -185,5 +185,4 @@ TEST_F(Faults, OptionsAreCheckedAsThoseOfHeapwood) {
 }
 
 }  // namespace
-
 }  // namespace heapwood::tests

@@ -10,7 +10,6 @@
 #include "viewer/live_loop.hpp"
 
 namespace heapwood::viewer {
-
 namespace {
 
 using tests::has;
@@ -138,11 +137,9 @@ TEST(HeapMap, TheHoleIsThatOfTheCurves) {
 }
 
 }  // namespace
-
 }  // namespace heapwood::viewer
 
 namespace heapwood::tests {
-
 namespace {
 
 class LiveTab : public Program {
@@ -215,5 +212,4 @@ TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
 }
 
 }  // namespace
-
 }  // namespace heapwood::tests

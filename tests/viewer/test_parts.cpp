@@ -51,26 +51,6 @@ TEST(CameraControl, OrbitAboutAPoint) {
   EXPECT_NEAR(at(before, 1), at(after, 1), 1e-4);
 }
 
-TEST(CameraControl, LookKeepsTheEye) {
-  const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 2};
-  const render::Camera moved = look(start, 0.5f, 0.2f);
-  EXPECT_EQ(moved.eye, start.eye);
-  EXPECT_NEAR(distance(moved), distance(start), 1e-5);
-  EXPECT_GT(moved.target.z, start.target.z);
-}
-
-TEST(CameraControl, DollyPanFly) {
-  const render::Camera start{{0, 0, 4}, {0, 0, 0}, 90, 1};
-  EXPECT_NEAR(distance(dolly(start, 0.5f)), 2, 1e-6);
-  const render::Camera up = pan(start, 0, 1);  // one height of the picture: 2 * 4 * tan 45
-  EXPECT_NEAR(up.eye.y, 8, 1e-4);
-  EXPECT_EQ(up.target.y, up.eye.y);
-  const render::Camera forward = viewer::fly(start, {1, 2, 3});
-  EXPECT_NEAR(forward.eye.x, 1, 1e-6);
-  EXPECT_NEAR(forward.eye.y, 2, 1e-6);
-  EXPECT_NEAR(forward.eye.z, 1, 1e-6);
-}
-
 TEST(CameraControl, LinesLieWhereTheRaysGo) {
   const render::Camera camera{{3, 2, 5}, {0.5f, 1, -2}, 55, 1};
   const render::CameraFrame frame = render::make_frame(camera, 640, 480);
@@ -187,23 +167,6 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
     found += there;
   }
   EXPECT_GT(found, 3u);
-}
-
-TEST(HeapMap, ColoursSayWhatIsThere) {
-  const Recording recording = record("pipes:1k", "atomic");
-  const HeapMap before(recording, 0, 40, 20, recording.pool_bytes),
-      after(recording, recording.events, 40, 20, recording.pool_bytes);
-  for (const gl::Rgba8 c : before.colours())
-    EXPECT_TRUE(c == colour::untouched || c == colour::outside);
-  // All blocks are freed, and no memory can be reused.
-  std::uint64_t lost = 0;
-  for (const HeapCell& cell : after.cells) {
-    EXPECT_EQ(cell.used_bytes, 0u);
-    lost += cell.abandoned_bytes;
-  }
-  EXPECT_EQ(lost, static_cast<std::uint64_t>(
-                      std::llround(recording.requests.mean_bytes *
-                                   static_cast<double>(recording.requests.allocations))));
 }
 
 TEST(Recording, CurvesEndWhereTheBuildEnds) {

@@ -9,7 +9,6 @@
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {
-
 namespace {
 
 class Window : public Program {
@@ -269,7 +268,7 @@ TEST_F(Window, KeysWithControlAreNotItsOwn) {
 // the window's thread per frame does not: at 1280x720 less than a sixtieth of a second.
 TEST_F(Window, DrawsWhileItBuilds) {
   run("atrium:30k --runs 30 --size 1280x720",
-      "wait built; key C; wait 3; report @report; key Escape; wait idle");
+      "wait built; key C; wait 1.5; report @report; key Escape; wait idle");
   const Json report = json("report");
   EXPECT_LT(report["frame_cpu_ms"], 16.6) << report["frames_per_second"] << " frames/s";
 }
@@ -369,5 +368,4 @@ TEST_F(Window, StoppedEarlyIsAFailure) {
 }
 
 }  // namespace
-
 }  // namespace heapwood::tests
