@@ -62,9 +62,9 @@ TEST(Dialects, FilesOfOtherKindsAreNamed) {
                                        {"PK\x03\x04", "ZIP"},
                                        {"version https://git-lfs.github.com/spec/v1\n", "Git LFS"},
                                        {"<!DOCTYPE HTML>\n<html>", "web page"}};
-  for (const auto& [text, name] : kinds) {
+  for (const auto& kind : kinds) {
     for (const char* file : {"a.obj", "a.ply", "a.gltf"})
-      expect_error(Exit::scene, {file, name}, [&] { load(folder.write(file, text)); });
+      expect_error(Exit::scene, {file, kind[1]}, [&] { load(folder.write(file, kind[0])); });
   }
 }
 
