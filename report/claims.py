@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Claims, their verdicts, and helper functions of their rules. The claims are in claims_*.py."""
+"""Claims, their verdicts, and helper functions of their rules. The claims and rules are in
+published/*.json, the functions that judge them in claims_*.py."""
 
 import dataclasses
+import json
+import pathlib
 import typing
 
 from .results import Results
@@ -34,14 +37,18 @@ class NotTestable(Exception):
 
 @dataclasses.dataclass
 class Claim:
-    id: str
+    """A claim of a paper, as in published/*.json. The function of its name in claims_*.py judges it
+    by the rule."""
+
     paper: str
+    id: str
     where: str  # in the paper
-    items: tuple  # the items whose results decide it
+    items: list  # the items whose results decide it
     statement: str
     rule: str
-    check: typing.Callable  # (Results) -> (True, False or None, evidence)
     needs: str = "gpu"  # "gpu": full parameters on a GPU; "full": on any device; "": any results
+    reason: str = ""  # why no measurement of this program is about it
+    check: typing.Callable = None  # (Results) -> (True, False or None, evidence)
     # (Results) -> why what was measured is not the claim's subject, or None
     substituted: typing.Callable = lambda results: None
 
@@ -53,29 +60,36 @@ class Verdict:
     evidence: str
 
 
-CLAIMS = []
+PAPERS = {
+    "RegEff": "regeff",
+    "Ouroboros": "ouroboros",
+    "Bulk": "bulk",
+    "Host-managed": "host_managed",
+}
 
 
-def add_claim(name, source, statement, rule, check, **more):
-    """source: (paper, where, items in words)."""
-    paper, where, items = source
-    CLAIMS.append(Claim(name, paper, where, tuple(items.split()), statement, rule, check, **more))
+def published():
+    """{paper: its printed figures and its claims}"""
+    folder = pathlib.Path(__file__).parent / "published"
+    return {
+        paper: json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        for paper, name in PAPERS.items()
+    }
 
 
-def claim(source, **more):
-    """Decorator: the function judges the claim of its name. Its text is "STATEMENT. Rule: RULE."."""
+CLAIMS = [Claim(paper, **one) for paper, of in published().items() for one in of["claims"]]
+BY_ID = {one.id: one for one in CLAIMS}
+
+
+def claim(name=None, substituted=lambda results: None):
+    """Decorator: the function judges the claim of this name or of its own."""
 
     def add(check):
-        text = " ".join(check.__doc__.split()).removesuffix(".")
-        add_claim(check.__name__.replace("_", "-"), source, *text.split(". Rule: "), check, **more)
+        one = BY_ID[name or check.__name__.replace("_", "-")]
+        one.check, one.substituted = check, substituted
         return check
 
     return add
-
-
-def not_judged(name, source, statement, rule, reason):
-    """Registers a claim that no measurement of this program is about."""
-    add_claim(name, source, statement, rule, lambda results: None, substituted=lambda _: reason)
 
 
 def unless_measured(*allocators, reason):
@@ -109,7 +123,7 @@ needs_fdg = unless_measured(
 
 
 def judge(one: Claim, results: Results):
-    substitute = one.substituted(results)
+    substitute = one.reason or one.substituted(results)
     if substitute:
         return Verdict(one, SUBSTITUTED, substitute)
     for item in one.items:

@@ -7,10 +7,6 @@ from .claims import needs_lists, needs_lists_and_halloc, span
 from .claims_regeff import P120
 from .samples import median
 
-TABLE_3 = ("RegEff", "section 7, table 3", "regeff-t3")
-TABLE_4 = ("RegEff", "section 7, table 4", "regeff-t4")
-BUILDERS = ("RegEff", "section 6", "own-builder")
-
 
 def build_medians(results, item):
     """{scene: {allocator: median}} of complete builds."""
@@ -35,11 +31,8 @@ def fastest_of_paper(results, item):
     }
 
 
-@claim(("RegEff", "section 7, table 3", "regeff-t3 regeff-3a"))
+@claim()
 def build_scatter(results):
-    """ScatterAlloc, near AtomicMalloc in the generic tests, is significantly slower in builds.
-    Rule: its median slowdown over the scenes is at least 1.5, and above its median ratio to
-    AtomicMalloc in figure 3(a)."""
     built = median(slowdowns(results, "regeff-t3", ("scatter", "atomic")))
     generic = median(
         all_ratios(results, ["regeff-3a"], "scatter", "atomic", "payload_bytes", **P120)
@@ -50,11 +43,8 @@ def build_scatter(results):
     )
 
 
-@claim(TABLE_3, substituted=needs_halloc)
+@claim(substituted=needs_halloc)
 def build_halloc_small(results):
-    """Halloc is usually the fastest where the pool is 200 root nodes.
-    Rule: on more than half of the scenes no other of the paper's allocators that free is faster;
-    where it does not complete, it loses."""
     fastest = list(fastest_of_paper(results, "regeff-t3").values())
     counts = ", ".join(
         f"{label(results, a)} on {fastest.count(a)}" for a in REGEFF_BUILDS if a in fastest
@@ -62,34 +52,24 @@ def build_halloc_small(results):
     return (fastest.count(HALLOC) > len(fastest) / 2, f"fastest: {counts} of {len(fastest)} scenes")
 
 
-@claim(TABLE_3, substituted=needs_lists)
+@claim(substituted=needs_lists)
 def build_lists(results):
-    """CMalloc and its variants take 0.92 to 1.49 times as long as AtomicMalloc.
-    Rule: no slowdown of the four is above 1.5."""
     values = slowdowns(results, "regeff-t3", *((a, "atomic") for a in LISTS))
     return max(values) <= 1.5, span(values)
 
 
-@claim(TABLE_3)
+@claim()
 def build_cuda(results):
-    """CudaMalloc builds take 2.5 to 20.6 times as long as AtomicMalloc's.
-    Rule: the median over the scenes of the ratio of their times is between 2.5 and 20.62."""
     return median_between(2.5, 20.62, slowdowns(results, "regeff-t3", ("cuda", "atomic")))
 
 
-@claim(TABLE_3)
+@claim()
 def build_aw(results):
-    """AWMalloc builds as fast as AtomicMalloc (0.83 to 1.07).
-    Rule: the median over the scenes of the ratio of their times is between 0.8 and 1.1."""
     return median_between(0.8, 1.1, slowdowns(results, "regeff-t3", ("awmalloc", "atomic")))
 
 
-@claim(("RegEff", "section 9", "regeff-t4 regeff-t4-pages"), substituted=needs_lists)
+@claim(substituted=needs_lists)
 def build_scatter_lists(results):
-    """On large scenes builds with CMalloc are 1.4 to 4.6 times faster than with ScatterAlloc with
-    its best page size.
-    Rule: the median over the scenes of ScatterAlloc's time, with the best of 4, 8 and 16 KiB on
-    each scene, over CMalloc's is in that range."""
     scatter = {}
     for row in results.complete("regeff-t4-pages", "scatter"):
         scatter.setdefault(row["scene"], {})[row.get("page_bytes")] = row["median_ms"]
@@ -106,11 +86,8 @@ def build_scatter_lists(results):
     return median_between(1.4, 4.6, values)
 
 
-@claim(TABLE_4, substituted=needs_lists_and_halloc)
+@claim(substituted=needs_lists_and_halloc)
 def build_halloc_lists(results):
-    """On large scenes CMalloc is 1.5 to 2.3 times faster than Halloc.
-    Rule: the median over the scenes of the ratio of their times, with the device's malloc behind
-    Halloc, is in that range."""
     return median_between(1.5, 2.3, slowdowns(results, "regeff-t4", (HALLOC, CMALLOC)))
 
 
@@ -123,30 +100,24 @@ def atomic_builds(results, item):
     )
 
 
-@claim(TABLE_3, needs="full")
+@claim()
 def build_200(results):
-    """A pool of 200 root nodes suffices even for AtomicMalloc, which never frees.
-    Rule: AtomicMalloc completes every scene."""
     whole, short = atomic_builds(results, "regeff-t3")
     return not short, (
         f"incomplete: {', '.join(short)}" if short else f"all {len(whole)} scenes are complete"
     )
 
 
-@claim(TABLE_4, needs="")
+@claim()
 def build_20_atomic(results):
-    """In a pool of 20 root nodes AtomicMalloc cannot build.
-    Rule: AtomicMalloc completes no scene."""
     whole, short = atomic_builds(results, "regeff-t4")
     return not whole, (
         f"complete: {', '.join(whole)}" if whole else f"incomplete on all {len(short)} scenes"
     )
 
 
-@claim(TABLE_4, substituted=needs_lists_and_halloc)
+@claim(substituted=needs_lists_and_halloc)
 def build_20_lists(results):
-    """In a pool of 20 root nodes CMalloc or a variant is the fastest.
-    Rule: on every scene one of the four has the shortest median of the paper's allocators."""
     fastest = fastest_of_paper(results, "regeff-t4")
     return (
         all(a in LISTS for a in fastest.values()),
@@ -156,12 +127,8 @@ def build_20_lists(results):
     )
 
 
-@claim(("RegEff", "section 7, table 4", "regeff-t3 regeff-t4"), substituted=needs_lists)
+@claim(substituted=needs_lists)
 def build_multi(results):
-    """In builds an offset per multiprocessor does not help: CMMalloc and CFMMalloc are often slower
-    than CMalloc and CFMalloc.
-    Rule: the median over scenes of CMMalloc over CMalloc and of CFMMalloc over CFMalloc is 1 or
-    more."""
     pairs = ((CMMALLOC, CMALLOC), (CFMMALLOC, CFMALLOC))
     values = slowdowns(results, "regeff-t3 regeff-t4", *pairs)
     return median(values) >= 1, span(values)
@@ -176,10 +143,8 @@ def peak(results, item, allocator, which, key):
     return need(dict(sorted(found.items())), f"fragmentation of {label(results, allocator)}")
 
 
-@claim(("RegEff", "section 8, figure 5(a)", "regeff-5a"), needs="", substituted=needs_lists)
+@claim(substituted=needs_lists)
 def internal_small(results):
-    """Internal fragmentation of CMalloc is 0.75 for 4 bytes and falls to zero with the size.
-    Rule: 0.75 to 0.875 at 4 bytes, and at most 0.05 at the largest payload."""
     values = peak(results, "regeff-5a", CMALLOC, "peak", "internal_fragmentation")
     small, large = values.get(4), values[max(values)]
     need(small is not None, "4 bytes")
@@ -189,21 +154,16 @@ def internal_small(results):
     )
 
 
-@claim(("RegEff", "section 8, figure 5(a)", "regeff-5a"), needs="", substituted=needs_lists)
+@claim(substituted=needs_lists)
 def internal_variants(results):
-    """Internal fragmentation is the same for CMalloc and its variants.
-    Rule: at no payload are two of the four more than 0.02 apart."""
     values = [peak(results, "regeff-5a", a, "peak", "internal_fragmentation") for a in LISTS]
     points = set.intersection(*(set(v) for v in values))
     apart = max(max(v[x] for v in values) - min(v[x] for v in values) for x in points)
     return apart <= 0.02, f"at most {apart:.3f} apart"
 
 
-@claim(("RegEff", "section 8, figure 5(b)", "regeff-5b"), needs="full", substituted=needs_lists)
+@claim(substituted=needs_lists)
 def external_generic(results):
-    """External fragmentation of CMalloc and its variants after Alloc Dealloc is between 0.3 and
-    almost 1.
-    Rule: all values of the four are between 0.3 and 1."""
     found = [peak(results, "regeff-5b", a, "end", "external_fragmentation") for a in LISTS]
     values = [v for of in found for v in of.values()]
     return min(values) >= 0.3, f"{min(values):.3f} to {max(values):.3f}"
@@ -223,11 +183,8 @@ def internal_at_peak(row):
     return max(points, key=lambda point: point[2])[INTERNAL] if points else None
 
 
-@claim(("RegEff", "section 8", "regeff-recorded"), needs="full", substituted=needs_lists)
+@claim(substituted=needs_lists)
 def internal_build(results):
-    """In builds internal fragmentation of CMalloc is below 0.01.
-    Rule: in every recorded build it is below 0.01 where most blocks are in use; the size of a block
-    is the min distance to the next one that was seen for requests of its size."""
     rows = [row for row in results.rows("regeff-recorded", CMALLOC) if row.get("status") == "ok"]
     values = {row["scene"]: internal_at_peak(row) for row in rows if internal_points(row)}
     need(values, "a recorded build with CMalloc")
@@ -237,10 +194,8 @@ def internal_build(results):
     )
 
 
-@claim(("RegEff", "section 8", "regeff-t3"), needs="full", substituted=needs_lists)
+@claim(substituted=needs_lists)
 def external_build(results):
-    """After builds external fragmentation of CMalloc is 0.94 to 0.995.
-    Rule: the median over scenes, of CMalloc and its variants, is in that range."""
     values = [
         row["memory"]["external_fragmentation"]
         for a in LISTS
@@ -254,12 +209,8 @@ def external_build(results):
 PUBLISHED = (*LISTS, HALLOC, "scatter-builtin", "cuda")
 
 
-@claim(BUILDERS)
+@claim()
 def single_kernel(results):
-    """A build in a single kernel is at least 25% faster than one with kernels per level (published:
-    25 to 45%).
-    Rule: the median over scenes of the per-level builder's time over the single kernel's, with the
-    fastest allocator that frees and is as published, is at least 1.25."""
     scenes = {}
     for row in results.complete("own-builder"):
         if row["builder"] == "per-level" or row["allocator"] in PUBLISHED:
@@ -285,12 +236,8 @@ def builder_bytes(row):
     return None
 
 
-@claim(BUILDERS, needs="full")
+@claim()
 def single_kernel_memory(results):
-    """A single kernel with dynamic allocation needs slightly more memory than static allocation for
-    each level.
-    Rule: the median over scenes of the peak bytes in use plus the workspace, over the peak bytes in
-    use of the per-level builder, is from 1 to 1.5."""
     memory = {}
     for row in results.rows("own-builder"):
         if size := builder_bytes(row):

@@ -7,11 +7,6 @@ from .claims import NotTestable, claim, figure, median_between, need, range_text
 from .samples import median, ratio_interval
 from .text import bytes_text, count_text
 
-FIGURE_5 = ("Bulk", "section 5.1, figure 5", "bulk-5")
-FIGURE_6 = ("Bulk", "section 5.2, figure 6", "bulk-6")
-FIGURE_7 = ("Bulk", "section 5.3, figure 7", "bulk-7")
-SECTION_53 = ("Bulk", "section 5.3", "bulk-7")
-
 
 def variants(results, item, first, second):
     """[(parameters, samples of first, samples of second)] of cases in which both variants ran."""
@@ -55,11 +50,8 @@ def needs_semaphore(results):
     )
 
 
-@claim(FIGURE_5, substituted=needs_semaphore)
+@claim(substituted=needs_semaphore)
 def bulk_semaphore(results):
-    """Bulk semaphores allow more allocations per second than counting semaphores.
-    Rule: with 1,000 threads or more, faster at all points that the 95% interval of the ratio
-    decides, at least one; undecided if one of the two does not finish at a point."""
     missing = [x for x in unfinished(results, "bulk-5", SEMAPHORE, "counting") if x >= 1000]
     intervals = [
         ratio_interval(bulk, counting)
@@ -76,11 +68,8 @@ def bulk_semaphore(results):
     return (True if decided else None), evidence
 
 
-@claim(FIGURE_5, substituted=needs_semaphore)
+@claim(substituted=needs_semaphore)
 def bulk_peak(results):
-    """The rate falls before the number of threads has peaked.
-    Rule: the max rate of units per second is at least 5% above the rate with the most threads;
-    undecided if the semaphore does not finish there."""
     missing = unfinished(results, "bulk-5", SEMAPHORE)
     rates = {
         about["threads"]: about["threads"] / median(bulk)
@@ -105,26 +94,20 @@ def delegation(results, which):
     return speed, speed[point], f"({point[0]} threads, 1:{point[1]})"
 
 
-@claim(FIGURE_6)
+@claim()
 def rcu_best(results):
-    """Delegation makes RCU up to 14 times faster.
-    Rule: the largest ratio of the medians is within a factor of 2 of that."""
     _, best, where = delegation(results, max)
     return within_factor(best, 14), f"{figure(best)} times {where}"
 
 
-@claim(FIGURE_6)
+@claim()
 def rcu_worst(results):
-    """Delegation is at worst 1.01% slower.
-    Rule: no ratio of the medians is below 0.95."""
     _, worst, where = delegation(results, min)
     return worst >= 0.95, f"{figure(worst)} {where}"
 
 
-@claim(FIGURE_6)
+@claim()
 def rcu_few(results):
-    """With few threads RCU takes the same time with and without delegation.
-    Rule: with at most 64 threads the median ratio is between 0.9 and 1.1."""
     speed, _, _ = delegation(results, max)
     values = need([v for (threads, _), v in speed.items() if threads <= 64], "few threads")
     return median_between(0.9, 1.1, values)[0], range_text(values)
@@ -157,11 +140,8 @@ def rates(results):
     return {x: bulk[0] / cuda[0] for x, bulk, cuda in with_both(results)}
 
 
-@claim(FIGURE_7)
+@claim()
 def bulk_average(results):
-    """The allocation rate is 16.56 times that of CUDA's allocator on average.
-    Rule: the mean over the sizes of the ratio of rates, with refused requests as in the paper, is
-    within a factor of 2 of that."""
     values = rates(results).values()
     mean = statistics.fmean(values)
     return (
@@ -173,10 +153,8 @@ def bulk_average(results):
 SLOW_SIZES = (2048, 4096, 65536, 131072)
 
 
-@claim(FIGURE_7)
+@claim()
 def bulk_where(results):
-    """It is faster than CUDA's allocator at all sizes but 2, 4, 64 and 128 KB.
-    Rule: its rate is higher at every other size that was measured."""
     others = need({x: v for x, v in rates(results).items() if x not in SLOW_SIZES}, "other sizes")
     slow = [x for x, v in others.items() if v < 1]
     return not slow, (
@@ -186,10 +164,8 @@ def bulk_where(results):
     )
 
 
-@claim(FIGURE_7)
+@claim()
 def bulk_slower(results):
-    """CUDA's allocator is faster at 2, 4, 64 and 128 KB.
-    Rule: its rate is higher at all four sizes."""
     values = {x: v for x, v in rates(results).items() if x in SLOW_SIZES}
     need(len(values) == len(SLOW_SIZES), "all four sizes")
     return max(values.values()) < 1, ", ".join(
@@ -197,11 +173,8 @@ def bulk_slower(results):
     )
 
 
-@claim(SECTION_53)
+@claim()
 def bulk_buddy_rate(results):
-    """The buddy system's rate is mostly constant, and grows for larger requests.
-    Rule: from 4 KiB on, no rate is below half of the rate of the size before, and the largest size
-    has the highest rate within a factor of 2."""
     served = {x: rate for x, (rate, _) in sorted(exhausting(results, "bulk").items()) if x >= 4096}
     need(len(served) >= 4, "four sizes of 4 KiB or more")
     values = list(served.values())
@@ -211,10 +184,8 @@ def bulk_buddy_rate(results):
     )
 
 
-@claim(SECTION_53, needs="")
+@claim()
 def bulk_moderate(results):
-    """Moderate shares of the requests of 512 B and 1 KB fail: of 1 KB a quarter.
-    Rule: 5 to 20% of those of 512 bytes, 20 to 30% of those of 1 KiB are refused."""
     served = exhausting(results, "bulk")
     need(512 in served and 1024 in served, "512 bytes and 1 KiB")
     half, one = served[512][1], served[1024][1]
@@ -224,19 +195,15 @@ def bulk_moderate(results):
     )
 
 
-@claim(FIGURE_7, needs="")
+@claim()
 def bulk_2k(results):
-    """Half of the requests of 2 KB fail.
-    Rule: 40 to 60% of them are refused."""
     served = exhausting(results, "bulk")
     need(2048 in served, "2 KiB")
     return 0.4 <= served[2048][1] <= 0.6, f"{100 * served[2048][1]:.1f}%"
 
 
-@claim(FIGURE_7, needs="full")
+@claim()
 def bulk_large(results):
-    """Requests larger than 4 KB never fail.
-    Rule: above 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused."""
     large = {x: share for x, (_, share) in exhausting(results, "bulk").items() if x > 4096}
     worst = max(need(large, "more than 4 KiB"), key=large.get)
     bad = {}
@@ -252,11 +219,8 @@ def bulk_large(results):
     )
 
 
-@claim(FIGURE_7)
+@claim()
 def bulk_failures(results):
-    """It refuses far fewer requests than CUDA's allocator.
-    Rule: over the sizes at which the device's heap is as large as the pool, the mean share of
-    refused requests is at most half of that of CUDA's allocator."""
     same_pool = {
         row["payload_bytes"]
         for row in results.rows("bulk-7", "cuda")

@@ -7,8 +7,8 @@ the claims are judged by the kernel that allocates, in its second round in one p
 import statistics
 
 from .claims import CHUNKS, PAGES
-from .claims import add_claim, all_ratios, claim, each_text, figure, if_measured, label, medians
-from .claims import need, not_judged, range_text, ratios, usually_faster, within_factor
+from .claims import all_ratios, claim, each_text, figure, if_measured, label, medians
+from .claims import need, range_text, ratios, usually_faster, within_factor
 from .samples import median
 
 VARIANTS = (*PAGES, *CHUNKS)
@@ -18,15 +18,10 @@ SIZES = ("ouroboros-10k", "ouroboros-100k")
 THREADS = ("ouroboros-32", "ouroboros-128", "ouroboros-1k", "ouroboros-8k")
 
 
-def over_sizes(*items):
-    return ("Ouroboros", "section 6.1.1", " ".join(items))
+def judge_ratio(item, allocator, kind, variants, ratio):
+    """Judges the claim that this allocator takes `ratio` times as long as queues of this kind."""
 
-
-def over_threads(*items):
-    return ("Ouroboros", "section 6.1.2", " ".join(items))
-
-
-def add_ratio(item, allocator, name, kind, variants, published):
+    @claim(f"{kind}-{allocator}-{item.removeprefix('ouroboros-')}")
     def check(results):
         found = if_measured(
             lambda variant: statistics.fmean(
@@ -37,34 +32,21 @@ def add_ratio(item, allocator, name, kind, variants, published):
         names = " or ".join(label(results, a) for a in variants)
         need(found, f"{label(results, allocator)} and {names}")
         value = statistics.fmean(found.values())
-        return within_factor(value, published), f"{figure(value)} times; published {published}"
-
-    count = "10,000" if item == SIZES[0] else "100,000"
-    add_claim(
-        f"{kind}-{allocator}-{item.removeprefix('ouroboros-')}",
-        over_sizes(item),
-        f"With {count} allocations {name} takes {published} times as long as queues of {kind}",
-        "the mean over the sizes of the ratio of the median times of allocation in a used pool,"
-        " averaged over the variants, is within a factor of 2 of that",
-        check,
-    )
+        return within_factor(value, ratio), f"{figure(value)} times; published {ratio}"
 
 
-PUBLISHED = (
-    ("cuda", "CUDA's allocator", (163, 274), (15, 18)),
-    ("halloc", "Halloc", (1.68, 1.74), (0.15, 0.16)),
-    ("scatter", "ScatterAlloc", (4.33, 12.5), (0.30, 1.12)),
-)
-for number, size in enumerate(SIZES):
-    for one, its_name, of_pages, of_chunks in PUBLISHED:
-        add_ratio(size, one, its_name, "pages", PAGES, of_pages[number])
-        add_ratio(size, one, its_name, "chunks", CHUNKS, of_chunks[number])
+for one, of_pages, of_chunks in (
+    ("cuda", (163, 274), (15, 18)),
+    ("halloc", (1.68, 1.74), (0.15, 0.16)),
+    ("scatter", (4.33, 12.5), (0.30, 1.12)),
+):
+    for number, size in enumerate(SIZES):
+        judge_ratio(size, one, "pages", PAGES, of_pages[number])
+        judge_ratio(size, one, "chunks", CHUNKS, of_chunks[number])
 
 
-@claim(over_sizes(*SIZES))
+@claim()
 def pages_always(results):
-    """Queues of pages always outperform CUDA's allocator by far.
-    Rule: at every size, CUDA's allocator takes at least twice as long as each variant."""
     values = [
         r for a in PAGES for r in all_ratios(results, SIZES, "cuda", a, "payload_bytes", **EACH)
     ]
@@ -82,36 +64,27 @@ def milliseconds_text(values):
     return ", ".join(f"{figure(v)} ms" for v in values)
 
 
-@claim(over_sizes("ouroboros-100k"))
+@claim()
 def cuda_small(results):
-    """CUDA's allocator takes the same time for all sizes up to 64 bytes.
-    Rule: slowest over fastest median of 16, 32 and 64 bytes is at most 1.5, without frees."""
     values = cuda_times(results, (16, 32, 64), "16, 32 and 64 bytes")
     return max(values) <= 1.5 * min(values), milliseconds_text(values)
 
 
-@claim(over_sizes("ouroboros-100k"))
+@claim()
 def cuda_growing(results):
-    """CUDA's allocator gets slower with the size from 64 bytes to 1 KiB.
-    Rule: the medians, without frees, grow from each size to the next."""
     sizes = (64, 128, 256, 512, 1024)
     values = cuda_times(results, sizes, "all sizes from 64 bytes to 1 KiB")
     return values == sorted(values), milliseconds_text(values)
 
 
-@claim(over_sizes("ouroboros-100k"))
+@claim()
 def cuda_2k(results):
-    """CUDA's allocator is 110 to 160 times faster with 2048 bytes than with 1024.
-    Rule: the ratio of the medians, without frees, is in that range within a factor of 2."""
     one, two = cuda_times(results, (1024, 2048), "1 and 2 KiB")
     return 55 <= one / two <= 320, f"{figure(one / two)} times"
 
 
-@claim(over_sizes(*SIZES))
+@claim()
 def virtual(results):
-    """Virtualized queues differ little from static ones.
-    Rule: the median over all sizes of the times of each virtualized variant, of pages and of
-    chunks, over the static one is between 0.67 and 1.5."""
     found = {
         a: median(all_ratios(results, SIZES, a, kind[0], "payload_bytes", **EACH))
         for kind in (PAGES, CHUNKS)
@@ -120,21 +93,16 @@ def virtual(results):
     return all(0.67 <= v <= 1.5 for v in found.values()), each_text(results, found)
 
 
-@claim(over_threads("ouroboros-8k"))
+@claim()
 def scaling_pages(results):
-    """With 8 KiB, queues of pages are faster than ScatterAlloc, Halloc and CUDA's allocator.
-    Rule: each variant against all three, faster at 80% of the points that the 95% intervals decide,
-    which are at least a quarter of all."""
     others = ("scatter", "halloc", "cuda")
     return usually_faster(
         results, [("ouroboros-8k", a, other, "threads", USED) for a in PAGES for other in others]
     )
 
 
-@claim(over_threads("ouroboros-8k"))
+@claim()
 def scaling_scatter(results):
-    """With 8 KiB, ScatterAlloc is slower than CUDA's allocator.
-    Rule: slower at the most threads that both complete."""
     values = ratios(results, "ouroboros-8k", "scatter", "cuda", "threads", **USED)
     threads = max(values)
     return (
@@ -143,10 +111,8 @@ def scaling_scatter(results):
     )
 
 
-@claim(over_threads(*THREADS[:2]))
+@claim()
 def scaling_small(results):
-    """With 32 and 128 bytes, queues of pages are as fast as ScatterAlloc and Halloc.
-    Rule: the median ratio of the times of each variant to either is between 0.5 and 2."""
     found = {
         (variant, other): median(
             all_ratios(results, THREADS[:2], variant, other, "threads", **USED)
@@ -159,11 +125,8 @@ def scaling_small(results):
     )
 
 
-@claim(over_threads(*THREADS[:3]))
+@claim()
 def scaling_cuda(results):
-    """Up to 1 KiB CUDA's allocator is slower than all others.
-    Rule: with 10,000 threads or more, its median is above ScatterAlloc's, Halloc's and that of each
-    variant."""
     found = {}
     for other in ("scatter", "halloc", *VARIANTS):
         for item in THREADS[:3]:
@@ -190,38 +153,21 @@ def first_over_later(results, allocator):
     return median(need(values, "allocation in fresh and in used pools"))
 
 
-@claim(over_sizes(*SIZES))
+@claim()
 def reuse_faster(results):
-    """Ouroboros allocates faster from memory that was freed than at first use.
-    Rule: for each variant that was measured, the median over the sizes of the time in a fresh pool
-    over that in a used one is at least 1.1."""
     found = if_measured(lambda a: first_over_later(results, a), VARIANTS)
     need(found, "allocation in fresh and in used pools")
     return min(found.values()) >= 1.1, each_text(results, found)
 
 
-not_judged(
-    "reuse-cuda",
-    over_sizes(*SIZES),
-    "CUDA's allocator takes the same time for the first allocations as for later ones",
-    "the median over the sizes of the time in a fresh heap over that in a used one is between 0.9 and 1.1",
-    "the device's heap cannot be made fresh again: only the first case of a process uses it first",
-)
-
-
-@claim(over_sizes("ouroboros-100k"))
+@claim()
 def cuda_growing_again(results):
-    """CUDA's allocator gets slower with the size again from 2 KiB on.
-    Rule: the medians grow from 2 to 4 and to 8 KiB."""
     values = cuda_times(results, (2048, 4096, 8192), "2, 4 and 8 KiB")
     return values == sorted(values), milliseconds_text(values)
 
 
-@claim(over_threads(*THREADS))
+@claim()
 def scaling_cuda_slows(results):
-    """CUDA's allocator slows down with the number of threads at every size.
-    Rule: at every size each median time per kernel with 1,000 threads or more is above that with a
-    tenth of the threads."""
     falls = []
     for item in THREADS:
         times = medians(results, item, "cuda", "threads", **USED)
@@ -231,11 +177,8 @@ def scaling_cuda_slows(results):
     return not falls, f"not slower: {', '.join(falls)}" if falls else "slower at every step"
 
 
-@claim(over_threads(*THREADS[:3]))
+@claim()
 def chunks_cuda_small(results):
-    """Queues of chunks are faster than CUDA's allocator up to 1 KiB.
-    Rule: for each variant, faster at 80% of the points that the 95% intervals decide, which are at
-    least a quarter of all."""
     return usually_faster(
         results, [(item, a, "cuda", "threads", USED) for item in THREADS[:3] for a in CHUNKS]
     )

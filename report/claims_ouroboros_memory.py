@@ -2,15 +2,8 @@
 """Ouroboros' claims about memory (section 6.1.3), and about what its queues and its initialization
 cost."""
 
-from .claims import PAGES, claim, each_text, figure, label, need, not_judged
+from .claims import PAGES, claim, each_text, figure, label, need
 from .claims_ouroboros import VARIANTS
-
-
-def source(name, where="section 6.1.3, figure 3"):
-    return ("Ouroboros", where, f"ouroboros-{name}")
-
-
-UTILIZATION = source("utilization", "section 6.1.3")
 
 
 def ranges(results, allocator):
@@ -23,11 +16,8 @@ def ranges(results, allocator):
     }
 
 
-@claim(source("range"), needs="full")
+@claim()
 def range_tight(results):
-    """Ouroboros' address range stays very close to the requested bytes.
-    Rule: at every size the range of the first iteration is at most 1.5 times the bytes requested,
-    for each variant."""
     values = {(a, size): v for a in VARIANTS for size, v in ranges(results, a).items()}
     worst = max(need(values, "address ranges"), key=values.get)
     return (
@@ -36,10 +26,8 @@ def range_tight(results):
     )
 
 
-@claim(source("range"), needs="full")
+@claim()
 def range_scatter(results):
-    """ScatterAlloc's addresses are far apart even for small requests.
-    Rule: with 16 bytes its range is at least 10 times the bytes requested."""
     value = need(ranges(results, "scatter").get(16), "ScatterAlloc with 16 bytes")
     return value >= 10, f"{figure(value)} times"
 
@@ -53,10 +41,8 @@ def shares(results):
     return need(found, "a pool that was filled before the time limit")
 
 
-@claim(UTILIZATION, needs="full")
+@claim()
 def utilization(results):
-    """Ouroboros allocates 98.35% of the memory in blocks of 16 bytes.
-    Rule: each variant that fills the pool allocates at least 95%."""
     use = shares(results)
     values = need({a: use[a] for a in VARIANTS if a in use}, "Ouroboros")
     worst = min(values, key=values.get)
@@ -66,10 +52,8 @@ def utilization(results):
     )
 
 
-@claim(UTILIZATION, needs="full")
+@claim()
 def utilization_order(results):
-    """Ouroboros allocates a larger share than ScatterAlloc, ScatterAlloc a larger one than Halloc.
-    Rule: the shares are in that order."""
     use = shares(results)
     need(all(a in use for a in (PAGES[0], "scatter", "halloc")), "all three")
     in_order = (max(use[a] for a in VARIANTS if a in use), use["scatter"], use["halloc"])
@@ -79,10 +63,8 @@ def utilization_order(results):
     )
 
 
-@claim(UTILIZATION)
+@claim()
 def utilization_cuda(results):
-    """CUDA's allocator allocates only 17.2%.
-    Rule: at most 30%, and the test ended before its time limit."""
     rows = results.rows("ouroboros-utilization", "cuda")
     row = need([row for row in rows if "space" in row], "CUDA's allocator")[0]
     value = row["space"].get("utilization", 0)
@@ -103,11 +85,8 @@ def churn(results, allocator, to_the_end=True):
     return rows[0]["space"]
 
 
-@claim(source("churn"), needs="full")
+@claim()
 def churn_lasts(results):
-    """While half of the blocks are freed, Ouroboros outlasts ScatterAlloc, and ScatterAlloc
-    outlasts Halloc.
-    Rule: iterations until the first refusal are in that order, for each variant."""
     worst = min(churn(results, a)["iterations"] for a in VARIANTS)
     scatter, halloc = (churn(results, a)["iterations"] for a in ("scatter", "halloc"))
     return (
@@ -116,10 +95,8 @@ def churn_lasts(results):
     )
 
 
-@claim(source("churn"))
+@claim()
 def churn_cuda(results):
-    """CUDA's allocator gets slower with every iteration.
-    Rule: the last complete iteration takes at least twice as long as the median one."""
     space = churn(results, "cuda", to_the_end=False)
     need("last_ms" in space, "iterations of CUDA's allocator")
     return (
@@ -128,11 +105,8 @@ def churn_cuda(results):
     )
 
 
-@claim(source("churn"))
+@claim()
 def churn_steady(results):
-    """Ouroboros and Halloc keep their speed to the end.
-    Rule: the last complete iteration takes at most twice as long as the median one, for Halloc and
-    each variant."""
     found = {}
     for allocator in ("halloc", *VARIANTS):
         space = churn(results, allocator)
@@ -141,11 +115,8 @@ def churn_steady(results):
     return max(found.values()) <= 2, each_text(results, found)
 
 
-@claim(("Ouroboros", "section 5.1", "regeff-3a"), needs="full")
+@claim()
 def virtual_memory(results):
-    """Virtualized queues reduce the memory of the static queues.
-    Rule: Ouroboros-P-VA and -P-VL have fewer bytes of tables than Ouroboros-P-S in a pool of 2 GiB,
-    at every payload."""
     tables = {}
     for allocator in PAGES:
         for row in results.rows("regeff-3a", allocator, blocks=120):
@@ -158,12 +129,3 @@ def virtual_memory(results):
     return max(worst.values()) < 1, ", ".join(
         f"{label(results, a)} {figure(v)} of the static one's" for a, v in worst.items()
     )
-
-
-not_judged(
-    "initialization-marks",
-    ("Ouroboros", "section 6.2.1", "ouroboros-100k"),
-    "Ouroboros' initialization is costly, because it marks the whole memory",
-    "not judged: nothing is marked",
-    "queue pieces are initialized when they are taken here, not with the whole memory",
-)

@@ -2,7 +2,6 @@
 """Renders the page: one file that includes plotly.js, so that it needs no network."""
 
 import collections
-import json
 import pathlib
 
 import jinja2
@@ -17,31 +16,17 @@ from . import (  # noqa: F401
     claims_host,
     claims_ouroboros,
     claims_ouroboros_memory,
-    claims_probability,
     claims_regeff,
     claims_variants,
 )
 from .cells import heading, number, published_table, table
-from .claims import FAILS, HOLDS, OPEN, SUBSTITUTED, judge_all
+from .claims import FAILS, HOLDS, OPEN, PAPERS, SUBSTITUTED, judge_all, published
 from .panels import PANELS
 from .results import ResultsError
 from .text import script_json
 
 FOLDER = pathlib.Path(__file__).parent
 SYMBOLS = {HOLDS: "✓", FAILS: "✗", SUBSTITUTED: "≠", OPEN: "?"}
-PAPERS = {
-    "RegEff": "regeff",
-    "Ouroboros": "ouroboros",
-    "Bulk": "bulk",
-    "Host-managed": "host_managed",
-}
-
-
-def published():
-    return {
-        paper: json.loads((FOLDER / "published" / f"{name}.json").read_text(encoding="utf-8"))
-        for paper, name in PAPERS.items()
-    }
 
 
 def item_section(results, item, papers, verdicts):

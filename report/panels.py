@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The panels of each item: tables and plots of its results. A new item is a line in PANELS."""
 
-from .plots import PAYLOAD, axis, sampled_and_grid
-from .properties import properties
-from .panels_ablation import ablation
 from .panels_builds import builders, builds, internal_of_builds, pool_over_build, rays
 from .panels_builds import scatter_pages, share
 from .panels_graphs import GRAPH_PANELS
-from .panels_host import latency, memory
-from .panels_pools import pools
-from .panels_profile import profile
-from .panels_others import address_range, churn, each, exhausting, rcu, scaling, semaphores
-from .panels_others import utilization
-from .panels_regeff import registers, calls_of_p, pages, fragmentation
+from .panels_others import address_range, churn, each, exhausting, latency, memory, rcu, scaling
+from .panels_others import semaphores, utilization
+from .panels_own import ablation, pools, profile
+from .panels_regeff import calls_of_p, fragmentation, pages, properties, registers
+from .plots import PAYLOAD, axis, sampled_and_grid
 from .text import bytes_text
 
 

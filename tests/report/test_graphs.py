@@ -4,7 +4,7 @@
 import unittest
 
 from report.claims import CHUNKS, FAILS, HOLDS, OPEN, PAGES, judge
-from report.graphs import footprint, samples
+from report.panels_graphs import footprint, samples
 from report.panels import PANELS
 
 from .made import BY_ID, results, row, verdict
