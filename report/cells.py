@@ -103,11 +103,11 @@ def lines_by_allocator(results, points, at, cell_of):
     ], allocators
 
 
-def grid(results, title, unit, rows, x, value, x_text, names=None):
-    """A table with a row per allocator and a column per point."""
+def grid(results, title, unit, rows, over, value, names=None):
+    """A table with a row per allocator and a column per value of a Parameter."""
     notes = Notes()
-    points = sorted({row[x] for row in rows})
-    found = {(row["allocator"], row[x]): row for row in rows}
+    points = sorted({row[over.key] for row in rows})
+    found = {(row["allocator"], row[over.key]): row for row in rows}
     allocators = [a for a in names or results.labels() if any((a, p) in found for p in points)]
     lines = []
     for allocator in allocators:
@@ -118,7 +118,7 @@ def grid(results, title, unit, rows, x, value, x_text, names=None):
         lines.append(line)
     return table(
         f"{title}, {unit}" if unit else title,
-        ["", *map(x_text, points)],
+        ["", *map(over.text, points)],
         lines,
         notes.numbered(),
         None if names else allocators,

@@ -8,20 +8,20 @@ from .panels_others import address_range, churn, each, exhausting, latency, memo
 from .panels_others import semaphores, utilization
 from .panels_own import ablation, pools, profile
 from .panels_regeff import calls_of_p, fragmentation, pages, properties, registers
-from .plots import PAYLOAD, axis, sampled_and_grid
+from .plots import PAYLOAD, Parameter, axis, sampled_and_grid
 from .text import bytes_text
 
 
-def generic(item, x, x_axis, x_text, title):
-    """Panels of a generic test over one parameter: a plot and its table per grid size."""
+def generic(item, title, over=PAYLOAD):
+    """Panels of a generic test: a plot and its table per grid size."""
 
     def panels(results):
         blocks, rows = [], results.rows(item)
-        grids = {None} if x == "blocks" else {row.get("blocks") for row in rows}
+        grids = {None} if over.key == "blocks" else {row.get("blocks") for row in rows}
         for count in sorted(grids, key=lambda b: (b != 120, b or 0)):
             shown = [row for row in rows if count in (None, row.get("blocks"))]
             name = f"{title}, {count} blocks" if count else title
-            blocks += sampled_and_grid(results, name, x_axis, x, x_text, shown)
+            blocks += sampled_and_grid(results, name, over, shown)
         return blocks
 
     return panels
@@ -29,37 +29,27 @@ def generic(item, x, x_axis, x_text, title):
 
 def probability(item, chance):
     title = f"Probability {chance}, 10 launches"
-    return generic(item, "blocks", axis("blocks of 8 allocating threads"), str, title)
-
-
-def over_payload(item, title):
-    return generic(item, "payload_bytes", PAYLOAD, bytes_text, title)
+    return generic(item, title, Parameter("blocks", axis("blocks of 8 allocating threads")))
 
 
 PANELS = {
     "regeff-t1": registers,
     "regeff-t2": calls_of_p,
-    "regeff-3a": over_payload("regeff-3a", "Alloc Dealloc"),
+    "regeff-3a": generic("regeff-3a", "Alloc Dealloc"),
     "regeff-3b": generic(
         "regeff-3b",
-        "pool_bytes",
-        axis("size of the pool", sizes=True),
-        bytes_text,
         "Alloc Cycle Dealloc",
+        Parameter("pool_bytes", axis("size of the pool", sizes=True), bytes_text),
     ),
     "regeff-3c": generic(
         "regeff-3c",
-        "iterations",
-        axis("successive allocations per thread", log=False),
-        str,
         "Alloc Cycle Dealloc",
+        Parameter("iterations", axis("successive allocations per thread", log=False)),
     ),
     "regeff-3d": probability("regeff-3d", "3/4"),
     "regeff-3d-quarter": probability("regeff-3d-quarter", "1/4"),
-    "regeff-coalesced": over_payload("regeff-coalesced", "Alloc Dealloc, coalesced"),
-    "regeff-large": over_payload(
-        "regeff-large", "Alloc Dealloc, large requests from the device's malloc"
-    ),
+    "regeff-coalesced": generic("regeff-coalesced", "Alloc Dealloc, coalesced"),
+    "regeff-large": generic("regeff-large", "Alloc Dealloc, large requests from the device's malloc"),
     "regeff-t3-pages": scatter_pages("regeff-t3-pages", "regeff-t3"),
     "regeff-t4-pages": scatter_pages("regeff-t4-pages", "regeff-t4"),
     "regeff-recorded": internal_of_builds,

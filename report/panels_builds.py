@@ -3,13 +3,12 @@
 
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
 from .claims_builds import builder_bytes, internal_at_peak, internal_points
-from .plots import TIME, axis, curve, curve_of, plot, sampled, sampled_and_grid
+from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled, sampled_and_grid
 from .results import time_of
 from .samples import median
-from .text import bytes_text, count_text, figure
+from .text import bytes_text, figure
 
 MIB = 1 << 20
-TRIANGLES = axis("triangles")
 EVENT = axis("requests and frees so far", log=False)
 
 
@@ -119,7 +118,7 @@ def builds(item, over):
         sizes = [row["triangles"] for row in complete]
         if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
             title = "Build time over triangles"
-            blocks.append(sampled(results, title, TRIANGLES, TIME, complete, "triangles"))
+            blocks.append(sampled(results, title, TRIANGLES, TIME, complete))
         return blocks
 
     return panels
@@ -179,7 +178,6 @@ def rays(results):
             TRIANGLES,
             rate,
             rows,
-            "triangles",
             scale=lambda row, ms: row["rays"] / ms / 1e3,
             names={kind: f"{kind.capitalize()} rays" for kind in kinds},
         ),
@@ -294,8 +292,6 @@ def builders(results):
             results,
             "Build time of the two builders",
             TRIANGLES,
-            "triangles",
-            count_text,
             [row for row in rows if row["status"] == "ok"],
             names={row["allocator"]: row["allocator"] for row in rows},
         ),

@@ -3,7 +3,7 @@
 Ouroboros' figure 4."""
 
 from .cells import grid
-from .plots import TIME, axis, sampled
+from .plots import TIME, Parameter, axis, sampled
 from .samples import median
 
 LAYOUTS = {"pages": "Linked pages", "csr": "CSR rebuilt"}
@@ -51,8 +51,6 @@ def milliseconds(*names):
     return lambda row: median(samples(row, *names))
 
 
-EDGES = axis("edges of the graph")
-
 
 def graph_panels(results, title, rows, y_axis, unit, value):
     """A plot over the edges of the graphs and its table; each row has the samples of the panel."""
@@ -60,11 +58,12 @@ def graph_panels(results, title, rows, y_axis, unit, value):
     names = {**labels, **LAYOUTS}
     graphs = {row["edges"]: row["graph"] for row in reversed(rows)}
     shown = [row for row in rows if row.get("samples")]
-    plot = sampled(results, title, EDGES, y_axis, shown, "edges", "samples", names=names)
+    edges = Parameter("edges", axis("edges of the graph"), graphs.get)
+    plot = sampled(results, title, edges, y_axis, shown, "samples", names=names)
     by_name = {name: allocator for allocator, name in labels.items()}
     for curve in plot["curves"]:  # for the filter; a layout has no allocator
         curve["allocator"] = by_name.get(curve["name"])
-    lines = grid(results, title, unit, rows, "edges", value, graphs.get, names)
+    lines = grid(results, title, unit, rows, edges, value, names)
     present = {row["allocator"] for row in rows}
     lines["allocators"] = [a if a in labels else None for a in names if a in present]
     return [plot, lines]

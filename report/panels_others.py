@@ -2,8 +2,9 @@
 """Panels of Ouroboros, Bulk and the host-managed allocators."""
 
 from .cells import allocator_table, cell, grid, heading, Notes, number, outcome, row_median, table
-from .plots import PAYLOAD, TIME, axis, curve_of, plot, sampled, sampled_and_grid, valued_and_grid
-from .text import bytes_text, count_text
+from .plots import PAYLOAD, THREADS, TIME, axis, curve_of, plot, sampled, sampled_and_grid
+from .plots import valued_and_grid
+from .text import bytes_text
 
 MIB = 1 << 20
 CALL = axis("call", log=False)
@@ -72,7 +73,6 @@ def memory(results):
 
 # Rounds in one pool: the last one is timed. Later ones reuse what the first has freed.
 POOLS = ((2, "a used pool"), (1, "a fresh pool"))
-THREADS = axis("threads")
 MIXED = 1 << 40  # the column of the test of mixed sizes
 
 
@@ -88,13 +88,14 @@ def each(item):
                 continue
             what = f"{rows[0]['threads']:,} threads"
             title = f"{what} allocate once, {where}"
-            blocks.append(
-                sampled(results, title, PAYLOAD, TIME, rows, "payload_bytes", "allocate_ms")
-            )
+            blocks.append(sampled(results, title, PAYLOAD, TIME, rows, "allocate_ms"))
             rows += [
                 {**row, "payload_bytes": MIXED}
                 for row in results.rows(item, test="mixed", rounds=rounds)
             ]
+            sizes = PAYLOAD._replace(
+                text=lambda size: "mixed" if size == MIXED else bytes_text(size)
+            )
             for key, call in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
                 blocks.append(
                     grid(
@@ -102,9 +103,8 @@ def each(item):
                         f"{call} only, {what}, {where}",
                         "ms",
                         rows,
-                        "payload_bytes",
+                        sizes,
                         lambda row, key=key: row_median(row, key),
-                        lambda size: "mixed" if size == MIXED else bytes_text(size),
                     )
                 )
         return blocks
@@ -120,9 +120,7 @@ def scaling(item):
         for rounds, where in POOLS:
             if rows := results.rows(item, rounds=rounds):
                 title = f"Allocate once, {where}"
-                blocks += sampled_and_grid(
-                    results, title, THREADS, "threads", count_text, rows, "allocate_ms"
-                )
+                blocks += sampled_and_grid(results, title, THREADS, rows, "allocate_ms")
         return blocks
 
     return panels
@@ -138,8 +136,6 @@ def address_range(results):
         "Address range over requested bytes, first iteration",
         PAYLOAD,
         axis("range / requested bytes"),
-        "payload_bytes",
-        bytes_text,
         results.rows("ouroboros-range"),
         times,
     )
@@ -217,8 +213,6 @@ def semaphores(results):
         results,
         "Units acquired per second",
         THREADS,
-        "threads",
-        count_text,
         rows,
         count=lambda row: row["threads"],
         names={row["allocator"]: row["label"] for row in rows},
@@ -248,8 +242,8 @@ def rcu(results):
     names = {str(readers): f"1 : {readers}" for readers in speeds}
     title = "Time with one barrier per writer over time with delegation"
     return [
-        plot(title, THREADS, axis("ratio"), curves),
-        grid(results, title, "", rows, "threads", lambda row: row["speed"], count_text, names),
+        plot(title, THREADS.axis, axis("ratio"), curves),
+        grid(results, title, "", rows, THREADS, lambda row: row["speed"], names),
     ]
 
 
@@ -265,15 +259,6 @@ def exhausting(results):
 
     title = "Requests per second until the pool is exhausted"
     return [
-        *sampled_and_grid(
-            results,
-            title,
-            PAYLOAD,
-            "payload_bytes",
-            bytes_text,
-            rows,
-            "allocate_ms",
-            count=requested,
-        ),
-        grid(results, "Refused", "%", rows, "payload_bytes", refused, bytes_text),
+        *sampled_and_grid(results, title, PAYLOAD, rows, "allocate_ms", count=requested),
+        grid(results, "Refused", "%", rows, PAYLOAD, refused),
     ]

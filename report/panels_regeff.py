@@ -59,8 +59,6 @@ def pages(results):
         results,
         "Alloc Cycle Dealloc with ScatterAlloc",
         PAYLOAD,
-        "payload_bytes",
-        bytes_text,
         [{**row, "allocator": str(row["page_bytes"])} for row in rows],
         names={str(size): f"pages of {bytes_text(size)}" for size in sizes},
     )
@@ -74,9 +72,7 @@ def fragmentation(item, which, key, title):
             return row.get("memory", {}).get(which, {}).get(key)
 
         y_axis = axis("fragmentation", log=False)
-        return valued_and_grid(
-            results, title, PAYLOAD, y_axis, "payload_bytes", bytes_text, rows, value
-        )
+        return valued_and_grid(results, title, PAYLOAD, y_axis, rows, value)
 
     return panels
 

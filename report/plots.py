@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Plots of the page as data, which page.js draws. Error bars are the min and max raw sample."""
 
+from typing import Callable, NamedTuple
+
 from .cells import grid, row_median
-from .text import figure
+from .text import bytes_text, count_text, figure
 
 
 def axis(title, log=True, sizes=False):
@@ -10,7 +12,17 @@ def axis(title, log=True, sizes=False):
     return {"title": title, "log": log, "sizes": sizes}
 
 
-PAYLOAD = axis("requested bytes", sizes=True)
+class Parameter(NamedTuple):
+    """What a plot and its table are over: the key in the results, the axis, the columns' texts."""
+
+    key: str
+    axis: dict
+    text: Callable = str
+
+
+PAYLOAD = Parameter("payload_bytes", axis("requested bytes", sizes=True), bytes_text)
+THREADS = Parameter("threads", axis("threads"), count_text)
+TRIANGLES = Parameter("triangles", axis("triangles"), count_text)
 TIME = axis("milliseconds")
 
 
@@ -58,8 +70,8 @@ def same(row, value):
     return value
 
 
-def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=same, names=None):
-    """A curve per allocator: medians of samples over x. Rows with refused requests are included."""
+def sampled(results, title, over, y_axis, rows, samples="runs_ms", scale=same, names=None):
+    """A curve per allocator: medians of samples. Rows with refused requests are included."""
     curves = []
     for allocator, name in (names or results.labels()).items():
         points = []
@@ -74,17 +86,15 @@ def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=sa
                 ends = sorted(
                     scale(row, t) for t in (row_median(row, samples), min(times), max(times))
                 )
-                points.append((row[x], *ends))
+                points.append((row[over.key], *ends))
         points.sort(key=lambda point: point[0])
         xs, low, middle, high = map(list, zip(*points)) if points else ([], [], [], [])
         curves.append(curve(name, xs, middle, low, high, None if names else allocator))
-    return plot(title, x_axis, y_axis, curves)
+    return plot(title, over.axis, y_axis, curves)
 
 
-def sampled_and_grid(
-    results, title, x_axis, x, x_text, rows, samples="runs_ms", count=None, names=None
-):
-    """A plot of times over x and its table; of rates, if `count` gives what a row counts."""
+def sampled_and_grid(results, title, over, rows, samples="runs_ms", count=None, names=None):
+    """A plot of times and its table; of rates, if `count` gives what a row counts."""
     y_axis, unit = (axis("millions per second"), "millions") if count else (TIME, "ms")
 
     def scale(row, ms):
@@ -94,19 +104,19 @@ def sampled_and_grid(
         return scale(row, row_median(row, samples)) if row.get(samples) else None
 
     return [
-        sampled(results, title, x_axis, y_axis, rows, x, samples, scale, names),
-        grid(results, title, unit, rows, x, value, x_text, names),
+        sampled(results, title, over, y_axis, rows, samples, scale, names),
+        grid(results, title, unit, rows, over, value, names),
     ]
 
 
-def valued_and_grid(results, title, x_axis, y_axis, x, x_text, rows, value):
+def valued_and_grid(results, title, over, y_axis, rows, value):
     """A curve per allocator of single values, and their table."""
     curves = []
     for allocator, name in results.labels().items():
         points = sorted(
-            (row[x], value(row))
+            (row[over.key], value(row))
             for row in rows
             if row["allocator"] == allocator and value(row) is not None
         )
         curves.append(curve_of(name, points, allocator))
-    return [plot(title, x_axis, y_axis, curves), grid(results, title, "", rows, x, value, x_text)]
+    return [plot(title, over.axis, y_axis, curves), grid(results, title, "", rows, over, value)]
