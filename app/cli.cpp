@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "app/cli.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +6,9 @@
 #include <new>
 
 #include "app/commands.hpp"
-#include "bench/program/allocator_names.hpp"
-#include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/out_of_memory.hpp"
+#include "bench/program/options.hpp"
 #include "bench/program/process.hpp"
-#include "bench/program/progress.hpp"
-#include "bench/program/version.hpp"
 #include "bench/results/device_record.hpp"
 #include "simt/device.hpp"
 
@@ -46,37 +41,37 @@ struct ThrottlingWarning {
   ThrottlingWarning() = default;
   ThrottlingWarning(const ThrottlingWarning&) = delete;
   ThrottlingWarning& operator=(const ThrottlingWarning&) = delete;
-  ~ThrottlingWarning() { bench::warn_if_throttled(); }
+  ~ThrottlingWarning() { warn_if_throttled(); }
 };
 
 int fail(Exit exit, const std::string& message) {
-  bench::clear_progress_line();
+  clear_progress_line();
   // Keeps the order of output and error if both streams go to one file.
   std::fflush(stdout);
-  bench::write_error(fmt::format("heapwood: error: {}\n", bench::one_line(message)));
+  write_error(fmt::format("heapwood: error: {}\n", one_line(message)));
   return static_cast<int>(exit);
 }
 
 int cannot_print() {
-  bench::end_if_pipe_is_broken();
+  end_if_pipe_is_broken();
   return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
 }
 
 // The exit code of a program that has printed everything.
 int finish(int exit) {
-  bench::print_waiting_note();
+  print_waiting_note();
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : exit;
 }
 
 // Without `acts`, ends before the command's action.
 int parse_and_run(int argc, char** argv, bool acts) {
-  bench::Program program("heapwood",
-                         "Heapwood builds k-d trees on the GPU in one kernel, with the memory "
-                         "allocator as a parameter.",
-                         examples, bench::version_line());
+  Program program("heapwood",
+                  "Heapwood builds k-d trees on the GPU in one kernel, with the memory "
+                  "allocator as a parameter.",
+                  examples, version_line());
   Invocation invocation;
-  bench::add_host_memory_options(program, invocation.host);
-  bench::add_old_allocator_options(program);
+  add_host_memory_options(program, invocation.host);
+  add_old_allocator_options(program);
   invocation.argv.assign(argv, argv + argc);
   for (const auto add :
        {add_list, add_build, add_bench, add_stress, add_graph, add_replay, add_reproduce,
@@ -86,9 +81,9 @@ int parse_and_run(int argc, char** argv, bool acts) {
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
   if (!acts) return static_cast<int>(Exit::done);
-  bench::install_signal_handlers(on_signal);
+  install_signal_handlers(on_signal);
   const ThrottlingWarning warning;
-  return finish(static_cast<int>(bench::with_host_memory(invocation.host, invocation.action)));
+  return finish(static_cast<int>(with_host_memory(invocation.host, invocation.action)));
 }
 
 int run_and_report(int argc, char** argv, bool acts) {
@@ -100,20 +95,20 @@ int run_and_report(int argc, char** argv, bool acts) {
     throw;
   } catch (const std::exception& error) {
     // fmt's message does not name the file.
-    return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, bench::error_text(error));
+    return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, error_text(error));
   }
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
-  bench::hold_standard_streams();
-  bench::ignore_write_signals();
+  hold_standard_streams();
+  ignore_write_signals();
   try {
-    bench::prepare_for_lack_of_memory();
+    prepare_for_lack_of_memory();
     return run_and_report(argc, argv, true);
   } catch (const std::bad_alloc&) {  // also of the report
-    return bench::out_of_memory();
+    return out_of_memory();
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/animate_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/bench_table.hpp"
@@ -30,14 +30,14 @@ animation.)";
 struct AnimateCommand {
   std::string scene, trace = "shaded", pictures;
   unsigned spp = 8;
-  bench::AnimateSettings settings;
+  AnimateSettings settings;
   MeasuringOptions measuring;
 };
 
-void parse_trace(const std::string& text, bench::AnimateSettings& settings) {
+void parse_trace(const std::string& text, AnimateSettings& settings) {
   settings.primary = settings.shaded = false;
   if (text == "none") return;
-  for (const std::string& kind : bench::split(text, ',')) {
+  for (const std::string& kind : split(text, ',')) {
     if (kind != "primary" && kind != "shaded") {
       throw Error(Exit::usage,
                   "--trace '" + text + "': expected shaded, primary, primary,shaded or none");
@@ -45,81 +45,78 @@ void parse_trace(const std::string& text, bench::AnimateSettings& settings) {
     (kind == "primary" ? settings.primary : settings.shaded) = true;
   }
   if (settings.primary && (settings.size.width % 8 != 0 || settings.size.height % 4 != 0)) {
-    throw Error(Exit::usage, fmt::format("--size {}x{}: primary rays are traced in tiles: use "
-                                         "multiples of 8x4",
-                                         settings.size.width, settings.size.height));
+    throw_error(Exit::usage,
+                "--size {}x{}: primary rays are traced in tiles: use "
+                "multiples of 8x4",
+                settings.size.width, settings.size.height);
   }
 }
 
 // Wrong usage is reported before anything is read or written.
-bench::AnimateJob make_job(const AnimateCommand& command) {
+AnimateJob make_job(const AnimateCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
                 "animate: no scene given: try 'heapwood animate statue~', or name files as in "
                 "frame_###.obj; see 'heapwood list scenes'");
   }
-  bench::AnimateJob job;
+  AnimateJob job;
   job.scene = command.scene;
   job.settings = command.settings;
-  bench::refuse_live_pool(command.settings.build.pool, "animate");
+  refuse_live_pool(command.settings.build.pool, "animate");
   parse_trace(command.trace, job.settings);
-  bench::check_camera(command.settings.camera);
-  job.allocators = bench::find_allocators(command.measuring.allocators);
+  check_camera(command.settings.camera);
+  job.allocators = find_allocators(command.measuring.allocators);
   if (!command.pictures.empty()) {
-    bench::picture_path(command.pictures, 0);
+    picture_path(command.pictures, 0);
     job.picture_spp = command.spp;
   }
   return job;
 }
 
-void note_reused(const bench::AnimateJob& job, const std::string& file) {
+void note_reused(const AnimateJob& job, const std::string& file) {
   const auto reused =
       std::count_if(job.allocators.begin(), job.allocators.end(), [&](const auto* entry) {
         return std::any_of(job.kept.begin(), job.kept.end(),
                            [&](const auto& row) { return row.allocator == entry->traits->id; });
       });
-  if (reused > 0)
-    bench::note(fmt::format("{}: {} of {} results reused", file, reused, job.allocators.size()));
+  if (reused > 0) note("{}: {} of {} results reused", file, reused, job.allocators.size());
 }
 
 Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv) {
-  bench::AnimateJob job = make_job(command);
+  AnimateJob job = make_job(command);
   Measuring measuring("animate", command.measuring);
   job.sized_for = job.allocators;  // the pool starts as without shards
-  job.allocators = bench::shard_of(job.allocators, measuring.shard());
+  job.allocators = shard_of(job.allocators, measuring.shard());
   job.device = measuring.start();
   if (job.allocators.empty())
-    return measuring.finish_empty_shard(
-        bench::report_head(bench::animate_schema, argv, job.device));
+    return measuring.finish_empty_shard(report_head(animate_schema, argv, job.device));
   const std::string& json = command.measuring.json;
-  job.kept = measuring.resume(
-      [&] { return read_animations(json, job.device, bench::animate_row_head(job)); });
+  job.kept =
+      measuring.resume([&] { return read_animations(json, job.device, animate_row_head(job)); });
   note_reused(job, json);
   if (!command.pictures.empty())  // reports that it cannot be written before anything is measured
-    bench::OutputFile(bench::picture_path(command.pictures, 0));
+    OutputFile(picture_path(command.pictures, 0));
   unsigned pictures = 0;
   std::optional<Error> picture_error;  // ends the writing of pictures, not the measurement
-  bench::AnimateEvents events;
+  AnimateEvents events;
   events.picture = [&](unsigned frame, const render::Image& picture) {
     if (picture_error) return;
     try {
-      bench::OutputFile(bench::picture_path(command.pictures, frame))
-          .write(render::to_png(picture));
+      OutputFile(picture_path(command.pictures, frame)).write(render::to_png(picture));
       ++pictures;
     } catch (const Error& error) {
       picture_error = error;
     }
   };
-  const bench::AnimateResult result = measuring.measure([&](const bench::OnStep& on_step) {
+  const AnimateResult result = measuring.measure([&](const OnStep& on_step) {
     events.on_step = on_step;
-    return bench::run_animation(job, events);
+    return run_animation(job, events);
   });
   if (job.picture_spp > 0 && pictures < job.settings.frames && !picture_error)
-    bench::note(
-        fmt::format("animate: {} of {} pictures written; the other frames were not measured",
-                    pictures, job.settings.frames));
+    note("animate: {} of {} pictures written; the other frames were not measured", pictures,
+         job.settings.frames);
   return measuring.finish(
-      result.rows, bench::report_of(bench::animate_schema, argv, job.device, result.rows),
+      result.rows, report_of(animate_schema, argv, job.device, result.rows),
       {.csv_columns = animate_columns,
        .tables = {animate_time_table(result.rows), animate_pool_table(result.rows)},
        .notes = animate_method_lines(result.rows)},
@@ -128,13 +125,12 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
 
 }  // namespace
 
-void add_animate(bench::Program& program, Invocation& invocation) {
+void add_animate(Program& program, Invocation& invocation) {
   auto options = std::make_shared<AnimateCommand>();
   MeasuringOptions& measuring = options->measuring;
-  bench::AnimateSettings& settings = options->settings;
-  bench::CommandOptions command(program, "animate",
-                                "rebuild and trace a moving scene with every allocator",
-                                animate_examples);
+  AnimateSettings& settings = options->settings;
+  CommandOptions command(program, "animate",
+                         "rebuild and trace a moving scene with every allocator", animate_examples);
   command.text("scene", options->scene, "a moving scene (heapwood list scenes)", "SCENE");
   add_allocators(command, measuring.allocators);
   command.number("--frames", settings.frames,
@@ -145,9 +141,9 @@ void add_animate(bench::Program& program, Invocation& invocation) {
                "KINDS");
   command.flag("--keep-pool", settings.keep_pool,
                "do not reset the pool between frames: fragmentation\nover frames");
-  bench::add_size_option(command, settings.size, "size of the picture");
-  bench::add_watertight_option(command, settings.watertight);
-  bench::add_camera_options(command, settings.camera);
+  add_size_option(command, settings.size, "size of the picture");
+  add_watertight_option(command, settings.watertight);
+  add_camera_options(command, settings.camera);
   command.text("-o,--output", options->pictures,
                "write the pictures to PNG files, frame_###.png:\n# stands for a digit", "PATTERN");
   command.number("--spp", options->spp, "samples per pixel of the pictures; not timed",
@@ -155,7 +151,7 @@ void add_animate(bench::Program& program, Invocation& invocation) {
   add_report(command, measuring, "result");
   add_resume(command, measuring);
   command.flag("--strict", measuring.strict, "exit code 5 if the pool was exhausted");
-  bench::add_build_options(command, settings.build, false);
+  add_build_options(command, settings.build, false);
   command.remove("--keep-degenerate");
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
@@ -164,7 +160,7 @@ void add_animate(bench::Program& program, Invocation& invocation) {
     invocation.files.writes(options->measuring.json);
     if (!options->pictures.empty()) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)
-        invocation.files.writes(bench::picture_path(options->pictures, frame));
+        invocation.files.writes(picture_path(options->pictures, frame));
     }
     invocation.action = [options, &invocation] { return animate(*options, invocation.argv); };
   });

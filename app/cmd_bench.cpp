@@ -9,7 +9,6 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
@@ -30,8 +29,8 @@ constexpr const char* bench_examples = R"(Examples:
 
 struct BenchOptions {
   std::vector<std::string> scenes;
-  bench::BuildSettings settings;
-  std::vector<bench::PoolSize> pools;
+  BuildSettings settings;
+  std::vector<PoolSize> pools;
   MeasuringOptions measuring;
 };
 
@@ -46,9 +45,8 @@ void refuse_equal_files(const std::vector<std::string>& scenes) {
       return scenes::digest(scene) == scenes::digest(other.second);
     });
     if (equal != end) {
-      throw Error(Exit::usage,
-                  fmt::format("bench: {} and {} have the same name and contents; give one of them",
-                              bench::one_line(equal->second), bench::one_line(scene)));
+      throw_error(Exit::usage, "bench: {} and {} have the same name and contents; give one of them",
+                  one_line(equal->second), one_line(scene));
     }
     by_name.emplace(name, scene);
   }
@@ -56,11 +54,7 @@ void refuse_equal_files(const std::vector<std::string>& scenes) {
 
 // Reports misspelt names and missing files before any measurement starts.
 void check_scenes(std::vector<std::string>& scenes) {
-  if (scenes.empty()) {
-    throw Error(Exit::usage,
-                "bench: no scene given: try 'heapwood bench atrium', or name an "
-                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
-  }
+  require_scene("bench", scenes.empty() ? "" : scenes.front());
   std::vector<std::string> once;
   for (const std::string& scene : scenes) {
     if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
@@ -73,35 +67,34 @@ void check_scenes(std::vector<std::string>& scenes) {
   scenes = once;
 }
 
-std::vector<bench::Result> in_pool(const std::vector<bench::Result>& all, const std::string& pool) {
-  std::vector<bench::Result> some;
-  for (const bench::Result& result : all) {
+std::vector<Result> in_pool(const std::vector<Result>& all, const std::string& pool) {
+  std::vector<Result> some;
+  for (const Result& result : all) {
     if (result.settings.pool.text == pool) some.push_back(result);
   }
   return some;
 }
 
-std::vector<bench::Table> tables_of(const bench::BenchJob& job,
-                                    const std::vector<bench::Result>& all) {
-  std::vector<bench::Table> tables{pool_table(all)};
+std::vector<Table> tables_of(const BenchJob& job, const std::vector<Result>& all) {
+  std::vector<Table> tables{pool_table(all)};
   const bool several = job.pools.size() > 1;
-  for (const bench::PoolSize& pool : several ? job.pools : std::vector{job.settings.pool}) {
-    const std::vector<bench::Result> results = several ? in_pool(all, pool.text) : all;
-    for (bench::Table table : {slowdown_table(results), fragmentation_table(results)}) {
+  for (const PoolSize& pool : several ? job.pools : std::vector{job.settings.pool}) {
+    const std::vector<Result> results = several ? in_pool(all, pool.text) : all;
+    for (Table table : {slowdown_table(results), fragmentation_table(results)}) {
       if (several) table.title += ", --pool " + pool.text;
       tables.push_back(std::move(table));
     }
   }
-  const std::vector<bench::Result> results = in_pool(all, job.settings.pool.text);
+  const std::vector<Result> results = in_pool(all, job.settings.pool.text);
   tables.push_back(kernel_table(results));
   tables.push_back(builder_table(results));
   return tables;
 }
 
-void warn_of_large_leaves(const std::vector<bench::Result>& results) {
+void warn_of_large_leaves(const std::vector<Result>& results) {
   std::vector<std::string> sources;  // all trees of a scene are equal
-  for (const bench::Result& result : results) {
-    if (result.status != bench::Status::ok || !result.tree) continue;
+  for (const Result& result : results) {
+    if (result.status != Status::ok || !result.tree) continue;
     if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
     sources.push_back(result.source);
     warn_of_large_leaf(result.scene, result.tree->largest_leaf);
@@ -111,70 +104,68 @@ void warn_of_large_leaves(const std::vector<bench::Result>& results) {
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   check_scenes(options.scenes);
   Measuring measuring("bench", options.measuring);
-  bench::BenchJob job;
+  BenchJob job;
   // The allocators of a scene stay together: they are interleaved and have the same pool.
-  job.scenes = bench::shard_of(options.scenes, measuring.shard());
-  job.allocators = bench::find_allocators(options.measuring.allocators);
-  if (options.settings.builder == bench::Builder::per_level) {
+  job.scenes = shard_of(options.scenes, measuring.shard());
+  job.allocators = find_allocators(options.measuring.allocators);
+  if (options.settings.builder == Builder::per_level) {
     job.allocators.clear();
     if (options.measuring.allocators != "all")
-      bench::note("--allocators does not apply to --builder per-level; ignored");
+      note("--allocators does not apply to --builder per-level; ignored");
   }
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
   job.device = measuring.start();
-  if (job.settings.builder != bench::Builder::single)
+  if (job.settings.builder != Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
-  if (job.scenes.empty())
-    return measuring.finish_empty_shard(bench::bench_report(argv, job.device, {}));
-  job.kept =
-      measuring.resume([&] { return bench::read_earlier_results(options.measuring.json, job); });
+  if (job.scenes.empty()) return measuring.finish_empty_shard(bench_report(argv, job.device, {}));
+  job.kept = measuring.resume([&] { return read_earlier_results(options.measuring.json, job); });
 
   std::size_t remaining = job.scenes.size();
-  const auto report_of = [&](const bench::BenchResult& so_far) {
-    bench::Json report = bench::bench_report(argv, job.device, so_far.results);
+  const auto report_of = [&](const BenchResult& so_far) {
+    Json report = bench_report(argv, job.device, so_far.results);
     // For merge, if the process is interrupted or killed before the last scene is measured.
     if (remaining > 0) report["remaining_scenes"] = remaining;
     return report;
   };
-  const bench::BenchResult result = measuring.measure([&](const bench::OnStep& on_step) {
-    bench::BenchEvents events;
+  const BenchResult result = measuring.measure([&](const OnStep& on_step) {
+    BenchEvents events;
     events.progress = on_step;
-    events.scene_done = [&](const bench::BenchResult& so_far) {
+    events.scene_done = [&](const BenchResult& so_far) {
       if (!so_far.interrupted) --remaining;
       measuring.write(report_of(so_far));
     };
-    return bench::run_bench(job, events);
+    return run_bench(job, events);
   });
-  measuring.show(report_of(result), {.csv_columns = bench::bench_columns,
+  measuring.show(report_of(result), {.csv_columns = bench_columns,
                                      .tables = tables_of(job, result.results),
                                      .notes = {method_line(result.results)}});
   warn_of_large_leaves(result.results);
   measuring.check(result.results, result.scene_error);
   if (std::none_of(result.results.begin(), result.results.end(),
-                   [](const bench::Result& one) { return one.tree || !one.runs_ms.empty(); }))
+                   [](const Result& one) { return one.tree || !one.runs_ms.empty(); }))
     throw Error(Exit::failed, "bench: nothing was measured; the reasons are below the table");
   return Exit::done;
 }
 
 }  // namespace
 
-void add_bench(bench::Program& program, Invocation& invocation) {
+void add_bench(Program& program, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   MeasuringOptions& measuring = options->measuring;
-  options->settings.builder = bench::Builder::both;
-  bench::CommandOptions command(
-      program, "bench", "build times with every allocator, and of both builders", bench_examples);
+  options->settings.builder = Builder::both;
+  CommandOptions command(program, "bench", "build times with every allocator, and of both builders",
+                         bench_examples);
   command.texts("scene", options->scenes, "scene names or file paths (heapwood list scenes)",
                 "SCENE");
   add_allocators(command, measuring.allocators);
   add_report(command, measuring, "result");
   add_resume(command, measuring);
-  bench::add_builder_option(command, options->settings, true);
-  bench::add_build_options(command, options->settings, true, &options->pools);
+  add_builder_option(command, options->settings, true);
+  add_build_options(command, options->settings, true, &options->pools);
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);

@@ -6,7 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/graph_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/record_trace.hpp"
 #include "workloads/graph/source.hpp"
@@ -27,23 +27,23 @@ Batches are numbers of edges separated by commas.)";
 struct GraphCommand {
   std::string graph, layouts = "blocks", phases = "all", batches = "100K", updates = "random",
                      init = "each", pool = "auto", trace;
-  bench::GraphSettings settings;
+  GraphSettings settings;
   MeasuringOptions measuring;
 };
 
 // A case is an allocator or another layout.
-void keep_shard(bench::GraphBench& bench, const bench::Shard& shard) {
-  using Case = std::pair<bench::GraphLayout, const registry::RegisteredAllocator*>;
+void keep_shard(GraphBench& bench, const Shard& shard) {
+  using Case = std::pair<GraphLayout, const Allocator*>;
   std::vector<Case> cases;
-  for (const bench::GraphLayout layout : bench.layouts) {
-    if (layout != bench::GraphLayout::blocks) cases.emplace_back(layout, nullptr);
+  for (const GraphLayout layout : bench.layouts) {
+    if (layout != GraphLayout::blocks) cases.emplace_back(layout, nullptr);
     for (const auto* entry : bench.allocators) {
-      if (layout == bench::GraphLayout::blocks) cases.emplace_back(layout, entry);
+      if (layout == GraphLayout::blocks) cases.emplace_back(layout, entry);
     }
   }
   bench.layouts.clear();
   bench.allocators.clear();
-  for (const auto& [layout, entry] : bench::shard_of(cases, shard)) {
+  for (const auto& [layout, entry] : shard_of(cases, shard)) {
     if (entry) bench.allocators.push_back(entry);
     if (bench.layouts.empty() || bench.layouts.back() != layout) bench.layouts.push_back(layout);
   }
@@ -53,15 +53,15 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   if (command.graph.empty())
     throw Error(Exit::usage,
                 "graph: no graph given: try 'heapwood graph rgg:100k', or 'heapwood list graphs'");
-  bench::GraphBench bench;
+  GraphBench bench;
   bench.settings = command.settings;
-  bench.settings.phases = bench::parse_phases(command.phases);
-  bench.settings.batches = bench::parse_batches(command.batches);
-  bench.settings.updates = bench::parse_updates(command.updates);
-  bench.settings.init = bench::parse_init(command.init);
-  bench.settings.pool = bench::parse_graph_pool(command.pool);
-  bench.layouts = bench::parse_layouts(command.layouts);
-  bench.allocators = bench::find_allocators(command.measuring.allocators);
+  bench.settings.phases = parse_phases(command.phases);
+  bench.settings.batches = parse_batches(command.batches);
+  bench.settings.updates = parse_updates(command.updates);
+  bench.settings.init = parse_init(command.init);
+  bench.settings.pool = parse_graph_pool(command.pool);
+  bench.layouts = parse_layouts(command.layouts);
+  bench.allocators = find_allocators(command.measuring.allocators);
   Measuring measuring("graph", command.measuring);
   keep_shard(bench, measuring.shard());
   bench.device = measuring.start();
@@ -69,19 +69,18 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.graph = source.name;
   bench.digest = source.digest;
   bench.host = &source.graph;
-  if (!source.is_symmetric && std::erase(bench.settings.phases, bench::GraphPhase::triangles) != 0)
+  if (!source.is_symmetric && std::erase(bench.settings.phases, GraphPhase::triangles) != 0)
     source.notes.push_back("triangles are not counted: the graph is directed");
   if (!command.trace.empty())
-    return write_trace(command.trace, [&] { return bench::record_graph(bench); });
+    return write_trace(command.trace, [&] { return record_graph(bench); });
   if (bench.layouts.empty())
-    return measuring.finish_empty_shard(
-        bench::report_head(bench::graph_schema, argv, bench.device));
+    return measuring.finish_empty_shard(report_head(graph_schema, argv, bench.device));
   bench.kept = measuring.resume(
       [&] { return read_graphs(command.measuring.json, bench.device, graph_row_head(bench)); });
-  const std::vector<bench::GraphRow> rows =
-      measuring.measure([&](const bench::OnStep& on_step) { return run_graph(bench, on_step); });
+  const std::vector<GraphRow> rows =
+      measuring.measure([&](const OnStep& on_step) { return run_graph(bench, on_step); });
   return measuring.finish(
-      rows, bench::report_of(bench::graph_schema, argv, bench.device, rows),
+      rows, report_of(graph_schema, argv, bench.device, rows),
       {.csv_columns = graph_columns,
        .tables = {graph_time_table(rows), graph_rate_table(rows), graph_memory_table(rows)},
        .notes = source.notes,
@@ -90,12 +89,11 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_graph(bench::Program& program, Invocation& invocation) {
+void add_graph(Program& program, Invocation& invocation) {
   auto options = std::make_shared<GraphCommand>();
   MeasuringOptions& measuring = options->measuring;
-  bench::GraphSettings& settings = options->settings;
-  bench::CommandOptions command(program, "graph", "dynamic graph with every allocator",
-                                graph_examples);
+  GraphSettings& settings = options->settings;
+  CommandOptions command(program, "graph", "dynamic graph with every allocator", graph_examples);
   command.text("graph", options->graph, "a generator with its size, or a file", "GRAPH");
   add_allocators(command, measuring.allocators);
   command.text("--layout", options->layouts,

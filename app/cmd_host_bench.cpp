@@ -9,9 +9,9 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/host_bench_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/host_bench.hpp"
-#include "bench/program/input_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -26,7 +26,7 @@ constexpr const char* host_bench_examples = R"(Examples:
 
 struct HostBenchCommand {
   std::string trace;
-  bench::HostBenchTrace generated;
+  HostBenchTrace generated;
   host_alloc::HostAllocatorOptions options;
   int passes = 3;
   MeasuringOptions measuring;
@@ -41,7 +41,7 @@ std::vector<const host_alloc::HostAllocatorInfo*> chosen(const std::string& list
     }
     return infos;
   }
-  for (const std::string& id : bench::split(list, ',')) {
+  for (const std::string& id : split(list, ',')) {
     const host_alloc::HostAllocatorInfo* info = &host_alloc::find_host_allocator(id, device);
     if (std::find(infos.begin(), infos.end(), info) == infos.end()) infos.push_back(info);
   }
@@ -49,18 +49,18 @@ std::vector<const host_alloc::HostAllocatorInfo*> chosen(const std::string& list
 }
 
 Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>& argv) {
-  const bench::HostBenchTrace& generated = command.generated;
+  const HostBenchTrace& generated = command.generated;
   if (generated.smallest > generated.largest)
     throw Error(Exit::usage, "host-bench: --smallest is larger than --largest");
-  bench::HostBench bench;
+  HostBench bench;
   bench.options = command.options;
   bench.passes = command.passes;
   if (command.trace.empty()) {
-    bench.trace = bench::host_bench_trace(generated);
-    bench.trace_name = fmt::format("{} to {}", bench::size_text(generated.smallest),
-                                   bench::size_text(generated.largest));
+    bench.trace = host_bench_trace(generated);
+    bench.trace_name =
+        fmt::format("{} to {}", size_text(generated.smallest), size_text(generated.largest));
   } else {
-    const std::optional<std::string> trace = bench::read_text(command.trace, Exit::scene);
+    const std::optional<std::string> trace = read_text(command.trace, Exit::scene);
     if (!trace)
       throw Error(Exit::scene, command.trace + ": no such file; --host-trace writes traces");
     bench.trace = host_alloc::parse_host_trace(*trace, command.trace);
@@ -69,39 +69,38 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
   Measuring measuring("host-bench", command.measuring, true);
   bench.device = measuring.start();
   bench.allocators = chosen(command.measuring.allocators, bench.device.id);
-  const std::vector<bench::HostBenchRow> rows = measuring.measure(
-      [&](const bench::OnStep& on_step) { return run_host_bench(bench, on_step); });
+  const std::vector<HostBenchRow> rows =
+      measuring.measure([&](const OnStep& on_step) { return run_host_bench(bench, on_step); });
   return measuring.finish(
       rows, host_bench_report(argv, bench, rows),
       {.csv_columns = host_bench_columns,
        .tables = {host_latency_table(bench, rows, true),
-                  bench.passes > 1 ? host_latency_table(bench, rows, false) : bench::Table{},
+                  bench.passes > 1 ? host_latency_table(bench, rows, false) : Table{},
                   host_memory_table(rows)},
        .notes = {fmt::format("memory is mapped in steps of {}, {} at the start",
-                             bench::bytes_text(bench.options.growth_bytes),
-                             bench::bytes_text(bench.options.initial_bytes))},
+                             bytes_text(bench.options.growth_bytes),
+                             bytes_text(bench.options.initial_bytes))},
        .csv_list = "passes"});
 }
 
 }  // namespace
 
-void add_host_bench(bench::Program& program, Invocation& invocation) {
+void add_host_bench(Program& program, Invocation& invocation) {
   auto options = std::make_shared<HostBenchCommand>();
   MeasuringOptions& measuring = options->measuring;
-  bench::CommandOptions command(program, "host-bench",
-                                "benchmark allocators of device memory on the host",
-                                host_bench_examples);
+  CommandOptions command(program, "host-bench", "benchmark allocators of device memory on the host",
+                         host_bench_examples);
   const auto bytes = [&](const char* name, std::size_t& value, const char* what,
                          const char* shown) {
     const auto parse = [&value](const std::string& text) {
-      value = text == "0" ? 0 : bench::parse_bytes(text);
+      value = text == "0" ? 0 : parse_bytes(text);
     };
     command.parsed(name, parse, what, "BYTES", shown);
   };
   command.text("--allocators", measuring.allocators,
                "all, or ids separated by commas: segfit, tlsf,\n...", "IDS");
   command.text("--trace", options->trace, "CSV of requests to replay: op,id,bytes", "FILE");
-  bench::HostBenchTrace& generated = options->generated;
+  HostBenchTrace& generated = options->generated;
   command.number("--steps", generated.steps, "number of requests, without --trace", {1, 10000000});
   command.number("--slots", generated.slots, "max number of live blocks", {1, 1000000});
   bytes("--smallest", generated.smallest, "min block size; sizes are uniformly distributed", "1K");

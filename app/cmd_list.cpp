@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "bench/program/allocator_names.hpp"
-#include "bench/program/version.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/options.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/results/result.hpp"
@@ -33,7 +33,7 @@ struct ListOptions {
 };
 
 struct Kernel {
-  const registry::RegisteredAllocator* entry;
+  const Allocator* entry;
   std::optional<registry::KernelUse> use;
   std::optional<registry::CallUse> calls, coalesced;
 };
@@ -46,7 +46,7 @@ std::vector<Kernel> allocators(const std::string& id,
     if (!gpu && device.usable && device.id.kind == simt::DeviceKind::cuda) gpu = &device;
   }
   std::vector<Kernel> kernels;
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+  for (const Allocator& entry : registry::allocators()) {
     if (!id.empty() && id.substr(0, id.find(':')) != entry.traits->id) continue;
     Kernel kernel{&entry, {}, {}, {}};
     if (gpu && entry.cuda) {
@@ -59,10 +59,10 @@ std::vector<Kernel> allocators(const std::string& id,
   return kernels;
 }
 
-bench::Table setting_table(const registry::RegisteredAllocator& entry) {
-  bench::Table table;
+Table setting_table(const Allocator& entry) {
+  Table table;
   table.title = fmt::format("Settings (--allocator {}:KEY=VALUE,...)", entry.traits->id);
-  table.columns = bench::columns_of("key<; value<; default<; what~");
+  table.columns = columns_of("key<; value<; default<; what~");
   for (const alloc::AllocatorSetting& setting : entry.settings())
     table.add({setting.key, registry::values_text(setting),
                setting.words ? registry::value_text(setting, {}) : "automatic", setting.about});
@@ -70,21 +70,21 @@ bench::Table setting_table(const registry::RegisteredAllocator& entry) {
 }
 
 // RegEff table 1; no rows without a GPU.
-bench::Table register_table(const std::vector<Kernel>& kernels) {
-  bench::Table table;
+Table register_table(const std::vector<Kernel>& kernels) {
+  Table table;
   table.title = "Registers per thread";
-  table.columns = bench::columns_of(
-      "id<; alone: malloc, free, both; coalesced: malloc, free, both; own; build");
+  table.columns =
+      columns_of("id<; alone: malloc, free, both; coalesced: malloc, free, both; own; build");
   for (const Kernel& kernel : kernels) {
     if (!kernel.use) continue;
-    std::vector<bench::Cell> cells{kernel.entry->traits->id};
+    std::vector<Cell> cells{kernel.entry->traits->id};
     for (const auto& use : {kernel.calls, kernel.coalesced}) {
-      const auto figures = bench::register_figures(use);
+      const auto figures = register_figures(use);
       cells.insert(cells.end(), figures.begin(), figures.end());
     }
     const bool has_own = kernel.calls && kernel.calls->own;
-    cells.emplace_back(has_own ? std::to_string(kernel.calls->own->registers) : bench::missing);
-    cells.emplace_back(std::to_string(kernel.use->registers));
+    append(cells, has_own ? std::to_string(kernel.calls->own->registers) : missing,
+           std::to_string(kernel.use->registers));
     table.add(std::move(cells));
   }
   table.notes.push_back(
@@ -97,13 +97,13 @@ bench::Table register_table(const std::vector<Kernel>& kernels) {
 
 // What a section adds to both forms.
 struct Listing {
-  bench::Json json;
-  std::vector<bench::Table> tables;
+  Json json;
+  std::vector<Table> tables;
 
-  bench::Table& add(const char* title, const char* columns) {
-    bench::Table& table = tables.emplace_back();
+  Table& add(const char* title, const char* columns) {
+    Table& table = tables.emplace_back();
     table.title = title;
-    table.columns = bench::columns_of(columns);
+    table.columns = columns_of(columns);
     return table;
   }
 };
@@ -111,55 +111,55 @@ struct Listing {
 void list_allocators(Listing& listing, const std::string& id,
                      const std::vector<simt::DeviceInfo>& devices) {
   const std::vector<Kernel> kernels = allocators(id, devices);
-  bench::Table& table = listing.add("Allocators (--allocator ID, --allocators ID,ID:KEY=VALUE,...)",
-                                    "id<; name<; published in<; frees<; note~");
+  Table& table = listing.add("Allocators (--allocator ID, --allocators ID,ID:KEY=VALUE,...)",
+                             "id<; name<; published in<; frees<; note~");
   bool bounds = false;
-  bench::Json& all = listing.json["allocators"] = bench::Json::array();
+  Json& all = listing.json["allocators"] = Json::array();
   for (const Kernel& kernel : kernels) {
     const alloc::AllocatorTraits& traits = *kernel.entry->traits;
     bounds |= traits.lower_bound;
     table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""),
-               traits.paper, bench::name(traits.frees), traits.note});
-    bench::Json& one = all.push_back({{"id", traits.id},
-                                      {"label", traits.label},
-                                      {"paper", traits.paper},
-                                      {"note", traits.note},
-                                      {"frees", bench::name(traits.frees)},
-                                      {"lower_bound", traits.lower_bound},
-                                      {"keeps_live_memory", traits.keeps_live_memory},
-                                      {"cuda", kernel.entry->cuda != nullptr}});
+               traits.paper, name(traits.frees), traits.note});
+    Json& one = all.push_back({{"id", traits.id},
+                               {"label", traits.label},
+                               {"paper", traits.paper},
+                               {"note", traits.note},
+                               {"frees", name(traits.frees)},
+                               {"lower_bound", traits.lower_bound},
+                               {"keeps_live_memory", traits.keeps_live_memory},
+                               {"cuda", kernel.entry->cuda != nullptr}});
     for (const alloc::AllocatorSetting& setting : kernel.entry->settings()) {
-      bench::Json& about = one["settings"].push_back({{"key", setting.key},
-                                                      {"values", registry::values_text(setting)},
-                                                      {"about", setting.about}});
+      Json& about = one["settings"].push_back({{"key", setting.key},
+                                               {"values", registry::values_text(setting)},
+                                               {"about", setting.about}});
       if (setting.words) about["default"] = registry::value_text(setting, {});
     }
     if (kernel.use) one["registers"] = kernel.use->registers;
-    if (kernel.calls) one["calls"] = bench::described(*kernel.calls);
-    if (kernel.coalesced) one["calls_coalesced"] = bench::described(*kernel.coalesced);
+    if (kernel.calls) one["calls"] = described(*kernel.calls);
+    if (kernel.coalesced) one["calls_coalesced"] = described(*kernel.coalesced);
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   if (!id.empty() && !kernels.front().entry->settings().empty())
     listing.tables.push_back(setting_table(*kernels.front().entry));
-  if (bench::Table registers = register_table(kernels); !registers.rows.empty())
+  if (Table registers = register_table(kernels); !registers.rows.empty())
     listing.tables.push_back(std::move(registers));
 }
 
 void list_scenes(Listing& listing) {
-  bench::Table& still =
+  Table& still =
       listing.add("Scenes (also NAME:TRIANGLES, as in atrium:1m, or an OBJ, PLY or glTF file)",
                   "name<; triangles; what~");
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-    still.add({scene.name, bench::compact_text(scene.default_triangles), scene.description});
+    still.add({scene.name, compact_text(scene.default_triangles), scene.description});
     listing.json["scenes"].push_back({{"name", scene.name},
                                       {"description", scene.description},
                                       {"default_triangles", scene.default_triangles}});
   }
-  bench::Table& moving =
+  Table& moving =
       listing.add("Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj)",
                   "name<; triangles; frames; what~");
   for (const scenes::Procedural& scene : scenes::moving_scenes()) {
-    moving.add({scene.name, bench::compact_text(scene.default_triangles),
+    moving.add({scene.name, compact_text(scene.default_triangles),
                 std::to_string(scenes::procedural_frames), scene.description});
     listing.json["moving_scenes"].push_back({{"name", scene.name},
                                              {"description", scene.description},
@@ -169,7 +169,7 @@ void list_scenes(Listing& listing) {
 }
 
 void list_graphs(Listing& listing) {
-  bench::Table& table =
+  Table& table =
       listing.add("Graphs (heapwood graph NAME:ARGUMENTS)", "name<; arguments<; example<; what~");
   for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators()) {
     table.add({kind.id, kind.arguments, kind.example, kind.description});
@@ -182,16 +182,16 @@ void list_graphs(Listing& listing) {
 }
 
 void list_devices(Listing& listing, const std::vector<simt::DeviceInfo>& devices) {
-  bench::Table& table = listing.add("Devices (--device ID)", "id<; units; memory; usable<; name~");
+  Table& table = listing.add("Devices (--device ID)", "id<; units; memory; usable<; name~");
   for (const simt::DeviceInfo& device : devices) {
     std::string text = device.name;
     if (!device.driver.empty()) text += ", " + device.driver;
     if (!device.usable) text += ": " + device.reason;
     table.add({device.key,
-               device.multiprocessors ? std::to_string(device.multiprocessors) : bench::missing,
-               device.memory_bytes ? bench::bytes_text(device.memory_bytes) : bench::missing,
+               device.multiprocessors ? std::to_string(device.multiprocessors) : missing,
+               device.memory_bytes ? bytes_text(device.memory_bytes) : missing,
                device.usable ? "yes" : "no", text});
-    bench::Json& one = listing.json["devices"].push_back(bench::to_json(device));
+    Json& one = listing.json["devices"].push_back(to_json(device));
     one["usable"] = device.usable;
     if (!device.usable) one["reason"] = device.reason;
   }
@@ -201,27 +201,27 @@ Exit list(const ListOptions& options) {
   if (!options.id.empty()) {
     if (options.what != "allocators")
       throw Error(Exit::usage, "list: only allocators have an ID: heapwood list allocators ID");
-    bench::find_allocator(options.id);
+    find_allocator(options.id);
   }
   const std::vector<simt::DeviceInfo> devices = simt::list_devices();
-  Listing listing{{{"schema", "heapwood.list/1"}, {"version", bench::version()}}, {}};
+  Listing listing{{{"schema", "heapwood.list/1"}, {"version", version()}}, {}};
   if (options.wants("allocators")) list_allocators(listing, options.id, devices);
   if (options.wants("scenes")) list_scenes(listing);
   if (options.wants("graphs")) list_graphs(listing);
   if (options.wants("devices")) list_devices(listing, devices);
   if (options.json)
-    fmt::print("{}", bench::json_text(listing.json));
+    fmt::print("{}", json_text(listing.json));
   else
-    bench::print_tables(listing.tables);
+    print_tables(listing.tables);
   return Exit::done;
 }
 
 }  // namespace
 
-void add_list(bench::Program& program, Invocation& invocation) {
+void add_list(Program& program, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
-  bench::CommandOptions command(program, "list", "list allocators, scenes, graphs and devices",
-                                list_examples);
+  CommandOptions command(program, "list", "list allocators, scenes, graphs and devices",
+                         list_examples);
   command.choice("what", options->what, "allocators, scenes, graphs or devices; default: all",
                  {"allocators", "scenes", "graphs", "devices"}, " ");
   command.text("id", options->id, "allocators: only this one, with its settings", "");

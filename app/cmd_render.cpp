@@ -14,15 +14,12 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
-#include "bench/program/file_identity.hpp"
-#include "bench/program/input_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
-#include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/auto_light.hpp"
@@ -47,63 +44,59 @@ The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --came
 or as the line of model.camera beside model.obj, it makes the same picture again.)";
 
 struct RenderCommand {
-  std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
+  std::string scene, output, allocator = default_allocator, mode = "shaded";
   std::string material = "scene", environment, tone = "standard", path;
   double frames_per_second = 30;
-  bench::ImageSize size{1280, 720};
+  ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;
   bool has_rate = false, has_tone = false;  // --fps, --tone are given
-  bench::CameraOptions camera;
-  bench::BuildSettings settings;
-  bench::DeviceOptions device;
+  CameraOptions camera;
+  BuildSettings settings;
+  DeviceOptions device;
 };
 
 // Pipes and devices have any name.
 void check_picture_name(const std::string& path) {
   const std::string extension = scenes::extension_of(path);
   std::error_code ignored;
-  const bool is_stream = std::filesystem::exists(path, ignored) && !bench::identity_of(path);
+  const bool is_stream = std::filesystem::exists(path, ignored) && !identity_of(path);
   if (extension != ".png" && extension != ".exr" && !is_stream)
-    throw Error(Exit::usage, fmt::format("-o '{}': name a .png or .exr file", path));
+    throw_error(Exit::usage, "-o '{}': name a .png or .exr file", path);
 }
 
 void check_usage(const RenderCommand& command) {
-  if (command.scene.empty()) {
-    throw Error(Exit::usage,
-                "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an "
-                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
-  }
+  require_scene("render", command.scene, "atrium -o atrium.png");
   if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   if (command.path.empty() && command.has_rate)
     throw Error(Exit::usage, "--fps: a still picture has no frames: add --path FILE");
   if (command.path.empty()) {
     check_picture_name(command.output);
   } else {
-    bench::picture_path(command.output, 0);
+    picture_path(command.output, 0);
     if (!command.camera.camera.empty())
       throw Error(Exit::usage, "--camera and --path: use one of the two");
   }
   // Reports wrong values before the tree is built.
-  bench::check_camera(command.camera);
+  check_camera(command.camera);
   const render::Mode mode = render::parse_mode(command.mode);
   if (!command.environment.empty() && mode != render::Mode::path)
     throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
   if (command.tone != "standard" && command.tone != "filmic") {
     throw Error(Exit::usage,
-                "--tone '" + bench::one_line(command.tone) + "': expected standard or filmic");
+                "--tone '" + one_line(command.tone) + "': expected standard or filmic");
   }
   if (command.has_tone && scenes::extension_of(command.output) == ".exr")
     throw Error(Exit::usage, "--tone: an EXR file holds linear light without a tone curve");
   if (command.material != "scene" && command.material != "clay") {
     throw Error(Exit::usage,
-                "--material '" + bench::one_line(command.material) + "': expected scene or clay");
+                "--material '" + one_line(command.material) + "': expected scene or clay");
   }
 }
 
 std::string read_input(const std::string& path) {
-  std::optional<std::string> text = bench::read_text(path, Exit::scene);
-  if (!text) throw Error(Exit::scene, bench::one_line(path) + ": no such file");
+  std::optional<std::string> text = read_text(path, Exit::scene);
+  if (!text) throw Error(Exit::scene, one_line(path) + ": no such file");
   return std::move(*text);
 }
 
@@ -112,8 +105,8 @@ unsigned count_frames(const render::CameraPath& path, double rate, const std::st
   constexpr double max_frames = 100'000;
   const double steps = std::floor(path.duration() * rate + 1e-6);
   if (!(steps < max_frames)) {
-    throw Error(Exit::scene, fmt::format("{}: at {:g} frames/s the path has more than {} frames",
-                                         bench::one_line(source), rate, max_frames));
+    throw_error(Exit::scene, "{}: at {:g} frames/s the path has more than {} frames",
+                one_line(source), rate, max_frames);
   }
   return static_cast<unsigned>(steps) + 1;
 }
@@ -127,8 +120,8 @@ std::vector<render::Camera> cameras_of(const render::CameraPath& path, double ra
     try {
       render::make_frame(cameras.back(), 1, 1);
     } catch (const Error& error) {
-      throw Error(Exit::scene, fmt::format("{}: {:g} s after the first key: {}",
-                                           bench::one_line(source), frame / rate, error.what()));
+      throw_error(Exit::scene, "{}: {:g} s after the first key: {}", one_line(source), frame / rate,
+                  error.what());
     }
   }
   return cameras;
@@ -136,7 +129,7 @@ std::vector<render::Camera> cameras_of(const render::CameraPath& path, double ra
 
 // Light and exposure are those of the first frame.
 void render_frames(const RenderCommand& command, render::RenderJob job, const render::Scene& scene,
-                   const std::vector<render::Camera>& cameras, bench::Progress& progress,
+                   const std::vector<render::Camera>& cameras, Progress& progress,
                    const std::string& name) {
   job.progress = {};
   unsigned frame = 0;
@@ -146,12 +139,12 @@ void render_frames(const RenderCommand& command, render::RenderJob job, const re
       job.camera = cameras[frame];
       const render::Film film = render::render_film(job, scene);
       if (job.exposure == 0) job.exposure = render::exposure_for(film, job.mode);
-      bench::OutputFile(bench::picture_path(command.output, frame))
+      OutputFile(picture_path(command.output, frame))
           .write(render::to_png(render::develop(job, film)));
     }
   } catch (const simt::Stopped& stop) {
-    throw Error(Exit::failed,
-                fmt::format("{}; {} of {} frames are written", stop.what(), frame, cameras.size()));
+    throw_error(Exit::failed, "{}; {} of {} frames are written", stop.what(), frame,
+                cameras.size());
   }
 }
 
@@ -163,45 +156,44 @@ std::string picture_file(const RenderCommand& command, const render::RenderJob& 
 }
 
 // `files` has all files of the command except the pictures of a path.
-Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
+Exit render_picture(const RenderCommand& command, CommandFiles files) {
   check_usage(command);
   std::optional<render::CameraPath> path;
   if (!command.path.empty()) {
-    path = render::CameraPath::parse(read_input(command.path), bench::one_line(command.path));
+    path = render::CameraPath::parse(read_input(command.path), one_line(command.path));
     const unsigned frames = count_frames(*path, command.frames_per_second, command.path);
     for (unsigned frame = 0; frame < frames; ++frame)
-      files.writes(bench::picture_path(command.output, frame));
+      files.writes(picture_path(command.output, frame));
     files.check();
   }
   std::optional<RadianceMap> radiance;
   if (!command.environment.empty() && command.environment != "sky") {
-    radiance = render::parse_environment(read_input(command.environment),
-                                         bench::one_line(command.environment));
+    radiance =
+        render::parse_environment(read_input(command.environment), one_line(command.environment));
   }
-  const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
+  const Allocator& entry = find_builder(command.allocator);
   // Opened first: a file that cannot be written is reported before the work is done.
-  std::optional<bench::OutputFile> file(
-      std::in_place, path ? bench::picture_path(command.output, 0) : command.output);
-  const simt::DeviceInfo device =
-      bench::choose_device(command.device, bench::CpuNote::when_work_starts);
-  const bool per_level = command.settings.builder == bench::Builder::per_level;
+  std::optional<OutputFile> file(std::in_place,
+                                 path ? picture_path(command.output, 0) : command.output);
+  const simt::DeviceInfo device = choose_device(command.device, CpuNote::when_work_starts);
+  const bool per_level = command.settings.builder == Builder::per_level;
   if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
-  bench::Progress progress;
+  Progress progress;
   progress.update(0, 1, command.scene + ": loading");
   const bool clay = command.material == "clay";
-  bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}),
-                             clay ? scenes::Content::geometry : scenes::Content::materials);
+  PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}),
+                      clay ? scenes::Content::geometry : scenes::Content::materials);
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
   const kdtree::Tree tree = scene.tree();
 
   if (build.incomplete) {
-    bench::warning(
-        fmt::format("{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to "
-                    "render; use --pool auto or "
-                    "a larger --pool",
-                    entry.traits->id, bench::bytes_text(scene.pool_bytes())));
+    warning(
+        "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to "
+        "render; use --pool auto or "
+        "a larger --pool",
+        entry.traits->id, bytes_text(scene.pool_bytes()));
   } else {
     warn_of_large_leaf(scene.name(), scene.tree_stats().largest_leaf);
   }
@@ -218,14 +210,14 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   job.clay = clay;
   job.tone = command.tone == "filmic" ? render::Tone::filmic : render::Tone::standard;
   std::vector<render::Camera> cameras;
-  bench::CameraOptions camera = command.camera;
+  CameraOptions camera = command.camera;
   if (path) {
-    const unsigned up = camera.up.empty() ? scene.mesh().up : bench::parse_axis(camera.up);
+    const unsigned up = camera.up.empty() ? scene.mesh().up : parse_axis(camera.up);
     cameras = cameras_of(*path, command.frames_per_second, up, scene.mesh(), command.path);
     camera.camera = render::to_string(cameras.front(), scene.mesh().origin);
   }
-  job.camera = bench::choose_camera(camera, command.scene, scene.mesh(), traced,
-                                    static_cast<double>(job.width) / job.height);
+  job.camera = choose_camera(camera, command.scene, scene.mesh(), traced,
+                             static_cast<double>(job.width) / job.height);
   if (path || !command.environment.empty())
     job.lighting = render::choose_lighting(
         traced, job.camera, command.environment.empty() && job.mode == render::Mode::path && !clay);
@@ -252,37 +244,36 @@ Exit render_picture(const RenderCommand& command, bench::CommandFiles files) {
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  bench::clear_progress_line();
+  clear_progress_line();
 
-  fmt::print("{}: {} triangle{}\n{}\n\n", scene.name(), bench::count_text(scene.triangles()),
-             scene.triangles() == 1 ? "" : "s", bench::device_text(device));
-  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", bench::figure_text(build.ms),
-             per_level ? "per level, " + bench::host_label(command.settings.host_allocator)
+  fmt::print("{}: {} triangle{}\n{}\n\n", scene.name(), count_text(scene.triangles()),
+             scene.triangles() == 1 ? "" : "s", device_text(device));
+  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms),
+             per_level ? "per level, " + host_label(command.settings.host_allocator)
                        : std::string(entry.traits->label),
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
   fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n",
-             bench::figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height,
-             job.spp, job.spp == 1 ? "" : "s");
+             figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height, job.spp,
+             job.spp == 1 ? "" : "s");
   if (path) {
     fmt::print("  path     {} frames, {:g} per second, {} keys\n", cameras.size(),
                command.frames_per_second, path->keys());
   } else {
     fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   }
-  fmt::print("  picture  {}\n", bench::one_line(command.output));
+  fmt::print("  picture  {}\n", one_line(command.output));
   return Exit::done;
 }
 
 }  // namespace
 
-void add_render(bench::Program& program, Invocation& invocation) {
+void add_render(Program& program, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
-  bench::CommandOptions command(program, "render", "render a scene to a PNG or EXR file",
-                                render_examples);
+  CommandOptions command(program, "render", "render a scene to a PNG or EXR file", render_examples);
   command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
   command.text("-o,--output", options->output,
                "the PNG or EXR (linear) file to write; with --path\nframe_###.png", "FILE");
-  bench::add_size_option(command, options->size, "size of the picture");
+  add_size_option(command, options->size, "size of the picture");
   command.number("--spp", options->spp, "samples per pixel", {1, render::max_spp});
   command.text("--mode", options->mode,
                "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo", "MODE");
@@ -292,15 +283,15 @@ void add_render(bench::Program& program, Invocation& invocation) {
                "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky",
                "FILE");
   command.text("--tone", options->tone, "tone curve of PNG files: standard, filmic", "CURVE");
-  bench::add_camera_options(command, options->camera);
+  add_camera_options(command, options->camera);
   command.text("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`", "FILE");
   command.number("--fps", options->frames_per_second, "frames per second of a path", {0.1, 1000});
   command.number("--seed", options->seed, "seed of the samples", {0, UINT32_MAX});
-  bench::add_watertight_option(command, options->watertight);
+  add_watertight_option(command, options->watertight);
   add_allocator(command, options->allocator);
-  bench::add_builder_option(command, options->settings, false);
-  bench::add_build_options(command, options->settings, false);
-  bench::add_device_options(command, options->device);
+  add_builder_option(command, options->settings, false);
+  add_build_options(command, options->settings, false);
+  add_device_options(command, options->device);
   command.when_chosen([options, command, &invocation] {
     options->has_rate = command.is_given("--fps");
     options->has_tone = command.is_given("--tone");

@@ -7,8 +7,8 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/replay_tables.hpp"
-#include "bench/program/input_file.hpp"
+#include "app/output/tables.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
@@ -29,12 +29,12 @@ use.)";
 struct ReplayCommand {
   std::string trace, pools = "auto";
   bool dry_run = false;
-  bench::ReplaySettings settings;
+  ReplaySettings settings;
   MeasuringOptions measuring;
 };
 
-alloc::ProgramTrace load_program_trace(const std::string& path, bench::ReplayBench& bench) {
-  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
+alloc::ProgramTrace load_program_trace(const std::string& path, ReplayBench& bench) {
+  const std::optional<std::string> file = read_text(path, Exit::scene);
   if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
   alloc::ProgramTrace trace = alloc::read_program_trace(*file, path);
   bench.name = path;
@@ -46,18 +46,18 @@ alloc::ProgramTrace load_program_trace(const std::string& path, bench::ReplayBen
 // What the replay cannot reproduce.
 void warn_of_gaps(const std::string& path, const alloc::ProgramTrace& trace) {
   if (trace.dropped != 0)
-    bench::warning(fmt::format("{}: the recording was cut off: {} events are missing at its end",
-                               path, bench::count_text(trace.dropped)));
+    warning("{}: the recording was cut off: {} events are missing at its end", path,
+            count_text(trace.dropped));
   if (trace.unmatched != 0)
-    bench::warning(
-        fmt::format("{}: {} frees of blocks that were requested before the recording "
-                    "are left out",
-                    path, bench::count_text(trace.unmatched)));
+    warning(
+        "{}: {} frees of blocks that were requested before the recording "
+        "are left out",
+        path, count_text(trace.unmatched));
   if (trace.refused != 0)
-    bench::warning(
-        fmt::format("{}: requests that were refused in the recorded run are not "
-                    "replayed: {}; record with a larger pool",
-                    path, bench::count_text(trace.refused)));
+    warning(
+        "{}: requests that were refused in the recorded run are not "
+        "replayed: {}; record with a larger pool",
+        path, count_text(trace.refused));
 }
 
 Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) {
@@ -72,30 +72,30 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
                 "replay: --dry-run measures nothing to write: leave out --json, and use --format "
                 "table or markdown");
   }
-  bench::ReplayBench bench;
+  ReplayBench bench;
   bench.settings = command.settings;
-  bench.settings.pools = bench::parse_replay_pools(command.pools);
+  bench.settings.pools = parse_replay_pools(command.pools);
   Measuring measuring("replay", options);
   // An automatic pool is as large as without shards.
-  bench.sized_for = bench::find_allocators(options.allocators);
-  bench.allocators = bench::shard_of(bench.sized_for, measuring.shard());
+  bench.sized_for = find_allocators(options.allocators);
+  bench.allocators = shard_of(bench.sized_for, measuring.shard());
   const alloc::ProgramTrace trace = load_program_trace(command.trace, bench);
   bench.trace = &trace;
   warn_of_gaps(command.trace, trace);
   if (command.dry_run) {
-    bench::print_tables({trace_table(bench)}, options.format);
+    print_tables({trace_table(bench)}, options.format);
     return Exit::done;
   }
   if (bench.summary.requests == 0)
     throw Error(Exit::scene, command.trace + ": the trace has no requests; nothing to replay");
   bench.device = measuring.start();
   if (bench.allocators.empty())
-    return measuring.finish_empty_shard(bench::replay_report(argv, bench, {}, {}));
-  bench.kept = measuring.resume([&] { return bench::read_replays(options.json, bench); });
-  const std::vector<bench::ReplayRow> rows =
-      measuring.measure([&](const bench::OnStep& on_step) { return run_replay(bench, on_step); });
-  const bench::ReplayChoice choice = bench::choose_allocators(rows);
-  return measuring.finish(rows, bench::replay_report(argv, bench, rows, choice),
+    return measuring.finish_empty_shard(replay_report(argv, bench, {}, {}));
+  bench.kept = measuring.resume([&] { return read_replays(options.json, bench); });
+  const std::vector<ReplayRow> rows =
+      measuring.measure([&](const OnStep& on_step) { return run_replay(bench, on_step); });
+  const ReplayChoice choice = choose_allocators(rows);
+  return measuring.finish(rows, replay_report(argv, bench, rows, choice),
                           {.csv_columns = replay_columns,
                            .tables = {replay_table(bench, rows)},
                            .closing = choice.text});
@@ -103,12 +103,12 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
 
 }  // namespace
 
-void add_replay(bench::Program& program, Invocation& invocation) {
+void add_replay(Program& program, Invocation& invocation) {
   auto options = std::make_shared<ReplayCommand>();
   MeasuringOptions& measuring = options->measuring;
-  bench::ReplaySettings& settings = options->settings;
-  bench::CommandOptions command(
-      program, "replay", "a recorded program's requests with every allocator", replay_examples);
+  ReplaySettings& settings = options->settings;
+  CommandOptions command(program, "replay", "a recorded program's requests with every allocator",
+                         replay_examples);
   command.text("trace", options->trace, "a file that --record-trace wrote", "TRACE");
   add_allocators(command, measuring.allocators);
   command.text("--pool", options->pools,

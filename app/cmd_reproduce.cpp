@@ -8,13 +8,12 @@
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/progress.hpp"
-#include "bench/reproduce/results.hpp"
+#include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
 #include "bench/results/table.hpp"
 #include "bench/shard.hpp"
-#include "bench/stopwatch.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::app {
 
@@ -33,31 +32,31 @@ struct ReproduceOptions {
   std::string items = "all", allocators = "all", out, scenes, shard;
   bool quick = false, full = false, list = false;
   double minutes = 0, seconds = 0;
-  bench::DeviceOptions device;
+  DeviceOptions device;
 };
 
 // One line per item: cases, measured cases, their results that are not `ok`, and their duration.
-bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
-                      const bench::ReproduceSetup& setup, const bench::ReproduceResults* measured) {
-  bench::Table table;
+Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
+               const ReproduceResults* measured) {
+  Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
   if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"not ok"}, {"seconds"}});
   table.columns.push_back({"what", true, true});
-  for (const bench::ReproduceItem* item : items) {
-    const std::vector<bench::ReproduceCase> cases = reproduce_cases({item}, setup);
+  for (const ReproduceItem* item : items) {
+    const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);
     std::size_t measured_cases = 0, not_ok = 0;
     double seconds = 0;
-    for (const bench::ReproduceCase& one : cases) {
-      const bench::Json* results = measured ? measured->results(one.key) : nullptr;
+    for (const ReproduceCase& one : cases) {
+      const Json* results = measured ? measured->results(one.key) : nullptr;
       if (!results) continue;
       ++measured_cases;
       seconds += measured->seconds(one.key);
-      for (const bench::Json& result : *results) not_ok += bench::text_at(result, "status") != "ok";
+      for (const Json& result : *results) not_ok += text_at(result, "status") != "ok";
     }
-    std::vector<bench::Cell> cells{item->id, bench::count_text(cases.size())};
+    std::vector<Cell> cells{item->id, count_text(cases.size())};
     if (measured)
-      cells.insert(cells.end(), {bench::count_text(measured_cases), bench::count_text(not_ok),
+      cells.insert(cells.end(), {count_text(measured_cases), count_text(not_ok),
                                  fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
     cells.push_back(item->absent.empty() ? title : fmt::format("{} ({})", title, item->absent));
@@ -66,8 +65,8 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
   return table;
 }
 
-void register_files(const ReproduceOptions& options, bench::CommandFiles& files) {
-  if (!options.out.empty() && !options.list) files.writes(bench::results_path(options.out));
+void register_files(const ReproduceOptions& options, CommandFiles& files) {
+  if (!options.out.empty() && !options.list) files.writes(results_path(options.out));
   std::error_code ignored;
   for (std::filesystem::directory_iterator mesh(options.scenes, ignored), end; mesh != end;
        mesh.increment(ignored))
@@ -78,26 +77,26 @@ struct Done {
   std::size_t measured = 0, kept = 0, left = 0;
 };
 
-Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOptions& options,
-             const bench::ReproduceSetup& setup, bench::ReproduceResults& results) {
-  const bench::Stopwatch start;
-  bench::Progress progress;
+Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options,
+             const ReproduceSetup& setup, ReproduceResults& results) {
+  const auto start = simt::HostClock::now();
+  Progress progress;
   Done done;
-  std::vector<const bench::ReproduceCase*> missing_cases;
-  for (const bench::ReproduceCase& one : cases) {
+  std::vector<const ReproduceCase*> missing_cases;
+  for (const ReproduceCase& one : cases) {
     if (!results.has(one)) missing_cases.push_back(&one);
   }
   done.kept = cases.size() - missing_cases.size();
-  if (!missing_cases.empty()) bench::open_platform_heap(setup);
-  for (const bench::ReproduceCase* one : missing_cases) {
-    const bool late = options.minutes > 0 && start.ms() > options.minutes * 60e3;
+  if (!missing_cases.empty()) open_platform_heap(setup);
+  for (const ReproduceCase* one : missing_cases) {
+    const bool late = options.minutes > 0 && simt::seconds_since(start) > options.minutes * 60;
     if (late || simt::interrupted()) break;
-    const bench::Stopwatch begin;
-    bench::Json measured = one->measure([&](const std::string& what) {
+    const auto begin = simt::HostClock::now();
+    Json measured = one->measure([&](const std::string& what) {
       progress.update(done.measured, missing_cases.size(), one->key + ": " + what);
     });
     if (simt::interrupted()) break;  // the results of this case are incomplete
-    results.add(*one, begin.ms() / 1e3, std::move(measured));
+    results.add(*one, simt::seconds_since(begin), std::move(measured));
     results.write();
     ++done.measured;
   }
@@ -106,53 +105,52 @@ Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOpti
 }
 
 Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& argv) {
-  const std::vector<const bench::ReproduceItem*> items = bench::find_items(options.items);
-  bench::ReproduceSetup setup;
+  const std::vector<const ReproduceItem*> items = find_items(options.items);
+  ReproduceSetup setup;
   setup.full = options.full;
   setup.scenes = options.scenes;
   setup.seconds = options.seconds > 0 ? options.seconds : options.full ? 2 : 10;
-  const bench::Shard shard = bench::chosen_shard(options.shard);
-  setup.allocators = bench::find_allocators(options.allocators);
+  const Shard shard = chosen_shard(options.shard);
+  setup.allocators = find_allocators(options.allocators);
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
-    throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
+    throw_error(Exit::usage, "--scenes '{}': no such folder", setup.scenes);
   if (options.out.empty() && !options.list)
     throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
   setup.device =
-      options.list ? bench::choose_device(options.device) : choose_measured_device(options.device);
+      options.list ? choose_device(options.device) : choose_measured_device(options.device);
   if (options.list) {
-    bench::print_tables({overview(items, setup, nullptr)});
+    print_tables({overview(items, setup, nullptr)});
     return Exit::done;
   }
-  bench::ReproduceResults results(options.out, setup, argv);
-  results.describe(bench::reproduce_items(), setup);
+  ReproduceResults results(options.out, setup, argv);
+  results.describe(reproduce_items(), setup);
   results.write();
-  const Done done = measure(bench::shard_of(bench::reproduce_cases(items, setup), shard), options,
-                            setup, results);
+  const Done done =
+      measure(shard_of(reproduce_cases(items, setup), shard), options, setup, results);
 
-  bench::Table table = overview(items, setup, &results);
-  table.notes.push_back(fmt::format("device: {}", bench::device_text(setup.device)));
+  Table table = overview(items, setup, &results);
+  table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
   table.notes.push_back(fmt::format("{}: {} cases measured, {} reused, {} left", results.path(),
                                     done.measured, done.kept, done.left));
-  bench::print_tables({table});
+  print_tables({table});
   if (simt::interrupted())
-    throw Error(
+    throw_error(
         Exit::failed,
-        fmt::format(
-            "reproduce: interrupted; the results so far are in {}; repeat the command to continue",
-            results.path()));
+        "reproduce: interrupted; the results so far are in {}; repeat the command to continue",
+        results.path());
   if (done.left)
-    bench::note(fmt::format("{} cases left after {} minutes; repeat the command to continue",
-                            done.left, options.minutes));
+    note("{} cases left after {} minutes; repeat the command to continue", done.left,
+         options.minutes);
   return Exit::done;
 }
 
 }  // namespace
 
-void add_reproduce(bench::Program& program, Invocation& invocation) {
+void add_reproduce(Program& program, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
-  bench::CommandOptions command(
-      program, "reproduce", "reproduce the tables and figures of the papers", reproduce_examples);
+  CommandOptions command(program, "reproduce", "reproduce the tables and figures of the papers",
+                         reproduce_examples);
   command.text("items", options->items,
                "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas",
                "ITEMS");
@@ -170,7 +168,7 @@ void add_reproduce(bench::Program& program, Invocation& invocation) {
   command.number("--seconds", options->seconds,
                  "time limit of a kernel, and of one allocator in\none case (10; with --full 2)",
                  {0.001, 86400, false}, "S");
-  bench::add_shard_option(command, options->shard);
+  add_shard_option(command, options->shard);
   command.flag("--list", options->list, "list the items without measuring");
   add_measured_device(command, options->device);
   command.when_chosen([options, &invocation] {

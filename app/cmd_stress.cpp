@@ -10,8 +10,8 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/stress_figures.hpp"
-#include "app/output/stress_tables.hpp"
+#include "app/output/tables.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/record_trace.hpp"
 #include "bench/stress.hpp"
 
@@ -34,8 +34,8 @@ A LIST is values separated by commas, or the word sweep: the values of the paper
 
 struct StressCommand {
   std::string test, order = "random", trace;
-  bench::StressLists lists;
-  bench::StressSettings settings;
+  StressLists lists;
+  StressSettings settings;
   MeasuringOptions measuring;
 };
 
@@ -52,63 +52,61 @@ void refuse_unused_options(const std::string& test, const std::vector<std::strin
   const auto contains = [](const Names& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  bench::parse_stress_test(test);  // throws if it is none
+  parse_stress_test(test);  // throws if it is none
   for (const std::string& name : given) {
     const auto limited = tests_of.find(name);
     if (limited != tests_of.end() && !contains(limited->second, test)) {
-      throw Error(Exit::usage, fmt::format("stress {}: {} is for {}", test, name,
-                                           bench::joined(limited->second)));
+      throw_error(Exit::usage, "stress {}: {} is for {}", test, name, joined(limited->second));
     }
   }
 }
 
 // The points that are omitted because they are larger than the pool.
-std::vector<std::string> notes_of(const bench::StressBench& bench,
-                                  const std::vector<bench::StressRow>& rows) {
+std::vector<std::string> notes_of(const StressBench& bench, const std::vector<StressRow>& rows) {
   std::vector<std::string> notes = stress_notes(rows);
   std::string left_out;
-  for (const bench::StressPoint& point : bench.left_out)
+  for (const StressPoint& point : bench.left_out)
     left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ",
-                            requests_text(point.requests), bench::size_text(point.payload));
+                            requests_text(point.requests), size_text(point.payload));
   if (!left_out.empty()) notes.push_back("omitted, larger than the pool: " + left_out);
   return notes;
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
-  bench::StressBench bench;
+  StressBench bench;
   bench.settings = command.settings;
-  bench::StressSettings& settings = bench.settings;
-  settings.test = bench::parse_stress_test(command.test);
-  settings.order = bench::parse_order(command.order);
-  bench.allocators = bench::find_allocators(command.measuring.allocators, true);
+  StressSettings& settings = bench.settings;
+  settings.test = parse_stress_test(command.test);
+  settings.order = parse_order(command.order);
+  bench.allocators = find_allocators(command.measuring.allocators, true);
   const bool uses_builtin =
       std::any_of(bench.allocators.begin(), bench.allocators.end(), [](const auto* entry) {
         return entry->options.large_backend == alloc::LargeBackend::builtin;
       });
   if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
-    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor large=builtin",
-                                         bench::name(settings.test)));
+    throw_error(Exit::usage, "stress: {}: neither --coalesced nor large=builtin",
+                name(settings.test));
   Measuring measuring("stress", command.measuring);
   bench.device = measuring.start();
-  bench.points = bench::stress_points(command.lists, settings.test, bench.device);
+  bench.points = stress_points(command.lists, settings.test, bench.device);
   if (settings.test == workloads::StressTest::scaling ||
       settings.test == workloads::StressTest::range)
-    bench.left_out = bench::take_oversized(bench.points);
+    bench.left_out = take_oversized(bench.points);
   if (bench.points.empty())
     throw Error(Exit::usage, "stress: the requests do not fit in the pool; use a larger --pool");
   const bool space = workloads::measures_space(settings.test);
-  if (settings.lanes == 0) settings.lanes = bench::has_requests(settings.test) || space ? 32 : 1;
+  if (settings.lanes == 0) settings.lanes = has_requests(settings.test) || space ? 32 : 1;
   if (settings.runs == 0) settings.runs = space ? 1 : 5;
   settings.touch = settings.touch || settings.test == workloads::StressTest::soak;
   if (!command.trace.empty())
-    return write_trace(command.trace, [&] { return bench::record_stress(bench); });
-  bench.points = bench::shard_of(bench.points, measuring.shard());
-  const auto report_of = [&](const std::vector<bench::StressRow>& rows) {
-    return bench::report_of(bench::stress_schema, argv, bench.device, rows);
+    return write_trace(command.trace, [&] { return record_stress(bench); });
+  bench.points = shard_of(bench.points, measuring.shard());
+  const auto report_of = [&](const std::vector<StressRow>& rows) {
+    return bench::report_of(stress_schema, argv, bench.device, rows);
   };
   if (bench.points.empty()) return measuring.finish_empty_shard(report_of({}));
-  const std::vector<bench::StressRow> rows = measuring.measure([&](const bench::OnStep& on_step) {
-    return run_stress(bench, on_step, [&](const std::vector<bench::StressRow>& so_far) {
+  const std::vector<StressRow> rows = measuring.measure([&](const OnStep& on_step) {
+    return run_stress(bench, on_step, [&](const std::vector<StressRow>& so_far) {
       measuring.write(report_of(so_far));
     });
   });
@@ -120,14 +118,14 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 }  // namespace
 
-void add_stress(bench::Program& program, Invocation& invocation) {
+void add_stress(Program& program, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
   MeasuringOptions& measuring = options->measuring;
-  bench::StressLists& lists = options->lists;
-  bench::StressSettings& settings = options->settings;
+  StressLists& lists = options->lists;
+  StressSettings& settings = options->settings;
   settings.lanes = 0;
   settings.runs = 0;
-  bench::CommandOptions command(program, "stress", "stress tests of allocators", stress_examples);
+  CommandOptions command(program, "stress", "stress tests of allocators", stress_examples);
   command.text("test", options->test,
                "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, "
                "range, churn\n(Ouroboros); exhaust (bulk); lifetimes, soak",

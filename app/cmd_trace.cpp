@@ -6,13 +6,10 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
-#include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/samples.hpp"
 #include "bench/results/table.hpp"
 #include "bench/trace_bench.hpp"
 #include "scenes/file.hpp"
@@ -31,14 +28,14 @@ at their hits (render/ray_sets.hpp has the rules).)";
 constexpr const char* trace_schema = "heapwood.trace/1";
 
 struct TraceCommand {
-  std::string rays = "primary,diffuse", json, allocator = bench::default_allocator;
-  bench::TraceBench bench;
-  bench::DeviceOptions device;
+  std::string rays = "primary,diffuse", json, allocator = default_allocator;
+  TraceBench bench;
+  DeviceOptions device;
 };
 
-void parse_kinds(const std::string& text, bench::TraceBench& bench) {
+void parse_kinds(const std::string& text, TraceBench& bench) {
   bench.primary = bench.diffuse = false;
-  for (const std::string& kind : bench::split(text, ',')) {
+  for (const std::string& kind : split(text, ',')) {
     if (kind != "primary" && kind != "diffuse") {
       throw Error(Exit::usage, "--rays '" + text + "': '" + kind + "' is not primary or diffuse");
     }
@@ -46,56 +43,55 @@ void parse_kinds(const std::string& text, bench::TraceBench& bench) {
   }
 }
 
-bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult& result) {
-  bench::Table table;
+Table rays_table(const TraceBench& bench, const TraceResult& result) {
+  Table table;
   table.title =
       fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
   table.columns =
-      bench::columns_of("rays; number; hits; ms; Mrays/s; steps/ray: inner, leaves, triangles");
-  for (const bench::TraceRow& row : result.rows) {
+      columns_of("rays; number; hits; ms; Mrays/s; steps/ray: inner, leaves, triangles");
+  for (const TraceRow& row : result.rows) {
     const render::StepSums& steps = row.rays.steps;
     const auto per_ray = [&](std::uint64_t all) {
-      return bench::figure_text(
+      return figure_text(
           row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
     };
-    table.add({row.kind, bench::count_text(row.rays.rays), bench::count_text(row.rays.hits),
-               bench::figure_text(bench::median(row.rays.runs_ms)), bench::figure_text(row.mrays()),
+    table.add({row.kind, count_text(row.rays.rays), count_text(row.rays.hits),
+               figure_text(median(row.rays.runs_ms)), figure_text(row.mrays()),
                per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
   }
   const kdtree::TreeStats& tree = result.tree;
-  const bench::FirstRay& first_ray = result.first_ray;
+  const FirstRay& first_ray = result.first_ray;
   table.notes = {
-      fmt::format("device: {}", bench::device_text(bench.device)),
+      fmt::format("device: {}", device_text(bench.device)),
       fmt::format(
           "tree: {}, {}, {}, SAH cost {} (traversal 1, intersection 1), depth {}; nodes {}, "
           "triangle records {}",
-          bench::plural_text(result.triangles, "triangle"),
-          bench::plural_text(tree.inner + tree.leaves, "node"),
-          bench::plural_text(tree.refs, "ref"), bench::figure_text(tree.sah_cost_1_1), tree.depth,
-          bench::bytes_text(result.node_bytes), bench::bytes_text(result.record_bytes)),
+          plural_text(result.triangles, "triangle"), plural_text(tree.inner + tree.leaves, "node"),
+          plural_text(tree.refs, "ref"), figure_text(tree.sah_cost_1_1), tree.depth,
+          bytes_text(result.node_bytes), bytes_text(result.record_bytes)),
       fmt::format(
           "first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
-          bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
-          bench::figure_text(bench::median(first_ray.records_ms)),
-          first_ray.order_ms ? fmt::format("; in depth-first order {} ms later",
-                                           bench::figure_text(*first_ray.order_ms))
-                             : ""),
+          figure_text(first_ray.ms()), figure_text(median(first_ray.build_ms)),
+          figure_text(median(first_ray.records_ms)),
+          first_ray.order_ms
+              ? fmt::format("; in depth-first order {} ms later", figure_text(*first_ray.order_ms))
+              : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
       fmt::format("method: {} intersection, median of {} after a warm-up; rays and hits in buffers",
                   result.watertight ? "watertight" : "fast",
-                  bench::plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"))};
+                  plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"))};
   return table;
 }
 
-bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result,
-                         const std::vector<std::string>& argv) {
+Json trace_report(const TraceBench& bench, const TraceResult& result,
+                  const std::vector<std::string>& argv) {
   const kdtree::TreeStats& tree = result.tree;
-  bench::Json json = bench::report_head(trace_schema, argv, bench.device);
+  Json json = report_head(trace_schema, argv, bench.device);
   json["scene"] = {{"name", result.scene},
                    {"source", scenes::utf8_text(bench.scene)},
                    {"triangles", result.triangles}};
   json["allocator"] = bench.entry->traits->id;
-  json["settings"] = bench::to_json(bench.settings);
+  json["settings"] = to_json(bench.settings);
   json["width"] = bench.size.width;
   json["height"] = bench.size.height;
   json["camera"] = render::to_string(result.camera, result.origin);
@@ -109,64 +105,57 @@ bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResul
                   {"hash", fmt::format("{:016x}", tree.hash)},
                   {"node_bytes", result.node_bytes},
                   {"record_bytes", result.record_bytes}};
-  json["first_ray"] = bench::to_json(result.first_ray);
-  for (const bench::TraceRow& row : result.rows) json["results"].push_back(to_json(row));
+  json["first_ray"] = to_json(result.first_ray);
+  for (const TraceRow& row : result.rows) json["results"].push_back(to_json(row));
   return json;
 }
 
 Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
-  bench::TraceBench& bench = command.bench;
-  if (bench.scene.empty()) {
-    throw Error(Exit::usage,
-                "trace: no scene given: try 'heapwood trace atrium', or name an "
-                "OBJ, PLY or glTF file; see 'heapwood list scenes'");
-  }
-  bench::check_camera(bench.camera);
+  TraceBench& bench = command.bench;
+  require_scene("trace", bench.scene);
+  check_camera(bench.camera);
   parse_kinds(command.rays, bench);
-  bench.entry = &bench::find_builder(command.allocator);
-  std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
+  bench.entry = &find_builder(command.allocator);
+  const std::unique_ptr<OutputFile> file = open_output(command.json);
   bench.device = choose_measured_device(command.device);
-  bench::Progress progress;
+  Progress progress;
   std::size_t step = 0;
-  const bench::TraceResult result =
+  const TraceResult result =
       run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
-  bench::clear_progress_line();
+  clear_progress_line();
   const std::optional<Error> write_error =
       write_report(file.get(), trace_report(bench, result, argv));
-  bench::print_tables({rays_table(bench, result)});
+  print_tables({rays_table(bench, result)});
   if (write_error) throw *write_error;
   if (result.incomplete) {
-    bench::warning(fmt::format(
-        "{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
-        bench.entry->traits->id, bench::bytes_text(result.pool_bytes)));
+    warning("{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
+            bench.entry->traits->id, bytes_text(result.pool_bytes));
   } else {
     warn_of_large_leaf(result.scene, result.tree.largest_leaf);
   }
   if (result.interrupted)
     throw Error(Exit::failed, "trace: interrupted; the results so far are above");
   if (!result.failure.empty())
-    throw Error(Exit::failed,
-                fmt::format("trace: {}; the results so far are above", result.failure));
+    throw_error(Exit::failed, "trace: {}; the results so far are above", result.failure);
   return Exit::done;
 }
 
 }  // namespace
 
-void add_trace(bench::Program& program, Invocation& invocation) {
+void add_trace(Program& program, Invocation& invocation) {
   auto options = std::make_shared<TraceCommand>();
-  bench::CommandOptions command(
-      program, "trace", "measure closest hits per second in a scene's tree", trace_examples);
+  CommandOptions command(program, "trace", "measure closest hits per second in a scene's tree",
+                         trace_examples);
   command.text("scene", options->bench.scene, "scene name or file path (heapwood list scenes)",
                "SCENE");
-  bench::add_camera_options(command, options->bench.camera);
-  bench::add_size_option(command, options->bench.size, "pixels, multiples of 8x4");
+  add_camera_options(command, options->bench.camera);
+  add_size_option(command, options->bench.size, "pixels, multiples of 8x4");
   command.text("--rays", options->rays, "primary, diffuse", "KINDS");
-  bench::add_watertight_option(command, options->bench.watertight);
+  add_watertight_option(command, options->bench.watertight);
   command.number("--runs", options->bench.settings.runs,
                  "timed builds and launches, after a warm-up", {1, 1000});
   add_allocator(command, options->allocator);
-  bench::add_build_options(command, options->bench.settings, false);
+  add_build_options(command, options->bench.settings, false);
   command.describe("--timeout",
                    "time limit of one build, including restarts with\nlarger arrays or pools, and "
                    "of one launch of rays\n(exit 1)");

@@ -9,31 +9,40 @@
 
 #include "bench/program/command_files.hpp"
 #include "bench/program/command_options.hpp"
-#include "bench/program/host_memory.hpp"
+#include "bench/program/options.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::app {
 
+using namespace bench;
+
 struct Invocation {
   std::vector<std::string> argv;
-  bench::HostMemoryOptions host;
+  HostMemoryOptions host;
   // Set by the chosen command's callback.
-  bench::CommandFiles files;
+  CommandFiles files;
   std::function<Exit()> action;
 };
 
-void add_list(bench::Program& program, Invocation& invocation);
-void add_build(bench::Program& program, Invocation& invocation);
-void add_bench(bench::Program& program, Invocation& invocation);
-void add_stress(bench::Program& program, Invocation& invocation);
-void add_graph(bench::Program& program, Invocation& invocation);
-void add_replay(bench::Program& program, Invocation& invocation);
-void add_reproduce(bench::Program& program, Invocation& invocation);
-void add_animate(bench::Program& program, Invocation& invocation);
-void add_render(bench::Program& program, Invocation& invocation);
-void add_trace(bench::Program& program, Invocation& invocation);
-void add_host_bench(bench::Program& program, Invocation& invocation);
-void add_compare(bench::Program& program, Invocation& invocation);
-void add_merge(bench::Program& program, Invocation& invocation);
+void add_list(Program& program, Invocation& invocation);
+void add_build(Program& program, Invocation& invocation);
+void add_bench(Program& program, Invocation& invocation);
+void add_stress(Program& program, Invocation& invocation);
+void add_graph(Program& program, Invocation& invocation);
+void add_replay(Program& program, Invocation& invocation);
+void add_reproduce(Program& program, Invocation& invocation);
+void add_animate(Program& program, Invocation& invocation);
+void add_render(Program& program, Invocation& invocation);
+void add_trace(Program& program, Invocation& invocation);
+void add_host_bench(Program& program, Invocation& invocation);
+void add_compare(Program& program, Invocation& invocation);
+void add_merge(Program& program, Invocation& invocation);
+
+// Returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM make running launches stop; a second
+// signal ends the process.
+int run(int argc, char** argv);
+
+// As run(), but ends before the command's action: for tests of the command line itself.
+int check(int argc, char** argv);
 
 }  // namespace heapwood::app

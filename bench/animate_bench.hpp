@@ -5,16 +5,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "alloc/statistics.hpp"
 #include "bench/earlier_results.hpp"
+#include "bench/prepared_scene.hpp"
 #include "bench/row_bench.hpp"
 #include "bench/scene_camera.hpp"
+#include "render/film.hpp"
 #include "render/image.hpp"
+#include "render/renderer.hpp"
+#include "scenes/moving/moving_scene.hpp"
 #include "simt/device.hpp"
+#include "simt/pinned.hpp"
 
 namespace heapwood::bench {
 
@@ -62,9 +68,9 @@ struct AnimateRow : MeasuredRow {
 
 struct AnimateJob {
   std::string scene;
-  std::vector<const registry::RegisteredAllocator*> allocators;
+  Allocators allocators;
   // The initial automatic pool suits all of these; empty: those measured.
-  std::vector<const registry::RegisteredAllocator*> sized_for{};
+  Allocators sized_for{};
   AnimateSettings settings;
   simt::DeviceInfo device;
   unsigned picture_spp = 0;      // samples per pixel of the pictures; 0: no pictures
@@ -101,5 +107,88 @@ Json to_json(const AnimateSettings& settings);
 // For --resume: complete rows of the same scene and settings.
 Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
                                     const AnimateRow& head);
+
+// One frame of a moving scene at a time: the mesh on host and device, the workspace and the pool.
+// prepare() makes the next frame and all memory for it; upload() and build(), which are timed,
+// allocate nothing.
+class AnimateScene {
+ public:
+  // Throws as scenes::open_moving() does.
+  AnimateScene(const std::string& source, const simt::DeviceInfo& device,
+               const BuildSettings& settings, const PoolNeeds& needs);
+
+  unsigned frames() const { return scene_->frames(); }
+  // Any frame; prepare() is not affected.
+  scenes::Mesh mesh_of(unsigned frame) const { return scene_->mesh(frame); }
+  const simt::DeviceInfo& device() const { return device_; }
+  // Of the last prepare().
+  const scenes::Mesh& mesh() const { return mesh_; }
+  const kdtree::DeviceMesh& device_mesh() const { return *device_mesh_; }
+  kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }
+  kdtree::Workspace& workspace() { return *workspace_; }
+  std::size_t pool_bytes() const { return workspace_->pool().bytes; }
+
+  // Makes the mesh of a frame and copies it to page-locked memory.
+  void prepare(unsigned frame);
+  // Copies to the device the vertices that differ from the frame prepared before, from the first to
+  // the last, and the triangles only if they differ.
+  void upload();
+  // Passes on what the compiled allocator throws.
+  kdtree::BuildRun build(const Allocator& entry, kdtree::KeptAllocator* kept = nullptr);
+  // The size of the pool with these settings, for the mesh of the last prepare().
+  std::size_t suggested_pool() const;
+  // Makes an automatic pool half as large again; false: the pool is fixed, memory is exhausted, or
+  // the pool has eight times the suggested size.
+  bool enlarge_pool();
+
+ private:
+  void find_changes(const scenes::Mesh& next);
+  void provide_memory();
+
+  simt::DeviceInfo device_;
+  BuildSettings settings_;
+  PoolNeeds needs_;
+  std::unique_ptr<scenes::MovingScene> scene_;
+  scenes::Mesh mesh_;
+  simt::PinnedArray<Vec3> vertices_;
+  simt::PinnedArray<Triangle> triangles_;
+  std::size_t first_moved_ = 0, end_moved_ = 0;
+  bool other_triangles_ = true, is_uploaded_ = false;
+  std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
+  std::unique_ptr<kdtree::Workspace> workspace_;
+};
+
+// What is traced in each frame, with one camera and one light for all: the tree of the last build
+// is traced where it is, in device memory.
+class AnimateView {
+ public:
+  // Chooses camera and light; `scene` has been built. spp: samples per pixel of pictures.
+  AnimateView(AnimateScene& scene, const AnimateJob& job);
+
+  const render::Camera& camera() const { return camera_; }
+
+  // These trace the tree of the last build. Milliseconds by the host's clock, to the end of the
+  // work. fill_records comes first; false: it had to allocate memory.
+  bool fill_records(double& ms);
+  double trace_primary();
+  // A camera ray and a shadow ray per pixel.
+  double shade();
+  // A smooth picture with soft shadows.
+  render::Image picture(unsigned spp);
+
+ private:
+  AnimateScene& scene_;
+  double seconds_;  // time limit of a launch
+  render::Camera camera_;
+  render::Lighting lighting_;
+  unsigned width_, height_;
+  simt::Memory records_;
+  simt::Buffer<kdtree::Ray> rays_;
+  simt::Buffer<kdtree::Hit> hits_;
+  simt::Buffer<render::Pixel> film_;
+  simt::Buffer<std::uint32_t> ticket_;
+  render::SceneData data_{};
+  std::optional<double> exposure_;  // of the first picture: the others must not flicker
+};
 
 }  // namespace heapwood::bench

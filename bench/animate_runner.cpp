@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "bench/animate_bench.hpp"
-#include "bench/animate_view.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
-#include "bench/stopwatch.hpp"
 #include "kdtree/check/quality.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::bench {
 
@@ -27,14 +26,60 @@ struct FrameTimes {
   bool has_allocated = false;  // arrays of the workspace or records: the frame does not count
 };
 
+// Counts frames and warm-ups of all candidates.
+RowBench::Step frame_steps(const AnimateJob& job, const AnimateEvents& events,
+                           std::size_t candidates) {
+  return
+      [scene = scenes::moving_label(job.scene),
+       step = counted_steps(events.on_step, candidates * (std::size_t{job.settings.frames} + 1))](
+          const std::string& what) { step(scene + ": " + what); };
+}
+
 class Animation : public RowBench {
  public:
   Animation(const AnimateJob& job, const AnimateEvents& events, const std::vector<AnimateRow>& rows,
-            std::vector<Candidate> candidates);
+            std::vector<Candidate> candidates)
+      : RowBench(candidates, static_cast<int>(job.settings.frames), 0,
+                 frame_steps(job, events, candidates.size()), "frame"),
+        job_(job),
+        events_(events),
+        states_(candidates.size()),
+        hashes_(job.settings.frames),
+        hash_of_(job.settings.frames) {
+    for (const AnimateRow& row : rows) {
+      for (std::size_t i = 0; i < std::min(row.hashes.size(), hashes_.size()); ++i) {
+        if (hashes_[i] != 0 || row.hashes[i] == 0) continue;
+        hashes_[i] = row.hashes[i];
+        hash_of_[i] = row.label;
+      }
+    }
+  }
 
-  void run_all();
+  void run_all() {
+    if (candidates_.empty()) return;
+    scene_.emplace(job_.scene, job_.device, job_.settings.build,
+                   pool_needs(job_.sized_for.empty() ? job_.allocators : job_.sized_for));
+    prepare(0);
+    for (const std::string& text : scene_->mesh().notes) warning(text);
+    warm_up_all();
+    if (keeps_pool()) make_pools();
+    measure();
+  }
+
   // Sets the reasons of rows that are not complete.
-  void finish_rows(const std::optional<Error>& scene_error);
+  void finish_rows(const std::optional<Error>& scene_error) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      AnimateRow& row = this->row(i);
+      if (max_triangles_ != 0) {
+        row.scene_frames = scene_->frames();
+        row.min_triangles = min_triangles_;
+        row.max_triangles = max_triangles_;
+        if (view_) row.camera = render::to_arguments(view_->camera(), scene_->mesh().origin);
+      }
+      if (scene_error && candidates_[i].running) fail(i, scene_error->what());
+    }
+    finish();
+  }
 
  private:
   struct State {                 // of a candidate
@@ -44,29 +89,228 @@ class Animation : public RowBench {
   };
 
   AnimateRow& row(std::size_t i) const { return static_cast<AnimateRow&>(*candidates_[i].row); }
-  const registry::RegisteredAllocator& entry(std::size_t i) const { return *candidates_[i].entry; }
+  const Allocator& entry(std::size_t i) const { return *candidates_[i].entry; }
   bool keeps_pool() const { return job_.settings.keep_pool; }
   bool needs_view() const {
     return job_.settings.shaded || job_.settings.primary || job_.picture_spp > 0;
   }
 
-  std::optional<double> warm_up(std::size_t i) override;
-  std::optional<double> run(std::size_t i) override;
-  void judge(std::size_t i) override;
-
   // Calls f with the candidate's own pool in the workspace, if it has one.
   template <class F>
-  void with_pool(std::size_t i, F f);
-  void prepare(unsigned number);
-  void make_pools();
-  void provide_memory(const registry::RegisteredAllocator& entry);
-  std::string reason_to_skip(const registry::RegisteredAllocator& entry) const;
-  void choose_view();
-  FrameTimes frame(std::size_t i);
-  void note_times(AnimateRow& row, const FrameTimes& times) const;
-  void check_tree(std::size_t i, unsigned number, bool incomplete);
-  void note_pool(std::size_t i, unsigned number);
-  void take_picture(unsigned number);
+  void with_pool(std::size_t i, F f) {
+    if (!has_pools_) return f();
+    // Also if f throws.
+    struct Exchange {
+      kdtree::Workspace& workspace;
+      simt::Memory& pool;
+      Exchange(kdtree::Workspace& w, simt::Memory& p) : workspace(w), pool(p) { w.swap_pool(p); }
+      ~Exchange() { workspace.swap_pool(pool); }
+    };
+    const Exchange exchange(scene_->workspace(), states_[i].pool);
+    f();
+  }
+
+  void prepare(unsigned number) {
+    if (prepared_ == number) return;
+    prepared_.reset();
+    try {
+      scene_->prepare(scene_frame(number, job_.settings.frames, scene_->frames()));
+    } catch (const simt::Stopped&) {
+      throw;
+    } catch (const Error& error) {
+      throw SceneFailure{error};
+    }
+    prepared_ = number;
+    min_triangles_ = std::min<std::uint64_t>(min_triangles_, scene_->mesh().triangles.size());
+    max_triangles_ = std::max<std::uint64_t>(max_triangles_, scene_->mesh().triangles.size());
+  }
+
+  // One pool per candidate, of the size that the warm-up found.
+  void make_pools() {
+    const std::uint64_t bytes = scene_->pool_bytes();
+    const auto count = static_cast<std::uint64_t>(
+        std::count_if(candidates_.begin(), candidates_.end(),
+                      [](const Candidate& candidate) { return candidate.running; }));
+    const std::uint64_t available = simt::device_available(job_.device.id);
+    if (count * bytes > available / 10 * 9) {
+      throw_error(Exit::failed,
+                  "--keep-pool: {} pools of {} need more than the free {}; name fewer "
+                  "--allocators, or a smaller --pool",
+                  count, bytes_text(bytes), bytes_text(available));
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].running) states_[i].pool = simt::Memory(job_.device.id, bytes);
+    }
+    has_pools_ = true;
+  }
+
+  // Builds some frames of the whole motion, so that pool and arrays are large enough for all.
+  void provide_memory(const Allocator& entry) {
+    const unsigned last = job_.settings.frames - 1;
+    for (const unsigned number : {last, last / 4 * 3, last / 2, last / 4, 0u}) {
+      prepare(number);
+      scene_->upload();
+      while (scene_->build(entry).incomplete && scene_->enlarge_pool()) {
+      }
+    }
+    has_provided_ = true;
+  }
+
+  std::string reason_to_skip(const Allocator& entry) const {
+    const alloc::AllocatorTraits& traits = *entry.traits;
+    if (const char* reason = cannot_build(entry)) return reason;
+    const std::string reason = reason_not_to_run(entry, job_.device, scene_->pool_bytes());
+    if (!reason.empty()) return reason;
+    if (keeps_pool() && traits.lower_bound) return "never frees: its pool cannot be kept";
+    const std::size_t all_refs = kdtree::Workspace::suggested_pool(scene_->mesh().triangles.size(),
+                                                                   job_.settings.build.refs, false);
+    if (!traits.keeps_live_memory && (keeps_pool() || scene_->pool_bytes() < all_refs)) {
+      return would_overwrite;
+    }
+    return "";
+  }
+
+  std::optional<double> warm_up(std::size_t i) override {
+    prepare(0);
+    if (const std::string reason = reason_to_skip(entry(i)); !reason.empty()) {
+      skip(i, reason);
+      return {};
+    }
+    if (!has_provided_) provide_memory(entry(i));
+    scene_->upload();
+    bool is_complete = !scene_->build(entry(i)).incomplete;
+    while (!is_complete && scene_->enlarge_pool())
+      is_complete = !scene_->build(entry(i)).incomplete;
+    // Rays of an incomplete tree are correct, but slow.
+    choose_view();
+    row(i).status = is_complete ? Status::ok : Status::incomplete;
+    row(i).reason.clear();
+    frame(i);
+    return {};
+  }
+
+  void choose_view() {
+    if (view_ || !needs_view()) return;
+    try {
+      view_.emplace(*scene_, job_);
+    } catch (const simt::Stopped&) {
+      throw;
+    } catch (const Error& error) {
+      throw SceneFailure{error};  // of its camera, or its size
+    }
+  }
+
+  FrameTimes frame(std::size_t i) {
+    FrameTimes times;
+    const AnimateSettings& settings = job_.settings;
+    const std::size_t arrays = scene_->workspace().overhead_bytes();
+    with_pool(i, [&] {
+      const auto start = simt::HostClock::now();
+      scene_->upload();
+      times.upload = 1e3 * simt::seconds_since(start);
+      const auto built = simt::HostClock::now();
+      times.build = scene_->build(entry(i), has_pools_ ? &states_[i].kept : nullptr);
+      times.reset = 1e3 * simt::seconds_since(built) - times.build.ms;
+      if (settings.shaded || settings.primary) {
+        times.has_allocated = !view_->fill_records(times.records);
+        if (settings.shaded)
+          times.shaded = view_->shade();
+        else
+          times.primary = view_->trace_primary();
+      }
+      times.all = 1e3 * simt::seconds_since(start);
+    });
+    if (settings.shaded && settings.primary) times.primary = view_->trace_primary();
+    times.has_allocated |= scene_->workspace().overhead_bytes() != arrays;
+    return times;
+  }
+
+  std::optional<double> run(std::size_t i) override {
+    AnimateRow& row = this->row(i);
+    const unsigned number = states_[i].next;
+    prepare(number);
+    FrameTimes times = frame(i);
+    // The first attempt may have had to allocate.
+    const auto is_repeated = [&] {
+      return times.has_allocated ||
+             (times.build.incomplete && !keeps_pool() && scene_->enlarge_pool());
+    };
+    while (is_repeated()) times = frame(i);
+    ++states_[i].next;
+    if (times.build.incomplete) {
+      row.status = Status::incomplete;
+      if (row.incomplete_frames++ == 0) row.refused_bytes = times.build.failed_bytes;
+    }
+    note_times(row, times);
+    row.pool_bytes = has_pools_ ? states_[i].pool.bytes() : scene_->pool_bytes();
+    check_tree(i, number, times.build.incomplete);
+    note_pool(i, number);
+    if (candidates_[i].running) take_picture(number);
+    return {};
+  }
+
+  void take_picture(unsigned number) {
+    if (job_.picture_spp == 0 || !events_.picture || pictured_ == number) return;
+    events_.picture(number, view_->picture(job_.picture_spp));
+    pictured_ = number;
+  }
+
+  void note_times(AnimateRow& row, const FrameTimes& times) const {
+    row.upload_ms.push_back(times.upload);
+    row.reset_ms.push_back(times.reset);
+    row.build_ms.push_back(times.build.ms);
+    const bool traces = job_.settings.primary || job_.settings.shaded;
+    if (traces) row.records_ms.push_back(times.records);
+    if (job_.settings.primary) row.primary_ms.push_back(times.primary);
+    if (job_.settings.shaded) row.shaded_ms.push_back(times.shaded);
+    row.frame_ms.push_back(times.all);
+  }
+
+  void check_tree(std::size_t i, unsigned number, bool incomplete) {
+    AnimateRow& row = this->row(i);
+    const std::uint64_t hash =
+        incomplete
+            ? 0
+            : kdtree::measure(scene_->workspace().download(), job_.settings.build.costs).hash;
+    row.hashes.push_back(hash);
+    if (hash == 0) return;
+    if (hashes_[number] == 0) {
+      hashes_[number] = hash;
+      hash_of_[number] = row.label;
+    }
+    if (hashes_[number] == hash) return;
+    row.wrong_tree = true;
+    fail(i, fmt::format("tree of frame {} differs from {}'s: hash {:016x} instead of {:016x}",
+                        number, hash_of_[number], hash, hashes_[number]));
+  }
+
+  // The state of a kept pool after the first and the last frame and some between them.
+  void note_pool(std::size_t i, unsigned number) {
+    constexpr unsigned samples = 8;
+    const unsigned last = job_.settings.frames - 1;
+    const unsigned step = std::max(1u, (last + samples - 2) / (samples - 1));
+    if (!has_pools_ || (number % step != 0 && number != last) || !states_[i].kept.regions) return;
+    const std::vector<alloc::Region> regions = states_[i].kept.regions();
+    const std::vector<std::uint64_t> requested(regions.size());
+    const alloc::Fragmentation state = alloc::fragmentation_by_region(regions, requested);
+    if (state.measured) row(i).pools.push_back({number, state});
+  }
+
+  void judge(std::size_t i) override {
+    AnimateRow& row = this->row(i);
+    const std::size_t done = row.frame_ms.size();
+    if (done == 0) {
+      row.status = Status::skipped;
+      row.reason = interrupted_reason;
+    } else if (row.incomplete_frames > 0) {
+      row.status = Status::incomplete;
+      row.reason = fmt::format("pool of {} exhausted in {} of {} frames: first by a request of {}",
+                               bytes_text(row.pool_bytes), row.incomplete_frames, done,
+                               bytes_text(row.refused_bytes));
+    } else {
+      row.reason = reason_of_few_runs(i, done);
+    }
+  }
 
   const AnimateJob& job_;
   const AnimateEvents& events_;
@@ -81,275 +325,6 @@ class Animation : public RowBench {
   std::vector<std::string> hash_of_;
   std::optional<unsigned> pictured_;  // number of the last frame with a picture
 };
-
-// Counts frames and warm-ups of all candidates.
-RowBench::Step frame_steps(const AnimateJob& job, const AnimateEvents& events,
-                           std::size_t candidates) {
-  return
-      [scene = scenes::moving_label(job.scene),
-       step = counted_steps(events.on_step, candidates * (std::size_t{job.settings.frames} + 1))](
-          const std::string& what) { step(scene + ": " + what); };
-}
-
-Animation::Animation(const AnimateJob& job, const AnimateEvents& events,
-                     const std::vector<AnimateRow>& rows, std::vector<Candidate> candidates)
-    : RowBench(candidates, static_cast<int>(job.settings.frames), 0,
-               frame_steps(job, events, candidates.size()), "frame"),
-      job_(job),
-      events_(events),
-      states_(candidates.size()),
-      hashes_(job.settings.frames),
-      hash_of_(job.settings.frames) {
-  for (const AnimateRow& row : rows) {
-    for (std::size_t i = 0; i < std::min(row.hashes.size(), hashes_.size()); ++i) {
-      if (hashes_[i] != 0 || row.hashes[i] == 0) continue;
-      hashes_[i] = row.hashes[i];
-      hash_of_[i] = row.label;
-    }
-  }
-}
-
-void Animation::run_all() {
-  if (candidates_.empty()) return;
-  scene_.emplace(job_.scene, job_.device, job_.settings.build,
-                 pool_needs(job_.sized_for.empty() ? job_.allocators : job_.sized_for));
-  prepare(0);
-  for (const std::string& text : scene_->mesh().notes) warning(text);
-  warm_up_all();
-  if (keeps_pool()) make_pools();
-  measure();
-}
-
-template <class F>
-void Animation::with_pool(std::size_t i, F f) {
-  if (!has_pools_) return f();
-  // Also if f throws.
-  struct Exchange {
-    kdtree::Workspace& workspace;
-    simt::Memory& pool;
-    Exchange(kdtree::Workspace& w, simt::Memory& p) : workspace(w), pool(p) { w.swap_pool(p); }
-    ~Exchange() { workspace.swap_pool(pool); }
-  };
-  const Exchange exchange(scene_->workspace(), states_[i].pool);
-  f();
-}
-
-void Animation::prepare(unsigned number) {
-  if (prepared_ == number) return;
-  prepared_.reset();
-  try {
-    scene_->prepare(scene_frame(number, job_.settings.frames, scene_->frames()));
-  } catch (const simt::Stopped&) {
-    throw;
-  } catch (const Error& error) {
-    throw SceneFailure{error};
-  }
-  prepared_ = number;
-  min_triangles_ = std::min<std::uint64_t>(min_triangles_, scene_->mesh().triangles.size());
-  max_triangles_ = std::max<std::uint64_t>(max_triangles_, scene_->mesh().triangles.size());
-}
-
-// One pool per candidate, of the size that the warm-up found.
-void Animation::make_pools() {
-  const std::uint64_t bytes = scene_->pool_bytes();
-  const auto count = static_cast<std::uint64_t>(
-      std::count_if(candidates_.begin(), candidates_.end(),
-                    [](const Candidate& candidate) { return candidate.running; }));
-  const std::uint64_t available = simt::device_available(job_.device.id);
-  if (count * bytes > available / 10 * 9) {
-    throw Error(Exit::failed,
-                fmt::format("--keep-pool: {} pools of {} need more than the free {}; name fewer "
-                            "--allocators, or a smaller --pool",
-                            count, bytes_text(bytes), bytes_text(available)));
-  }
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (candidates_[i].running) states_[i].pool = simt::Memory(job_.device.id, bytes);
-  }
-  has_pools_ = true;
-}
-
-// Builds some frames of the whole motion, so that pool and arrays are large enough for all.
-void Animation::provide_memory(const registry::RegisteredAllocator& entry) {
-  const unsigned last = job_.settings.frames - 1;
-  for (const unsigned number : {last, last / 4 * 3, last / 2, last / 4, 0u}) {
-    prepare(number);
-    scene_->upload();
-    while (scene_->build(entry).incomplete && scene_->enlarge_pool()) {
-    }
-  }
-  has_provided_ = true;
-}
-
-std::string Animation::reason_to_skip(const registry::RegisteredAllocator& entry) const {
-  const alloc::AllocatorTraits& traits = *entry.traits;
-  if (const char* reason = cannot_build(entry)) return reason;
-  const std::string reason = reason_not_to_run(entry, job_.device, scene_->pool_bytes());
-  if (!reason.empty()) return reason;
-  if (keeps_pool() && traits.lower_bound) return "never frees: its pool cannot be kept";
-  const std::size_t all_refs = kdtree::Workspace::suggested_pool(scene_->mesh().triangles.size(),
-                                                                 job_.settings.build.refs, false);
-  if (!traits.keeps_live_memory && (keeps_pool() || scene_->pool_bytes() < all_refs)) {
-    return would_overwrite;
-  }
-  return "";
-}
-
-std::optional<double> Animation::warm_up(std::size_t i) {
-  prepare(0);
-  if (const std::string reason = reason_to_skip(entry(i)); !reason.empty()) {
-    skip(i, reason);
-    return {};
-  }
-  if (!has_provided_) provide_memory(entry(i));
-  scene_->upload();
-  bool is_complete = !scene_->build(entry(i)).incomplete;
-  while (!is_complete && scene_->enlarge_pool()) is_complete = !scene_->build(entry(i)).incomplete;
-  // Rays of an incomplete tree are correct, but slow.
-  choose_view();
-  row(i).status = is_complete ? Status::ok : Status::incomplete;
-  row(i).reason.clear();
-  frame(i);
-  return {};
-}
-
-void Animation::choose_view() {
-  if (view_ || !needs_view()) return;
-  try {
-    view_.emplace(*scene_, job_);
-  } catch (const simt::Stopped&) {
-    throw;
-  } catch (const Error& error) {
-    throw SceneFailure{error};  // of its camera, or its size
-  }
-}
-
-FrameTimes Animation::frame(std::size_t i) {
-  FrameTimes times;
-  const AnimateSettings& settings = job_.settings;
-  const std::size_t arrays = scene_->workspace().overhead_bytes();
-  with_pool(i, [&] {
-    const Stopwatch start;
-    scene_->upload();
-    times.upload = start.ms();
-    const Stopwatch built;
-    times.build = scene_->build(entry(i), has_pools_ ? &states_[i].kept : nullptr);
-    times.reset = built.ms() - times.build.ms;
-    if (settings.shaded || settings.primary) {
-      times.has_allocated = !view_->fill_records(times.records);
-      if (settings.shaded)
-        times.shaded = view_->shade();
-      else
-        times.primary = view_->trace_primary();
-    }
-    times.all = start.ms();
-  });
-  if (settings.shaded && settings.primary) times.primary = view_->trace_primary();
-  times.has_allocated |= scene_->workspace().overhead_bytes() != arrays;
-  return times;
-}
-
-std::optional<double> Animation::run(std::size_t i) {
-  AnimateRow& row = this->row(i);
-  const unsigned number = states_[i].next;
-  prepare(number);
-  FrameTimes times = frame(i);
-  // The first attempt may have had to allocate.
-  const auto is_repeated = [&] {
-    return times.has_allocated ||
-           (times.build.incomplete && !keeps_pool() && scene_->enlarge_pool());
-  };
-  while (is_repeated()) times = frame(i);
-  ++states_[i].next;
-  if (times.build.incomplete) {
-    row.status = Status::incomplete;
-    if (row.incomplete_frames++ == 0) row.refused_bytes = times.build.failed_bytes;
-  }
-  note_times(row, times);
-  row.pool_bytes = has_pools_ ? states_[i].pool.bytes() : scene_->pool_bytes();
-  check_tree(i, number, times.build.incomplete);
-  note_pool(i, number);
-  if (candidates_[i].running) take_picture(number);
-  return {};
-}
-
-void Animation::take_picture(unsigned number) {
-  if (job_.picture_spp == 0 || !events_.picture || pictured_ == number) return;
-  // The records may be those of an earlier frame.
-  double ignored = 0;
-  view_->fill_records(ignored);
-  events_.picture(number, view_->picture(job_.picture_spp));
-  pictured_ = number;
-}
-
-void Animation::note_times(AnimateRow& row, const FrameTimes& times) const {
-  row.upload_ms.push_back(times.upload);
-  row.reset_ms.push_back(times.reset);
-  row.build_ms.push_back(times.build.ms);
-  const bool traces = job_.settings.primary || job_.settings.shaded;
-  if (traces) row.records_ms.push_back(times.records);
-  if (job_.settings.primary) row.primary_ms.push_back(times.primary);
-  if (job_.settings.shaded) row.shaded_ms.push_back(times.shaded);
-  row.frame_ms.push_back(times.all);
-}
-
-void Animation::check_tree(std::size_t i, unsigned number, bool incomplete) {
-  AnimateRow& row = this->row(i);
-  const std::uint64_t hash =
-      incomplete ? 0
-                 : kdtree::measure(scene_->workspace().download(), job_.settings.build.costs).hash;
-  row.hashes.push_back(hash);
-  if (hash == 0) return;
-  if (hashes_[number] == 0) {
-    hashes_[number] = hash;
-    hash_of_[number] = row.label;
-  }
-  if (hashes_[number] == hash) return;
-  row.wrong_tree = true;
-  fail(i, fmt::format("tree of frame {} differs from {}'s: hash {:016x} instead of {:016x}", number,
-                      hash_of_[number], hash, hashes_[number]));
-}
-
-// The state of a kept pool after the first and the last frame and some between them.
-void Animation::note_pool(std::size_t i, unsigned number) {
-  constexpr unsigned samples = 8;
-  const unsigned last = job_.settings.frames - 1;
-  const unsigned step = std::max(1u, (last + samples - 2) / (samples - 1));
-  if (!has_pools_ || (number % step != 0 && number != last) || !states_[i].kept.regions) return;
-  const std::vector<alloc::Region> regions = states_[i].kept.regions();
-  const std::vector<std::uint64_t> requested(regions.size());
-  const alloc::Fragmentation state = alloc::fragmentation_by_region(regions, requested);
-  if (state.measured) row(i).pools.push_back({number, state});
-}
-
-void Animation::finish_rows(const std::optional<Error>& scene_error) {
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    AnimateRow& row = this->row(i);
-    if (max_triangles_ != 0) {
-      row.scene_frames = scene_->frames();
-      row.min_triangles = min_triangles_;
-      row.max_triangles = max_triangles_;
-      if (view_) row.camera = render::to_arguments(view_->camera(), scene_->mesh().origin);
-    }
-    if (scene_error && candidates_[i].running) fail(i, scene_error->what());
-  }
-  finish();
-}
-
-void Animation::judge(std::size_t i) {
-  AnimateRow& row = this->row(i);
-  const std::size_t done = row.frame_ms.size();
-  if (done == 0) {
-    row.status = Status::skipped;
-    row.reason = interrupted_reason;
-  } else if (row.incomplete_frames > 0) {
-    row.status = Status::incomplete;
-    row.reason = fmt::format("pool of {} exhausted in {} of {} frames: first by a request of {}",
-                             bytes_text(row.pool_bytes), row.incomplete_frames, done,
-                             bytes_text(row.refused_bytes));
-  } else {
-    row.reason = reason_of_few_runs(i, done);
-  }
-}
 
 }  // namespace
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "bench/animate_scene.hpp"
+#include "bench/animate_bench.hpp"
 
 #include <algorithm>
 #include <cstring>
+
+#include "bench/scene_camera.hpp"
+#include "render/auto_light.hpp"
+#include "render/kernel.hpp"
+#include "render/ray_sets.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::bench {
 
@@ -82,8 +88,7 @@ void AnimateScene::upload() {
   is_uploaded_ = true;
 }
 
-kdtree::BuildRun AnimateScene::build(const registry::RegisteredAllocator& entry,
-                                     kdtree::KeptAllocator* kept) {
+kdtree::BuildRun AnimateScene::build(const Allocator& entry, kdtree::KeptAllocator* kept) {
   kdtree::BuildOptions options;
   options.costs = settings_.costs;
   options.seconds = settings_.timeout;
@@ -105,6 +110,113 @@ bool AnimateScene::enlarge_pool() {
   if (more > std::min(available / 10 * 9, 8 * suggested_pool())) return false;
   workspace_->resize_pool(more);
   return true;
+}
+
+namespace {
+
+// The file beside which a camera may lie.
+std::string camera_source(const std::string& scene) {
+  const std::vector<std::string> files = scenes::moving_files(scene);
+  return files.empty() ? scene : files.front();
+}
+
+// choose_camera() checks the first frame. Frames of procedural scenes have similar extents.
+void check_last_extent(const AnimateScene& scene, const AnimateJob& job) {
+  const std::vector<std::string> files = scenes::moving_files(job.scene);
+  const unsigned frames = job.settings.frames,
+                 last = scene_frame(frames - 1, frames, scene.frames());
+  if (!files.empty() && last != 0) check_extent(files.back(), scene.mesh_of(last));
+}
+
+}  // namespace
+
+AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
+    : scene_(scene),
+      seconds_(job.settings.build.timeout),
+      width_(job.settings.size.width),
+      height_(job.settings.size.height) {
+  const simt::DeviceId& device = scene.device().id;
+  const render::Scene first(device, scene.workspace().download(), scene.view(),
+                            job.settings.watertight);
+  // All frames are traced with the test of the first one.
+  data_.watertight = first.watertight();
+  camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
+                          static_cast<double>(width_) / height_);
+  check_last_extent(scene, job);
+  lighting_ = render::choose_lighting(first, camera_);
+  ticket_ = simt::Buffer<std::uint32_t>(device, 1);
+  if (job.settings.shaded)
+    film_ = simt::Buffer<render::Pixel>(device, std::size_t{width_} * height_);
+  if (job.settings.primary) {
+    rays_ = {device, render::primary_rays(camera_, width_, height_)};
+    hits_ = simt::Buffer<kdtree::Hit>(device, rays_.size());
+  }
+}
+
+bool AnimateView::fill_records(double& ms) {
+  const auto start = simt::HostClock::now();
+  const kdtree::DeviceTree tree = scene_.workspace().device_tree();
+  const std::size_t bytes = tree.ref_count * sizeof(kdtree::PlaneRecord);
+  const bool has_memory = bytes <= records_.bytes();
+  if (!has_memory) {
+    records_ = {};
+    records_ = simt::Memory(scene_.device().id, bytes + bytes / 4);
+  }
+  const kdtree::DeviceMesh& mesh = scene_.device_mesh();
+  data_ = {data_.watertight,      tree.nodes,
+           records_.data(),       tree.refs,
+           tree.ref_count,        mesh.vertices.data(),
+           mesh.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
+           tree.bounds,           {}};
+  render::backend(scene_.device().id).fill_records(scene_.device().id, data_, records_.data());
+  ms = 1e3 * simt::seconds_since(start);
+  return has_memory;
+}
+
+double AnimateView::trace_primary() {
+  const auto start = simt::HostClock::now();
+  render::backend(scene_.device().id)
+      .trace(scene_.device().id, data_, false, rays_.data(), hits_.data(), rays_.size(),
+             {.seconds = seconds_, .what = "tracing rays"});
+  return 1e3 * simt::seconds_since(start);
+}
+
+double AnimateView::shade() {
+  const auto start = simt::HostClock::now();
+  const auto tiles = [](unsigned side, unsigned of_tile) { return (side + of_tile - 1) / of_tile; };
+  render::Frame frame{};
+  frame.camera = render::make_frame(camera_, width_, height_);
+  frame.lighting = lighting_;
+  frame.lighting.key_radius = 0;  // one shadow ray per pixel: no soft shadows, no noise
+  frame.width = width_;
+  frame.height = height_;
+  frame.total_samples = frame.samples = 1;
+  frame.occlusion_rays = 0;
+  frame.seed = 1;
+  frame.mode = render::Mode::shaded;
+  frame.end_tile = tiles(width_, render::tile_width) * tiles(height_, render::tile_height);
+  const std::uint32_t first_tile = 0;
+  ticket_.upload({&first_tile, 1});
+  film_.fill(0);
+  render::backend(scene_.device().id)
+      .render(scene_.device().id, data_, frame, film_.data(), ticket_.data(),
+              {.seconds = seconds_, .what = "rendering"});
+  return 1e3 * simt::seconds_since(start);
+}
+
+render::Image AnimateView::picture(unsigned spp) {
+  const render::Scene scene(scene_.device().id, scene_.workspace().download(), scene_.view(),
+                            data_.watertight);
+  render::RenderJob job;
+  job.width = width_;
+  job.height = height_;
+  job.spp = spp;
+  job.camera = camera_;
+  job.lighting = lighting_;
+  const render::Film film = render::render_film(job, scene);
+  if (!exposure_) exposure_ = render::exposure_for(film, job.mode);
+  job.exposure = *exposure_;
+  return render::develop(job, film);
 }
 
 }  // namespace heapwood::bench

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "bench/program/allocator_names.hpp"
+#include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/options.hpp"
 #include "bench/results/format.hpp"
-#include "bench/scene_bench.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::bench {
@@ -17,7 +17,7 @@ namespace {
 
 // In this file an entry of nullptr stands for the per-level builder.
 Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
-                    const registry::RegisteredAllocator* entry) {
+                    const Allocator* entry) {
   Result result;
   result.source = source;
   result.digest = digest;
@@ -35,8 +35,7 @@ Result blank_result(const BenchJob& job, const std::string& source, const std::s
   return result;
 }
 
-const Result* find_kept(const BenchJob& job, const std::string& source,
-                        const registry::RegisteredAllocator* entry) {
+const Result* find_kept(const BenchJob& job, const std::string& source, const Allocator* entry) {
   const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
   for (const Result& result : job.kept) {
     if (result.source == source && result.per_level() == !entry && result.allocator == allocator &&
@@ -49,7 +48,7 @@ const Result* find_kept(const BenchJob& job, const std::string& source,
 // The job in one pool at a time, each with its allocators and, in the first, the per-level builder.
 struct PoolJob {
   BenchJob job;
-  std::vector<const registry::RegisteredAllocator*> contenders;
+  Allocators contenders;
 };
 
 std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
@@ -65,16 +64,15 @@ std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
 
 }  // namespace
 
-const char* cannot_build(const registry::RegisteredAllocator& entry) {
+const char* cannot_build(const Allocator& entry) {
   if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
   return "frees only everything at once; a build frees its arrays one by one";
 }
 
-const registry::RegisteredAllocator& find_builder(const std::string& id) {
-  const registry::RegisteredAllocator& entry = find_allocator(id);
+const Allocator& find_builder(const std::string& id) {
+  const Allocator& entry = find_allocator(id);
   if (const char* reason = cannot_build(entry))
-    throw Error(Exit::usage,
-                fmt::format("{}: {}; choose another of 'heapwood list allocators'", id, reason));
+    throw_error(Exit::usage, "{}: {}; choose another of 'heapwood list allocators'", id, reason);
   return entry;
 }
 
@@ -105,14 +103,14 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   std::size_t total = 0, done = 0;
   for (const std::string& source : whole.scenes) {
     for (const PoolJob& one : jobs) {
-      for (const registry::RegisteredAllocator* entry : one.contenders)
+      for (const Allocator* entry : one.contenders)
         total += find_kept(one.job, source, entry) ? 0 : steps_of_one;
     }
   }
   const auto announce = [&](const std::string& what) {
     if (events.progress) events.progress(done, total, what);
   };
-  std::vector<const registry::RegisteredAllocator*> in_pool = whole.allocators;
+  Allocators in_pool = whole.allocators;
   if (whole.pool_probe) in_pool.push_back(whole.pool_probe);
 
   for (const std::string& source : whole.scenes) {
@@ -120,11 +118,11 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
     std::optional<PreparedScene> scene;
     for (const auto& [job, contenders] : jobs) {
       const std::size_t first = bench.results.size();
-      for (const registry::RegisteredAllocator* entry : contenders) {
+      for (const Allocator* entry : contenders) {
         const Result* kept = find_kept(job, source, entry);
         bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
       }
-      std::vector<SceneBench::Candidate> candidates;
+      std::vector<RowBench::Candidate> candidates;
       std::vector<Result*> scene_results;
       std::optional<std::uint64_t> kept_pool;
       for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -144,16 +142,15 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
             announce(source + ": loading");
             scene.emplace(source, job.device, job.settings, pool_needs(in_pool));
           }
-          SceneBench measure(job, events, *scene, candidates, scene_results,
+          announce(scene->name() + ": sizing the pool");
+          bench.interrupted =
+              !measure_scene(job, events, *scene, candidates, scene_results, kept_pool,
                              [&, counted = false](const std::string& what) mutable {
                                if (counted) ++done;
                                counted = true;
                                announce(what);
                              });
-          announce(scene->name() + ": sizing the pool");
-          measure.run_all(kept_pool);
           ++done;
-          bench.interrupted = measure.stopped();
         } catch (const std::exception& error) {
           const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
           const auto* ours = dynamic_cast<const Error*>(&error);
@@ -163,7 +160,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
             bench.scene_error =
                 ours ? *ours
                      : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
-            for (const SceneBench::Candidate& candidate : candidates) {
+            for (const RowBench::Candidate& candidate : candidates) {
               candidate.row->status = Status::failed;
               candidate.row->reason = bench.scene_error->what();
             }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/results/result.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
@@ -22,15 +23,15 @@ class PreparedScene;
 
 struct BenchJob {
   std::vector<std::string> scenes;
-  std::vector<const registry::RegisteredAllocator*> allocators;  // of the single-kernel builder
-  BuildSettings settings;                                        // of all builds
+  Allocators allocators;   // of the single-kernel builder
+  BuildSettings settings;  // of all builds
   // Sizes of the pool, in which each scene is measured in turn; empty: that of the settings. The
   // per-level builder has no pool and is measured with the first.
   std::vector<PoolSize> pools{};
   simt::DeviceInfo device;
   // The pool of --pool auto is as large as this one needs; nullptr: as large as every allocator
   // needs.
-  const registry::RegisteredAllocator* pool_probe = nullptr;
+  const Allocator* pool_probe = nullptr;
   // Build time per allocator and scene, in seconds, including the warm-up. A run starts only if one
   // as long as the last would fit; if none fits, the warm-up is the only run. 0 = no limit.
   double budget_seconds = 0;
@@ -58,10 +59,18 @@ struct BenchEvents {
 // A failure of one allocator is not thrown: its result has a status and a reason.
 BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
 
+// One scene: pool, warm-up, interleaved runs, instrumented builds. Failures become results. A
+// candidate without an entry is the per-level builder. all: the scene's results including reused
+// ones, whose trees are compared. kept_bytes: the pool of reused results. step is called before
+// every build, including skipped ones. False: interrupted.
+bool measure_scene(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
+                   std::vector<RowBench::Candidate> candidates, std::vector<Result*> all,
+                   std::optional<std::uint64_t> kept_bytes, const RowBench::Step& step);
+
 // Why no tree can be built with this allocator, or nullptr.
-const char* cannot_build(const registry::RegisteredAllocator& entry);
+const char* cannot_build(const Allocator& entry);
 // As find_allocator(); throws Error{Exit::usage} also if the allocator cannot build trees.
-const registry::RegisteredAllocator& find_builder(const std::string& id);
+const Allocator& find_builder(const std::string& id);
 
 // Computes the slowdowns of a scene's results in one pool: over AtomicMalloc's; without it, over
 // the first complete result of an allocator that frees; never over the per-level builder's.

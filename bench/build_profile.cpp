@@ -6,7 +6,8 @@
 #include <algorithm>
 
 #include "bench/bench_runner.hpp"
-#include "bench/results/samples.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/results/format.hpp"
 
 namespace heapwood::bench {
 
@@ -87,7 +88,7 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 
 }  // namespace
 
-bool can_profile(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device) {
+bool can_profile(const Allocator& entry, const simt::DeviceInfo& device) {
   const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
   return compiled && compiled->build_profiled;
 }
@@ -99,14 +100,14 @@ void check_profile(const BuildSettings& settings) {
     throw Error(Exit::usage, "--profile needs --refs clipped");
 }
 
-void check_profile(const BuildSettings& settings, const registry::RegisteredAllocator& entry,
+void check_profile(const BuildSettings& settings, const Allocator& entry,
                    const simt::DeviceInfo& device) {
   check_profile(settings);
   if (!can_profile(entry, device))
-    throw Error(Exit::usage,
-                fmt::format("--profile: {} has no kernel with a probe: use heapwood or atomic, "
-                            "or build with -DHEAPWOOD_PROBES=ON",
-                            entry.traits->id));
+    throw_error(Exit::usage,
+                "--profile: {} has no kernel with a probe: use heapwood or atomic, "
+                "or build with -DHEAPWOOD_PROBES=ON",
+                entry.traits->id);
 }
 
 double share_of_calls(const kdtree::BuildProfile& profile) {
@@ -121,31 +122,15 @@ std::optional<double> share_of_build(const ProfiledBuild& built) {
   return 1 - *without / *with;
 }
 
-namespace {
-
-ProfiledBuild blank_profile(const PreparedScene& scene,
-                            const registry::RegisteredAllocator& entry) {
+ProfiledBuild profile_build(PreparedScene& scene, const Allocator& entry,
+                            const BuildSettings& settings,
+                            const std::function<void(const std::string&)>& announce) {
   ProfiledBuild built;
   built.scene = scene.name();
   built.triangles = scene.triangles();
   built.allocator = entry.traits->id;
   built.label = entry.traits->label;
   built.lower_bound = entry.traits->lower_bound;
-  return built;
-}
-
-kdtree::BuildProfile profile_once(PreparedScene& scene,
-                                  const registry::RegisteredAllocator& entry) {
-  const kdtree::BuildOptions options = scene.build_options();
-  return scene.prepare(entry).build_profiled(scene.workspace(), options);
-}
-
-}  // namespace
-
-ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
-                            const BuildSettings& settings,
-                            const std::function<void(const std::string&)>& announce) {
-  ProfiledBuild built = blank_profile(scene, entry);
   announce(scene.name() + ": builds without the probe");
   scene.build_growing(entry);  // a warm-up
   kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options());
@@ -155,7 +140,8 @@ ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllo
   }
   built.pool_bytes = scene.pool_bytes();
   announce(scene.name() + ": profile");
-  built.profile = profile_once(scene, entry);
+  const kdtree::BuildOptions options = scene.build_options();
+  built.profile = scene.prepare(entry).build_profiled(scene.workspace(), options);
   if (built.profile->run.incomplete) {
     built.status = Status::incomplete;
     built.reason = "the pool is exhausted and the tree is incomplete";

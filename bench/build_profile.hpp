@@ -31,14 +31,14 @@ struct ProfiledBuild {
 };
 
 // Whether a kernel with the probe is compiled for the allocator on this device.
-bool can_profile(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device);
+bool can_profile(const Allocator& entry, const simt::DeviceInfo& device);
 // Throws Error{Exit::usage} if builds with these settings cannot be profiled.
 void check_profile(const BuildSettings& settings);
 // And if no kernel with the probe is compiled for the allocator.
-void check_profile(const BuildSettings& settings, const registry::RegisteredAllocator& entry,
+void check_profile(const BuildSettings& settings, const Allocator& entry,
                    const simt::DeviceInfo& device);
 // The scene's pool must be large enough for the allocator. `announce` receives each next step.
-ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+ProfiledBuild profile_build(PreparedScene& scene, const Allocator& entry,
                             const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
 

@@ -7,28 +7,26 @@
 #include <charconv>
 #include <cmath>
 
+#include "bench/program/messages.hpp"
 #include "host_alloc/host_allocator.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
 namespace {
 
-// The entire text as a finite number; std::from_chars ignores the locale and rejects leading
-// blanks.
+// The entire text as a finite number.
 std::optional<double> number(std::string_view text) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  return scenes::parse_double(text, value) && std::isfinite(value) ? std::optional(value)
+                                                                   : std::nullopt;
 }
 
 }  // namespace
 
 void throw_unexpected(const std::string& what, const std::string& text,
                       const std::string& expected) {
-  throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
+  throw_error(Exit::usage, "{} '{}': expected {}", what, text, expected);
 }
 
 const char* name(Builder builder) {
@@ -90,19 +88,16 @@ PoolSize parse_pool(const std::string& text, const std::string& multiple_of) {
   pool.text = text;
   pool.for_speed = text == "fast";
   if (text == "fast" || text == "auto") return pool;
-  if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
-    const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
+  const bool is_root = text.size() > 1 && (text.back() == 'x' || text.back() == 'X'),
+             is_live = text.starts_with("live:");
+  if (is_root || is_live) {
+    const std::optional<double> multiple =
+        number(is_live ? text.substr(5) : text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      throw_unexpected("--pool", text, "a multiple of " + multiple_of);
-    pool.kind = PoolSize::Kind::root_multiple;
-    pool.multiple = *multiple;
-    return pool;
-  }
-  if (text.starts_with("live:")) {
-    const std::optional<double> multiple = number(text.substr(5));
-    if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      throw_unexpected("--pool", text, "a multiple of the peak bytes in use, as in live:4");
-    pool.kind = PoolSize::Kind::live_multiple;
+      throw_unexpected(
+          "--pool", text,
+          "a multiple of " + (is_live ? "the peak bytes in use, as in live:4" : multiple_of));
+    pool.kind = is_live ? PoolSize::Kind::live_multiple : PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;
   }
@@ -114,21 +109,15 @@ PoolSize parse_pool(const std::string& text, const std::string& multiple_of) {
 }
 
 std::vector<PoolSize> parse_pools(const std::string& list) {
-  std::vector<PoolSize> pools;
-  for (const std::string& text : split(list, ',')) {
-    PoolSize pool = parse_pool(text);
-    if (std::none_of(pools.begin(), pools.end(),
-                     [&](const PoolSize& other) { return other.text == text; }))
-      pools.push_back(std::move(pool));
-  }
-  return pools;
+  return parse_list(list, [](const std::string& text) { return parse_pool(text); });
 }
 
 void refuse_live_pool(const PoolSize& pool, const std::string& command) {
   if (pool.kind != PoolSize::Kind::live_multiple) return;
-  throw Error(Exit::usage, fmt::format("{}: --pool {}: only builds of one scene measure the bytes "
-                                       "in use first; use auto or a size (512M, 2G)",
-                                       command, pool.text));
+  throw_error(Exit::usage,
+              "{}: --pool {}: only builds of one scene measure the bytes "
+              "in use first; use auto or a size (512M, 2G)",
+              command, pool.text);
 }
 
 ImageSize parse_image_size(const std::string& text) {
@@ -136,13 +125,9 @@ ImageSize parse_image_size(const std::string& text) {
   constexpr const char* expected = "WIDTHxHEIGHT, each from 1 to 16384: 1920x1080";
   if (parts.size() != 2) throw_unexpected("--size", text, expected);
   unsigned side[2];
-  for (int i = 0; i < 2; ++i) {
-    const std::string& part = parts[static_cast<std::size_t>(i)];
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
-    if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 ||
-        side[i] > 16384) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!scenes::parse_number(parts[i], side[i]) || side[i] < 1 || side[i] > 16384)
       throw_unexpected("--size", text, expected);
-    }
   }
   return {side[0], side[1]};
 }
@@ -185,13 +170,12 @@ std::string device_text(const simt::DeviceInfo& device) {
                      device.multiprocessors, device.driver);
 }
 
-const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,
+const registry::CompiledAllocator& compiled_for(const Allocator& entry,
                                                 const simt::DeviceInfo& device) {
   const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
   if (!compiled)
-    throw Error(Exit::device,
-                fmt::format("{}: not compiled for {}; rebuild with CUDA or use --device cpu",
-                            entry.traits->id, device.key));
+    throw_error(Exit::device, "{}: not compiled for {}; rebuild with CUDA or use --device cpu",
+                entry.traits->id, device.key);
   return *compiled;
 }
 

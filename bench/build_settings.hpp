@@ -3,16 +3,22 @@
 // Error{Exit::usage} with the option's value and the expected form.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kdtree/build/build.hpp"
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
+#include "simt/error.hpp"
 
 namespace heapwood::bench {
+
+using Allocator = registry::RegisteredAllocator;
+using Allocators = std::vector<const Allocator*>;
 
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple, live_multiple };
@@ -21,6 +27,7 @@ struct PoolSize {
   std::size_t bytes = 0;
   double multiple = 0;        // of the root node, or of the peak bytes in use
   std::string text = "fast";  // as given
+  bool operator==(const PoolSize& other) const { return text == other.text; }
 };
 
 // One kernel with a device allocator, or one kernel per phase and level with a host allocator.
@@ -64,11 +71,47 @@ const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced",
 std::string host_label(const std::string& id);                    // of a host allocator, in tables
 Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
+// The values of a list separated by commas, once each.
+template <class Parse>
+auto parse_list(const std::string& list, Parse parse) {
+  std::vector<decltype(parse(list))> values;
+  for (const std::string& text : split(list, ',')) {
+    auto value = parse(text);
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(std::move(value));
+  }
+  return values;
+}
 
 // "cpu: AMD EPYC, 2 threads", "cuda:0: NVIDIA H200, 132 multiprocessors, driver ...".
 std::string device_text(const simt::DeviceInfo& device);
 // Throws Error{Exit::device} if the allocator was not compiled for the device.
-const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,
+const registry::CompiledAllocator& compiled_for(const Allocator& entry,
                                                 const simt::DeviceInfo& device);
+
+template <class Value, std::size_t n>
+const char* name_in(const std::pair<const char*, Value> (&names)[n], Value value) {
+  for (const auto& [text, known] : names) {
+    if (known == value) return text;
+  }
+  return "";
+}
+
+template <class Value, std::size_t n>
+std::string all_names(const std::pair<const char*, Value> (&names)[n]) {
+  std::string all;
+  for (const auto& [text, value] : names) all += (all.empty() ? "" : ", ") + std::string(text);
+  return all;
+}
+
+// Throws Error{Exit::usage} that lists the names, after `more`.
+template <class Value, std::size_t n>
+Value find_in(const std::pair<const char*, Value> (&names)[n], const std::string& option,
+              const std::string& text, const std::string& more = "") {
+  for (const auto& [name, value] : names) {
+    if (text == name) return value;
+  }
+  throw Error(Exit::usage, option + " '" + text + "': use " + more + all_names(names));
+}
 
 }  // namespace heapwood::bench

@@ -7,9 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "bench/compare/cells.hpp"
+#include "bench/compare/compare.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/version.hpp"
 #include "bench/results/json.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
@@ -97,9 +96,8 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
   if (!earlier.kept.empty()) {
     const std::size_t per_scene =
         job.allocators.size() * settings.size() + (job.settings.builder != Builder::single ? 1 : 0);
-    note(fmt::format(
-        "{}: {} of {} results reused{}", path, earlier.kept.size(), job.scenes.size() * per_scene,
-        earlier.git_sha == git_sha() ? "" : ", measured with version " + earlier.git_sha));
+    note("{}: {} of {} results reused{}", path, earlier.kept.size(), job.scenes.size() * per_scene,
+         earlier.git_sha == git_sha() ? "" : ", measured with version " + earlier.git_sha);
   }
   return earlier;
 }

@@ -15,6 +15,7 @@
 #include "workloads/graph/generate.hpp"
 #include "workloads/graph/host_graph.hpp"
 #include "workloads/graph/layouts.hpp"
+#include "workloads/graph/store.hpp"
 
 namespace heapwood::bench {
 
@@ -113,7 +114,7 @@ struct GraphBench {
   std::string graph, digest;
   const workloads::graph::HostGraph* host = nullptr;
   std::vector<GraphLayout> layouts;
-  std::vector<const registry::RegisteredAllocator*> allocators;  // of the blocks layout
+  Allocators allocators;  // of the blocks layout
   GraphSettings settings;
   simt::DeviceInfo device;
   std::vector<GraphRow> kept;  // of an earlier report: measured already
@@ -135,5 +136,39 @@ Json to_json(const GraphSettings& settings);
 // For --resume: complete rows of the same graph and settings.
 Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
                               const GraphRow& head);
+
+// `count` edges to insert in a round; sources uniform (random) or of 1,000 vertices (pressure),
+// destinations uniform. No loops; edges may be repeated and may exist.
+std::vector<workloads::graph::EdgeKey> update_batch(const GraphSettings& settings,
+                                                    std::uint32_t vertices, std::uint32_t count,
+                                                    unsigned round);
+// `count` edges of the graph, drawn with repetition.
+std::vector<workloads::graph::EdgeKey> existing_edges(const workloads::graph::HostGraph& graph,
+                                                      std::uint32_t count, std::uint32_t seed);
+// Removes from `edges` those that are in `others`, which it sorts.
+void remove_common(std::vector<workloads::graph::EdgeKey>& edges,
+                   std::vector<workloads::graph::EdgeKey>& others);
+// `count` vertices, numbered from `first`, with up to `degree` edges each to the vertices below
+// `targets`.
+workloads::graph::HostGraph new_vertices(std::uint32_t first, std::uint32_t count,
+                                         std::uint32_t degree, std::uint32_t targets,
+                                         std::uint32_t seed);
+std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t vertices,
+                                          std::uint32_t seed);
+
+struct GraphPhases {
+  const GraphBench& bench;
+  const workloads::graph::DeviceRows& rows;
+  bool updates;   // false: no phase that changes the graph
+  bool inspects;  // measures memory and hashes the edges, outside the timed parts
+};
+
+// Adds samples, and what was inspected, to the row. The budget of the settings limits the rounds:
+// GraphRow::cut.
+void execute_phases(const GraphPhases& phases, workloads::graph::GraphStore& store, GraphRow& row);
+
+// Vertices per batch of vertices: with about as many edges as a batch of edges has, and at most a
+// tenth of the graph.
+std::uint32_t vertex_batch(const workloads::graph::HostGraph& graph, std::uint32_t edges);
 
 }  // namespace heapwood::bench

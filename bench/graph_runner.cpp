@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/graph_bench.hpp"
-#include "bench/graph_phases.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
@@ -51,17 +51,12 @@ class GraphRunner : public RowBench {
   GraphRow& row(std::size_t i) const { return static_cast<GraphRow&>(*candidates_[i].row); }
 
   std::optional<double> warm_up(std::size_t i) override {
-    GraphRow seen;
+    GraphRow seen = row(i);
     execute(i, true, seen);
-    GraphRow& to = row(i);
-    to.memory = seen.memory;
-    to.rounds = seen.rounds;
-    to.hashes = seen.hashes;
-    to.triangles = seen.triangles;
-    to.levels = seen.levels;
-    to.refused = seen.refused;
-    to.cut = seen.cut;
-    warm_ups_[i] = std::move(seen);
+    warm_ups_[i] = seen;
+    seen.phases.clear();
+    seen.reset_ms.clear();
+    row(i) = std::move(seen);
     return {};
   }
 
@@ -90,15 +85,16 @@ class GraphRunner : public RowBench {
       max_vertices_ +=
           std::uint64_t{settings.rounds} * vertex_batch(*bench_.host, settings.batches.front());
       if (max_vertices_ > ~std::uint32_t{0}) {
-        throw Error(Exit::usage, fmt::format("graph: {} rounds would insert more vertices than a "
-                                             "graph can have (2^32); use fewer --rounds or a "
-                                             "smaller --batch",
-                                             settings.rounds));
+        throw_error(Exit::usage,
+                    "graph: {} rounds would insert more vertices than a "
+                    "graph can have (2^32); use fewer --rounds or a "
+                    "smaller --batch",
+                    settings.rounds);
       }
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       row(i).pool_bytes = pool_bytes;
-      const registry::RegisteredAllocator* entry = candidates_[i].entry;
+      const Allocator* entry = candidates_[i].entry;
       if (entry == nullptr) continue;
       const std::string reason = reason_not_to_run(*entry, bench_.device, pool_bytes);
       if (!reason.empty())
@@ -248,12 +244,10 @@ std::vector<GraphRow> run_graph(const GraphBench& bench, const OnStep& on_step) 
   if (bench.host->vertices() == 0) throw Error(Exit::failed, "graph: the graph has no vertices");
   const GraphRow head = graph_row_head(bench);
   std::vector<GraphRow> rows;
-  std::vector<const registry::RegisteredAllocator*> entries;
+  Allocators entries;
   for (const GraphLayout layout : bench.layouts) {
     const bool is_blocks = layout == GraphLayout::blocks;
-    for (const registry::RegisteredAllocator* entry :
-         is_blocks ? bench.allocators
-                   : std::vector<const registry::RegisteredAllocator*>{nullptr}) {
+    for (const Allocator* entry : is_blocks ? bench.allocators : Allocators{nullptr}) {
       GraphRow& row = rows.emplace_back(head);
       row.layout = layout;
       row.allocator = row.label = name(layout);

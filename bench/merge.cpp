@@ -8,9 +8,7 @@
 #include <map>
 #include <set>
 
-#include "bench/merge_checks.hpp"
-#include "bench/merge_reproductions.hpp"
-#include "bench/reproduce/results.hpp"
+#include "bench/reproduce/reproduce.hpp"
 #include "bench/results/json.hpp"
 
 namespace heapwood::bench {
@@ -95,57 +93,42 @@ std::string measured_on(const ResultsFile& file) {
   return file.device_text() + (drivers.size() == 1 ? ", " + list_text(drivers) : "");
 }
 
-class ResultMerger {
- public:
-  explicit ResultMerger(bool mixed) : mixed_(mixed) {}
-
-  void add(const ResultsFile& file) {
+// The results of the shards, and of an earlier merge those that are missing or failed in them.
+Json merged_results(const std::vector<ResultsFile>& shards,
+                    const std::optional<ResultsFile>& earlier, bool mixed) {
+  std::vector<MergedResult> results;
+  std::map<std::string, std::size_t> places;  // by identity, of those of shards
+  for (const ResultsFile& file : shards) {
     const std::set<std::string> gpus = file.recorded("uuid_hash");
     for (Json result : file.json.at("results")) {
       if (!shard_in(file).is_whole()) result["shard"] = shard_in(file).number;
       if (gpus.size() == 1) result["gpu"] = *gpus.begin();
-      if (mixed_ && (!file.json.contains("shards") || !result.contains("measured_on")))
+      if (mixed && (!file.json.contains("shards") || !result.contains("measured_on")))
         result["measured_on"] = measured_on(file);
-      const std::string key = sorted_text(identity_of(result));
-      const auto known = places_.find(key);
-      if (known == places_.end()) {
-        places_[key] = results_.size();
-        results_.push_back({tag_of(result), file.path, std::move(result)});
-        continue;
-      }
-      const MergedResult& other = results_[known->second];
-      if (other.json != result)
+      const auto [place, is_new] = places.emplace(sorted_text(identity_of(result)), results.size());
+      if (is_new)
+        results.push_back({tag_of(result), file.path, std::move(result)});
+      else if (const MergedResult& other = results[place->second]; other.json != result)
         refuse_file(file,
                     fmt::format("has another result of a measurement that is in {}, too; name one "
                                 "of them",
                                 other.path));
     }
   }
-  // What a previous merge wrote: results that are new in the shards replace it, unless they failed.
-  void add_earlier(const ResultsFile& earlier) {
-    for (Json result : earlier.json.at("results")) {
-      if (mixed_ && !result.contains("measured_on")) result["measured_on"] = measured_on(earlier);
-      const auto known = places_.find(sorted_text(identity_of(result)));
-      if (known == places_.end())
-        results_.push_back({tag_of(result), earlier.path, std::move(result)});
-      else if (is_ok(result) && !is_ok(results_[known->second].json))
-        results_[known->second].json = std::move(result);
-    }
+  for (Json result : earlier ? earlier->json.at("results") : Json::array()) {
+    if (mixed && !result.contains("measured_on")) result["measured_on"] = measured_on(*earlier);
+    const auto known = places.find(sorted_text(identity_of(result)));
+    if (known == places.end())
+      results.push_back({tag_of(result), earlier->path, std::move(result)});
+    else if (is_ok(result) && !is_ok(results[known->second].json))
+      results[known->second].json = std::move(result);
   }
-  Json list() {
-    std::stable_sort(
-        results_.begin(), results_.end(),
-        [](const MergedResult& a, const MergedResult& b) { return a.shard < b.shard; });
-    Json all = Json::array();
-    for (MergedResult& result : results_) all.push_back(std::move(result.json));
-    return all;
-  }
-
- private:
-  bool mixed_;
-  std::vector<MergedResult> results_;
-  std::map<std::string, std::size_t> places_;  // by identity, of those of shards
-};
+  std::stable_sort(results.begin(), results.end(),
+                   [](const MergedResult& a, const MergedResult& b) { return a.shard < b.shard; });
+  Json all = Json::array();
+  for (MergedResult& result : results) all.push_back(std::move(result.json));
+  return all;
+}
 
 // The records of the shards, and of those that only the earlier file has.
 std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
@@ -229,10 +212,7 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
       merged.missing.push_back(std::move(text));
   }
   merged.json["shards"] = records;
-  ResultMerger results(mixed);
-  for (const ResultsFile& file : shards) results.add(file);
-  if (earlier) results.add_earlier(*earlier);
-  merged.json["results"] = results.list();
+  merged.json["results"] = merged_results(shards, earlier, mixed);
   merged.results = merged.json["results"].size();
   for (const Json& result : merged.json["results"]) merged.failed += !is_ok(result);
   return merged;

@@ -48,9 +48,9 @@ std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
                            source.size() + mesh.name.size());
 }
 
-PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators) {
+PoolNeeds pool_needs(const Allocators& allocators) {
   PoolNeeds needs;
-  for (const registry::RegisteredAllocator* entry : allocators) {
+  for (const Allocator* entry : allocators) {
     needs.frees = needs.frees && !entry->traits->lower_bound;
     needs.cache_bytes_per_warp =
         std::max(needs.cache_bytes_per_warp, entry->traits->cache_bytes_per_warp);
@@ -71,9 +71,8 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   const bool had_triangles = !mesh_.triangles.empty();
   if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
   if (had_triangles && mesh_.triangles.empty()) {
-    throw Error(Exit::scene, fmt::format("{}: all {} have zero area; see --keep-degenerate",
-                                         scenes::printable(source, source.size()),
-                                         plural_text(degenerate_, "triangle")));
+    throw_error(Exit::scene, "{}: all {} have zero area; see --keep-degenerate",
+                scenes::printable(source, source.size()), plural_text(degenerate_, "triangle"));
   }
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
@@ -89,30 +88,26 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
-const registry::CompiledAllocator& PreparedScene::prepare(
-    const registry::RegisteredAllocator& entry) {
+const registry::CompiledAllocator& PreparedScene::prepare(const Allocator& entry) {
   size_live_pool(entry);
   per_level_last_ = false;
   workspace_->set_allocator_options(entry.options_over(settings_.allocator));
   return compiled_for(entry, device_);
 }
 
-kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) {
+kdtree::BuildRun PreparedScene::build(const Allocator& entry) {
   return build(entry, build_options());
 }
 
-kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
-                                      const kdtree::BuildOptions& options) {
+kdtree::BuildRun PreparedScene::build(const Allocator& entry, const kdtree::BuildOptions& options) {
   return prepare(entry).build(*workspace_, options);
 }
 
-kdtree::InstrumentedRun PreparedScene::build_instrumented(
-    const registry::RegisteredAllocator& entry) {
+kdtree::InstrumentedRun PreparedScene::build_instrumented(const Allocator& entry) {
   return prepare(entry).build_instrumented(*workspace_, build_options());
 }
 
-kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
-                                                  std::size_t capacity,
+kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry, std::size_t capacity,
                                                   alloc::LiveRecording* live) {
   kdtree::BuildOptions options = build_options();
   options.live = live;
@@ -156,7 +151,7 @@ bool PreparedScene::enlarge_to_limit() {
   return true;
 }
 
-kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocator& entry) {
+kdtree::BuildRun PreparedScene::build_growing(const Allocator& entry) {
   kdtree::BuildOptions options = build_options();
   options.started = simt::HostClock::now();
   kdtree::BuildRun run = build(entry, options);
@@ -164,22 +159,22 @@ kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocato
   return run;
 }
 
-void PreparedScene::size_live_pool(const registry::RegisteredAllocator& entry) {
+void PreparedScene::size_live_pool(const Allocator& entry) {
   if (!needs_sizing_) return;
   measure_live_bytes(entry);
   set_live_bytes(*live_bytes_);
 }
 
-void PreparedScene::measure_live_bytes(const registry::RegisteredAllocator& entry) {
+void PreparedScene::measure_live_bytes(const Allocator& entry) {
   needs_sizing_ = false;  // for the builds below
   try {
     kdtree::InstrumentedRun run = build_instrumented(entry);
     while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);
     if (run.run.incomplete)
-      throw Error(Exit::failed,
-                  fmt::format("{}: --pool {}: the bytes in use are not known: no build completes "
-                              "with {}; use a size (512M, 2G)",
-                              name_, settings_.pool.text, entry.traits->id));
+      throw_error(Exit::failed,
+                  "{}: --pool {}: the bytes in use are not known: no build completes "
+                  "with {}; use a size (512M, 2G)",
+                  name_, settings_.pool.text, entry.traits->id);
     live_bytes_ = run.requests.high_water_bytes;
   } catch (...) {
     needs_sizing_ = true;

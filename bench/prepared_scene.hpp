@@ -21,7 +21,7 @@ struct PoolNeeds {
   bool frees = true;                     // all allocators free
   std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
 };
-PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators);
+PoolNeeds pool_needs(const Allocators& allocators);
 // The size of the pool with these settings; of an automatic one, its initial size.
 std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
                          const simt::DeviceInfo& device, const PoolNeeds& needs);
@@ -46,13 +46,13 @@ class PreparedScene {
 
   kdtree::BuildOptions build_options() const;  // costs and time limit of the scene's builds
   // The compiled allocator, with its settings and the pool in the workspace.
-  const registry::CompiledAllocator& prepare(const registry::RegisteredAllocator& entry);
+  const registry::CompiledAllocator& prepare(const Allocator& entry);
   // One build with this scene's settings; passes on what the compiled allocator throws.
-  kdtree::BuildRun build(const registry::RegisteredAllocator& entry);
-  kdtree::InstrumentedRun build_instrumented(const registry::RegisteredAllocator& entry);
+  kdtree::BuildRun build(const Allocator& entry);
+  kdtree::InstrumentedRun build_instrumented(const Allocator& entry);
   // live: an observer, which may pause the build; such a build has no time limit.
-  kdtree::RecordedRun build_recorded(const registry::RegisteredAllocator& entry,
-                                     std::size_t capacity, alloc::LiveRecording* live = nullptr);
+  kdtree::RecordedRun build_recorded(const Allocator& entry, std::size_t capacity,
+                                     alloc::LiveRecording* live = nullptr);
   // With the settings' host allocator; frees the memory of the previous build first.
   kdtree::LevelRun build_per_level();
   host_alloc::HostStatistics host_statistics() const {
@@ -65,10 +65,10 @@ class PreparedScene {
   // Sizes a pool given as live:N: a multiple of the max bytes in use at once in a build with this
   // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
-  void size_live_pool(const registry::RegisteredAllocator& entry);
+  void size_live_pool(const Allocator& entry);
   // Determines live_bytes() for such a pool in builds that enlarge it as needed; set_live_bytes()
   // gives it its size. Throws Error{Exit::failed} if no build completes.
-  void measure_live_bytes(const registry::RegisteredAllocator& entry);
+  void measure_live_bytes(const Allocator& entry);
   // Whether the pool has the size that the settings ask for.
   bool has_sized_pool() const { return !needs_sizing_; }
   // The max bytes in use at once, once they are known.
@@ -77,7 +77,7 @@ class PreparedScene {
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
   // incomplete if the pool has a fixed size or the largest possible one is too small. All these
   // builds share one time limit.
-  kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry);
+  kdtree::BuildRun build_growing(const Allocator& entry);
   // Enlarges an automatic pool; false: the pool is fixed or at its limit.
   bool enlarge_pool();
   // Sets the size of a pool: a resumed benchmark continues with the earlier size.
@@ -86,8 +86,7 @@ class PreparedScene {
   void change_pool(const PoolSize& pool);
 
  private:
-  kdtree::BuildRun build(const registry::RegisteredAllocator& entry,
-                         const kdtree::BuildOptions& options);
+  kdtree::BuildRun build(const Allocator& entry, const kdtree::BuildOptions& options);
   std::size_t pool_limit() const;
   bool enlarge_to_limit();
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "bench/graph_updates.hpp"
-#include "bench/program/version.hpp"
+#include "bench/graph_bench.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "simt/memory.hpp"
 #include "workloads/graph/layouts.hpp"
@@ -51,7 +51,7 @@ alloc::ProgramTrace record_with_space(
 
 }  // namespace
 
-alloc::ProgramTrace record_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+alloc::ProgramTrace record_build(PreparedScene& scene, const Allocator& entry,
                                  const simt::DeviceInfo& device, const BuildSettings& settings,
                                  const std::function<void(const std::string&)>& announce) {
   announce(scene.name() + ": sizing the pool");

@@ -17,7 +17,7 @@ namespace heapwood::bench {
 // were dropped, and with a larger pool, if its size is automatic, if requests were refused.
 
 // `announce` is called before each step.
-alloc::ProgramTrace record_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+alloc::ProgramTrace record_build(PreparedScene& scene, const Allocator& entry,
                                  const simt::DeviceInfo& device, const BuildSettings& settings,
                                  const std::function<void(const std::string&)>& announce);
 

@@ -61,9 +61,9 @@ struct ReplayBench {
   std::string name, digest;  // of the trace
   const alloc::ProgramTrace* trace = nullptr;
   workloads::TraceSummary summary;
-  std::vector<const registry::RegisteredAllocator*> allocators;
+  Allocators allocators;
   // An automatic pool suits all of these; empty: those measured.
-  std::vector<const registry::RegisteredAllocator*> sized_for{};
+  Allocators sized_for{};
   ReplaySettings settings;
   simt::DeviceInfo device;
   std::vector<ReplayRow> kept;  // of an earlier report: measured already

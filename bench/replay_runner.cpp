@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
@@ -74,7 +75,7 @@ class ReplayPoolRunner : public RowBench {
 
   void prepare() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const registry::RegisteredAllocator& entry = *candidates_[i].entry;
+      const Allocator& entry = *candidates_[i].entry;
       std::string reason = reason_not_to_run(entry, bench_.device, pool_bytes_);
       if (reason.empty() && !entry.traits->keeps_live_memory) reason = "may hand out memory in use";
       if (!reason.empty()) skip(i, reason);
@@ -107,12 +108,12 @@ class ReplayPoolRunner : public RowBench {
       row.first_refused_bytes = result.first_refused_bytes;
     }
     if (result.damaged != 0) {
-      throw Error(Exit::failed, fmt::format("the contents of {} blocks were changed",
-                                            count_text(result.damaged)));
+      throw_error(Exit::failed, "the contents of {} blocks were changed",
+                  count_text(result.damaged));
     }
     if (result.inspection.overlaps != 0) {
-      throw Error(Exit::failed, fmt::format("{} blocks overlap others in use",
-                                            count_text(result.inspection.overlaps)));
+      throw_error(Exit::failed, "{} blocks overlap others in use",
+                  count_text(result.inspection.overlaps));
     }
     return result;
   }
@@ -183,16 +184,12 @@ std::optional<double> ReplayRow::held_over_live() const {
 }
 
 std::vector<PoolSize> parse_replay_pools(const std::string& text) {
-  std::vector<PoolSize> pools;
-  for (const std::string& part : split(text, ',')) {
-    const PoolSize pool = parse_pool(part, "the peak, as in 1.5x");
+  return parse_list(text, [](const std::string& part) {
+    PoolSize pool = parse_pool(part, "the peak, as in 1.5x");
     if (pool.for_speed)
       throw_unexpected("--pool", part, "auto, a size (512M, 2G) or a multiple of the peak (1.5x)");
-    if (std::none_of(pools.begin(), pools.end(),
-                     [&](const PoolSize& other) { return other.text == pool.text; }))
-      pools.push_back(pool);
-  }
-  return pools;
+    return pool;
+  });
 }
 
 std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
@@ -203,15 +200,14 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
     bytes = pool.multiple * static_cast<double>(summary.peak_padded);
   } else if (pool.kind == PoolSize::Kind::automatic) {
     bytes = 4 * static_cast<double>(summary.peak_padded) + static_cast<double>(base);
-    for (const registry::RegisteredAllocator* entry :
-         bench.sized_for.empty() ? bench.allocators : bench.sized_for) {
+    for (const Allocator* entry : bench.sized_for.empty() ? bench.allocators : bench.sized_for) {
       if (entry->traits->frees == alloc::Frees::individually) continue;
       bytes = std::max(bytes, 1.25 * static_cast<double>(summary.padded_bytes));
     }
     // Other allocators are worth measuring where one that never frees does not fit.
     bytes = std::min(bytes, .5 * static_cast<double>(simt::device_available(bench.device.id)));
   }
-  if (bytes > 1e15) throw Error(Exit::usage, fmt::format("--pool {}: too large", pool.text));
+  if (bytes > 1e15) throw_error(Exit::usage, "--pool {}: too large", pool.text);
   const auto whole = static_cast<std::uint64_t>(bytes);
   return pool.kind == PoolSize::Kind::bytes ? whole / unit * unit
                                             : std::max((whole + unit - 1) / unit * unit, min_pool);
@@ -233,7 +229,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
   for (const PoolSize& pool : bench.settings.pools) {
     // Throws before anything is measured.
     InPool& in_pool = pools.emplace_back(InPool{pool, pool_bytes(bench, pool), {}, {}});
-    for (const registry::RegisteredAllocator* entry : bench.allocators) {
+    for (const Allocator* entry : bench.allocators) {
       ReplayRow& row = in_pool.rows.emplace_back();
       row.set_allocator(*entry->traits);
       row.trace = bench.name;

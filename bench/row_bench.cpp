@@ -164,8 +164,8 @@ std::string RowBench::reason_of_few_runs(std::size_t i, std::size_t runs) const 
                      unit_);
 }
 
-std::string reason_not_to_run(const registry::RegisteredAllocator& entry,
-                              const simt::DeviceInfo& device, std::uint64_t pool_bytes) {
+std::string reason_not_to_run(const Allocator& entry, const simt::DeviceInfo& device,
+                              std::uint64_t pool_bytes) {
   if (entry.on(device.id.kind) == nullptr) return "not compiled for " + device.key;
   if (pool_bytes < entry.traits->smallest_pool)
     return fmt::format("needs a pool of at least {}", bytes_text(entry.traits->smallest_pool));

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/build_settings.hpp"
 #include "bench/results/measured_row.hpp"
 #include "simt/device.hpp"
 
@@ -27,7 +28,7 @@ using OnStep = std::function<void(std::size_t, std::size_t, const std::string&)>
 class RowBench {
  public:
   struct Candidate {
-    const registry::RegisteredAllocator* entry;  // nullptr: measured without an allocator
+    const Allocator* entry;  // nullptr: measured without an allocator
     MeasuredRow* row;
     bool running = true;  // neither skipped nor failed
   };
@@ -111,8 +112,8 @@ inline constexpr const char* would_overwrite =
     "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
 
 // Why an allocator cannot run on the device in a pool of this size; "" if it can.
-std::string reason_not_to_run(const registry::RegisteredAllocator& entry,
-                              const simt::DeviceInfo& device, std::uint64_t pool_bytes);
+std::string reason_not_to_run(const Allocator& entry, const simt::DeviceInfo& device,
+                              std::uint64_t pool_bytes);
 
 // Counts its calls, also those of copies.
 RowBench::Step counted_steps(const OnStep& on_step, std::size_t total);
@@ -120,9 +121,8 @@ RowBench::Step counted_steps(const OnStep& on_step, std::size_t total);
 // Candidates for the rows that `kept` does not have: is_same(earlier, row). The others become what
 // they are there. entries: of the rows.
 template <class Row, class Same>
-std::vector<RowBench::Candidate> candidates_for(
-    std::vector<Row>& rows, const std::vector<const registry::RegisteredAllocator*>& entries,
-    const std::vector<Row>& kept, Same is_same) {
+std::vector<RowBench::Candidate> candidates_for(std::vector<Row>& rows, const Allocators& entries,
+                                                const std::vector<Row>& kept, Same is_same) {
   std::vector<RowBench::Candidate> candidates;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row* earlier = nullptr;

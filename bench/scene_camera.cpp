@@ -10,7 +10,7 @@
 #include <sstream>
 #include <vector>
 
-#include "bench/program/input_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
@@ -45,9 +45,8 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
   try {
     return parse_camera_line(*text, origin);
   } catch (const Error& error) {
-    throw Error(Exit::scene,
-                fmt::format("{}: {}; the file holds one line: ex,ey,ez,tx,ty,tz,fov [--up x|y|z]",
-                            path, error.what()));
+    throw_error(Exit::scene, "{}: {}; the file holds one line: ex,ey,ez,tx,ty,tz,fov [--up x|y|z]",
+                path, error.what());
   }
 }
 
@@ -96,7 +95,7 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
     words.erase(words.begin() + 1);
     if (words.size() == 1) throw Error(Exit::usage, "--up without an axis");
   }
-  if (words.size() > 2) throw Error(Exit::usage, fmt::format("'{}' follows the up axis", words[2]));
+  if (words.size() > 2) throw_error(Exit::usage, "'{}' follows the up axis", words[2]);
   return render::parse_camera(words[0], words.size() > 1 ? parse_axis(words[1]) : 1, origin);
 }
 
@@ -130,8 +129,8 @@ render::Camera choose_camera(const CameraOptions& options, const std::string& so
   };
   const render::Camera camera = render::representable(choose(), mesh.origin);
   if (!sees_scene(scene, camera, aspect)) {
-    warning(fmt::format("{}: the camera sees nothing of the scene: --camera {}; choose another one",
-                        source, render::to_arguments(camera, mesh.origin)));
+    warning("{}: the camera sees nothing of the scene: --camera {}; choose another one", source,
+            render::to_arguments(camera, mesh.origin));
   }
   return camera;
 }

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
 #include "bench/program/messages.hpp"
 #include "bench/results/json.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
@@ -16,9 +16,7 @@ namespace {
 
 std::optional<std::size_t> number_of(const std::string& text) {
   std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return scenes::parse_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -33,8 +31,7 @@ Shard parse_shard(const std::string& text) {
     const auto number = number_of(text.substr(0, slash)), count = number_of(text.substr(slash + 1));
     if (number && count && *number >= 1 && *number <= *count) return {*number, *count};
   }
-  throw Error(Exit::usage,
-              fmt::format("--shard '{}': expected I/N, the I-th of N shards: 2/4", text));
+  throw_error(Exit::usage, "--shard '{}': expected I/N, the I-th of N shards: 2/4", text);
 }
 
 SlurmArray slurm_array() {
@@ -56,10 +53,10 @@ Shard shard_of_array(const SlurmArray& array) {
                        *id <= *max && (*max - *min) / *step + 1 == *count &&
                        (*id - *min) % *step == 0;
   if (!is_even) {
-    throw Error(Exit::usage,
-                fmt::format("SLURM_ARRAY_TASK_ID '{}' of {} tasks from '{}' to '{}': the shard "
-                            "is known only of evenly spaced numbers; give --shard I/N",
-                            array.id, array.count, array.min, array.max));
+    throw_error(Exit::usage,
+                "SLURM_ARRAY_TASK_ID '{}' of {} tasks from '{}' to '{}': the shard "
+                "is known only of evenly spaced numbers; give --shard I/N",
+                array.id, array.count, array.min, array.max);
   }
   return {(*id - *min) / *step + 1, *count};
 }
@@ -76,8 +73,8 @@ Shard chosen_shard(const std::string& text) {
   const SlurmArray array = slurm_array();
   const Shard shard = shard_of_array(array);
   if (!array.id.empty())
-    note(fmt::format("shard {}, from SLURM_ARRAY_TASK_ID {}; --shard 1/1 measures everything",
-                     shard_text(shard), array.id));
+    note("shard {}, from SLURM_ARRAY_TASK_ID {}; --shard 1/1 measures everything",
+         shard_text(shard), array.id);
   return shard;
 }
 
@@ -93,9 +90,10 @@ void check_shard_file(const std::string& path, const Shard& shard) {
   Json mine = Json::object();
   add_shard(mine, shard);
   if (mine.value("shard", Json()) != (*earlier)["shard"])
-    throw Error(Exit::usage, fmt::format("{}: has results of a different shard, not of {}; write "
-                                         "one file per shard",
-                                         path, shard_text(shard)));
+    throw_error(Exit::usage,
+                "{}: has results of a different shard, not of {}; write "
+                "one file per shard",
+                path, shard_text(shard));
 }
 
 void add_shard(Json& report, const Shard& shard) {
@@ -105,8 +103,7 @@ void add_shard(Json& report, const Shard& shard) {
 void finish_empty_shard(OutputFile* file, Json report, const Shard& shard) {
   add_shard(report, shard);
   if (file) file->write(json_text(report));
-  note(fmt::format("shard {}: nothing to measure: there are fewer cases than shards",
-                   shard_text(shard)));
+  note("shard {}: nothing to measure: there are fewer cases than shards", shard_text(shard));
 }
 
 }  // namespace heapwood::bench

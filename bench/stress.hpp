@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/results/samples.hpp"
+#include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/stress.hpp"
@@ -108,7 +108,7 @@ StressSpaceFigures space_figures(const StressRow& row);
 std::optional<double> held_over_live(const StressRow& row);
 
 struct StressBench {
-  std::vector<const registry::RegisteredAllocator*> allocators;
+  Allocators allocators;
   std::vector<StressPoint> points;
   std::vector<StressPoint> left_out;  // take_oversized()
   StressSettings settings;

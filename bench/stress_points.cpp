@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "bench/build_settings.hpp"
-#include "bench/program/names.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/stress.hpp"
 
 namespace heapwood::bench {
@@ -26,18 +27,6 @@ constexpr std::pair<const char*, workloads::Lifetimes> orders[] = {
     {"lifo", workloads::Lifetimes::lifo},
     {"immortal", workloads::Lifetimes::immortal}};
 
-// The elements of a list in order, without duplicates.
-template <class Parse>
-std::vector<std::size_t> parse_list(const std::string& text, const std::string& sweep,
-                                    Parse parse) {
-  std::vector<std::size_t> values;
-  for (const std::string& part : split(text == "sweep" ? sweep : text, ',')) {
-    const std::size_t value = parse(part);
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  }
-  return values;
-}
-
 bool several(const std::string& list) {
   return list == "sweep" || list.find(',') != std::string::npos;
 }
@@ -53,59 +42,30 @@ const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64
 const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100",
                           "1,8,30,120", "4K,8K,16K,64K",  "1,10,100,1K,10K,100K"};
 
-// The defaults of a test.
-StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
-  StressLists lists{"4", cpu ? "64M" : "2G", "1", "", "", cpu ? "10K" : "100K"};
-  switch (test) {
-    case StressTest::cycle:
-      lists.iterations = "10";
-      [[fallthrough]];
-    case StressTest::alloc_dealloc:
-      if (!several(given.pool) && !several(given.iterations)) lists.payload = "sweep";
-      lists.blocks = cpu ? "120" : "120,fill";
-      break;
-    case StressTest::probability:
-      lists.iterations = "10";
-      lists.blocks = cpu ? of_cpus.blocks : of_the_papers.blocks + ",fill";
-      break;
-    case StressTest::each:
-      break;
-    case StressTest::mixed:
-      lists.payload = "8K";
-      break;
-    case StressTest::scaling:
-      lists.payload = "32,128,1K,8K";
-      lists.requests = "sweep";
-      break;
-    case StressTest::exhaust:
-      // The largest pool first: it fixes the size of the heap of the device's own malloc.
-      lists.payload =
-          cpu ? "4K,256,16" : "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16";
-      break;
-    case StressTest::utilization:
-      lists.payload = "16";
-      lists.blocks = "fill";
-      if (cpu) lists.pool = "8M";
-      break;
-    case StressTest::range:
-      lists.payload = cpu ? "16,256,1K" : "16,32,64,128,256,512,1K,2K,4K,8K";
-      lists.iterations = cpu ? "10" : "100";
-      break;
-    case StressTest::churn:
-      lists.payload = "16";
-      lists.iterations = "10000";
-      if (cpu) lists.pool = "8M";
-      break;
-    case StressTest::lifetimes:
-      lists.iterations = "16";
-      [[fallthrough]];
-    case StressTest::soak:
-      lists.payload = "2K";
-      if (cpu) lists.requests = "1K";
-      break;
-  }
-  return lists;
-}
+// Defaults of all tests, and of each where they differ.
+struct Defaults {
+  StressLists lists, on_cpu{};
+};
+const Defaults of_all{{.payload = "4", .pool = "2G", .iterations = "1", .requests = "100K"},
+                      {.pool = "64M", .requests = "10K"}};
+const std::map<StressTest, Defaults> of_tests{
+    {StressTest::alloc_dealloc, {{.blocks = "120,fill"}, {.blocks = "120"}}},
+    {StressTest::cycle, {{.iterations = "10", .blocks = "120,fill"}, {.blocks = "120"}}},
+    {StressTest::probability,
+     {{.iterations = "10", .blocks = of_the_papers.blocks + ",fill"}, {.blocks = of_cpus.blocks}}},
+    {StressTest::mixed, {{.payload = "8K"}}},
+    {StressTest::scaling, {{.payload = "32,128,1K,8K", .requests = "sweep"}}},
+    // The largest pool first: it fixes the size of the heap of the device's own malloc.
+    {StressTest::exhaust,
+     {{.payload = "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16"},
+      {.payload = "4K,256,16"}}},
+    {StressTest::utilization, {{.payload = "16", .blocks = "fill"}, {.pool = "8M"}}},
+    {StressTest::range,
+     {{.payload = "16,32,64,128,256,512,1K,2K,4K,8K", .iterations = "100"},
+      {.payload = "16,256,1K", .iterations = "10"}}},
+    {StressTest::churn, {{.payload = "16", .iterations = "10000"}, {.pool = "8M"}}},
+    {StressTest::lifetimes, {{.payload = "2K", .iterations = "16"}, {.requests = "1K"}}},
+    {StressTest::soak, {{.payload = "2K"}, {.requests = "1K"}}}};
 
 }  // namespace
 
@@ -141,8 +101,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
                                        const simt::DeviceInfo& device) {
   const auto unused = [&](const std::string& list, const char* option, const char* instead) {
     if (list.empty()) return;
-    throw Error(Exit::usage, fmt::format("stress: {} does not apply to the test '{}': {}", option,
-                                         name(test), instead));
+    throw_error(Exit::usage, "stress: {} does not apply to the test '{}': {}", option, name(test),
+                instead);
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
   if (exhausts)
@@ -154,12 +114,18 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
 
   const bool cpu = device.id.kind == simt::DeviceKind::cpu;
   const StressLists& sweep = cpu ? of_cpus : of_the_papers;
-  const StressLists otherwise = defaults(test, cpu, lists);
+  const auto known = of_tests.find(test);
+  Defaults of_test = known == of_tests.end() ? Defaults{} : known->second;
+  const bool varies_payload = test == StressTest::alloc_dealloc || test == StressTest::cycle;
+  if (varies_payload && !several(lists.pool) && !several(lists.iterations))
+    of_test.lists.payload = "sweep";
+  std::vector<const StressLists*> order{&lists, &of_test.lists, &of_all.lists};
+  if (cpu) order = {&lists, &of_test.on_cpu, &of_test.lists, &of_all.on_cpu, &of_all.lists};
   // Blocks of 8 warps, 64 warps per multiprocessor; on the CPU one warp per thread.
   const std::size_t fill =
       cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
-  const auto count_of = [](const char* option) {
-    return [option](const std::string& text) { return parse_count(option, text, 65536); };
+  const auto count_of = [](const char* option, std::size_t max) {
+    return [=](const std::string& text) { return parse_count(option, text, max); };
   };
   const auto blocks_of = [&](const std::string& text) {
     return text == "fill" ? fill : parse_count("--blocks", text, 65536);
@@ -167,24 +133,25 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   // none: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
     if (none) return std::vector<std::size_t>{0};
-    return parse_list((lists.*list).empty() ? otherwise.*list : lists.*list, sweep.*list, parse);
+    const StressLists& given = **std::find_if(
+        order.begin(), order.end(), [&](const StressLists* one) { return !(one->*list).empty(); });
+    return parse_list((given.*list == "sweep" ? sweep : given).*list, [&](const std::string& text) {
+      return static_cast<std::size_t>(parse(text));
+    });
   };
   const auto payloads = values(&StressLists::payload, parse_bytes),
              pools = values(&StressLists::pool, parse_bytes);
-  const auto iterations = values(&StressLists::iterations, count_of("--iterations"));
+  const auto iterations = values(&StressLists::iterations, count_of("--iterations", 65536));
   const auto blocks = values(&StressLists::blocks, blocks_of, by_requests);
   // Limited to what all tests can launch.
-  const auto parse_requests = [](const std::string& text) {
-    return parse_count("--requests", text, 1 << 24);
-  };
-  const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
+  const auto requests =
+      values(&StressLists::requests, count_of("--requests", 1 << 24), !by_requests);
   const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
     if ((test == StressTest::mixed || workloads::has_lifetimes(test)) &&
         (payload < alloc::granule || payload > 1 << 30))
-      throw Error(
-          Exit::usage,
-          fmt::format("stress: {}: --payload is the largest size, from 16 to 1G", name(test)));
+      throw_error(Exit::usage, "stress: {}: --payload is the largest size, from 16 to 1G",
+                  name(test));
   }
 
   std::vector<StressPoint> points;

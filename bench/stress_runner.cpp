@@ -84,7 +84,7 @@ class PointBench : public RowBench {
 
   void prepare() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const registry::RegisteredAllocator& entry = *candidates_[i].entry;
+      const Allocator& entry = *candidates_[i].entry;
       std::string reason = reason_not_to_run(entry, bench_.device, point_.pool_bytes);
       if (reason.empty()) reason = why_not_applicable(*entry.traits);
       if (!reason.empty()) {
@@ -222,7 +222,7 @@ std::vector<StressRow> run_stress(
   simt::Memory memory;
   for (const StressPoint& point : bench.points) {
     std::vector<StressRow> at_point;
-    for (const registry::RegisteredAllocator* entry : bench.allocators) {
+    for (const Allocator* entry : bench.allocators) {
       StressRow& row = at_point.emplace_back();
       row.set_allocator(*entry->traits);
       row.settings = bench.settings;

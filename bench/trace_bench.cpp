@@ -5,7 +5,7 @@
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/results/samples.hpp"
+#include "bench/results/format.hpp"
 
 namespace heapwood::bench {
 

@@ -18,7 +18,7 @@ namespace heapwood::bench {
 
 struct TraceBench {
   std::string scene;
-  const registry::RegisteredAllocator* entry = nullptr;  // allocator of the build
+  const Allocator* entry = nullptr;  // allocator of the build
   simt::DeviceInfo device;
   BuildSettings settings;  // runs: of the build, and of each kind of rays
   CameraOptions camera;

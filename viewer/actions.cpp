@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "bench/results/exhaustion.hpp"
+#include "bench/results/result.hpp"
 #include "render/auto_light.hpp"
 #include "viewer/state.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bench/results/format.hpp"
-#include "bench/results/samples.hpp"
 
 namespace heapwood::viewer {
 

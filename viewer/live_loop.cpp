@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "bench/animate_scene.hpp"
+#include "bench/animate_bench.hpp"
 #include "kdtree/check/quality.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "viewer/jobs.hpp"

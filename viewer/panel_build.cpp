@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scene and device; options of the next build; times of the last one, its requests, and the state
 // of its pool.
-#include "bench/results/exhaustion.hpp"
+#include "bench/results/result.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
 #include "viewer/comparison.hpp"

@@ -5,12 +5,10 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/program/command_files.hpp"
-#include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/process.hpp"
-#include "bench/program/version.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"

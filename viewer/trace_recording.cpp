@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "alloc/recording/trace_file.hpp"
-#include "bench/program/input_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "simt/memory.hpp"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "app/output/build_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/output/tables.hpp"
+#include "bench/build_profile.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/result.hpp"
 
 namespace heapwood::app {
 
@@ -19,9 +20,8 @@ class Lines {
     text_ += bold_ ? "\n\033[1m" + text + "\033[0m\n" : "\n" + text + "\n";
   }
   void line(const std::string& label, const std::string& value, const std::string& remark = "") {
-    std::string pad(
-        value_width > bench::display_width(value) ? value_width - bench::display_width(value) : 0,
-        ' ');
+    std::string pad(value_width > display_width(value) ? value_width - display_width(value) : 0,
+                    ' ');
     text_ +=
         fmt::format("  {:<22}{}{}{}{}\n", label, pad, value, remark.empty() ? "" : "   ", remark);
   }
@@ -34,86 +34,81 @@ class Lines {
   std::string text_;
 };
 
-void add_time(Lines& lines, const bench::Result& result) {
+void add_time(Lines& lines, const Result& result) {
   lines.heading("Time");
   if (!result.median_ms()) {
-    lines.line("build", bench::missing, result.reason);
+    lines.line("build", missing, result.reason);
     return;
   }
-  lines.line("build", bench::figure_text(result.median_ms()) + " ms",
+  lines.line("build", figure_text(result.median_ms()) + " ms",
              fmt::format("median of {}; quartiles {} and {}", result.runs_ms.size(),
-                         bench::figure_text(bench::quantile(result.runs_ms, 0.25)),
-                         bench::figure_text(bench::quantile(result.runs_ms, 0.75))));
-  if (result.status == bench::Status::ok && result.triangles > 0 && *result.median_ms() > 0) {
-    lines.line(
-        "speed",
-        bench::figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
-        "million triangles/s");
+                         figure_text(quantile(result.runs_ms, 0.25)),
+                         figure_text(quantile(result.runs_ms, 0.75))));
+  if (result.status == Status::ok && result.triangles > 0 && *result.median_ms() > 0) {
+    lines.line("speed",
+               figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
+               "million triangles/s");
   }
   if (result.levels) {
     const std::optional<double> share = result.levels->allocation_share(result.runs_ms);
-    lines.line("host allocator",
-               bench::figure_text(bench::median(result.levels->allocation_ms)) + " ms",
+    lines.line("host allocator", figure_text(median(result.levels->allocation_ms)) + " ms",
                share ? fmt::format("{:.1f}% of the build time", 100 * *share) : "");
     return;
   }
-  lines.line("reset of the pool", bench::figure_text(bench::median(result.reset_ms)) + " ms",
+  lines.line("reset of the pool", figure_text(median(result.reset_ms)) + " ms",
              "before each build, not included in its time");
 }
 
-void add_quality(Lines& lines, const bench::Result& result) {
+void add_quality(Lines& lines, const Result& result) {
   if (!result.tree) return;
   const kdtree::TreeStats& tree = *result.tree;
   const kdtree::SahCosts& costs = result.settings.costs;
   lines.heading("Tree");
-  lines.line("SAH cost", bench::figure_text(tree.sah_cost),
+  lines.line("SAH cost", figure_text(tree.sah_cost),
              fmt::format("traversal {}, intersection {}{}", costs.traversal, costs.intersection,
                          costs.traversal == 1 && costs.intersection == 1
                              ? ""
-                             : "; with 1 and 1: " + bench::figure_text(tree.sah_cost_1_1)));
-  lines.line("refs per triangle", bench::figure_text(result.refs_per_triangle()),
-             bench::plural_text(tree.refs, "ref"));
-  lines.line("leaves", bench::count_text(tree.leaves),
-             fmt::format("{} empty; the largest has {}", bench::count_text(tree.empty_leaves),
-                         bench::plural_text(tree.largest_leaf, "ref")));
-  lines.line("nodes", bench::count_text(tree.inner + tree.leaves),
-             fmt::format("depth {}", tree.depth));
+                             : "; with 1 and 1: " + figure_text(tree.sah_cost_1_1)));
+  lines.line("refs per triangle", figure_text(result.refs_per_triangle()),
+             plural_text(tree.refs, "ref"));
+  lines.line("leaves", count_text(tree.leaves),
+             fmt::format("{} empty; the largest has {}", count_text(tree.empty_leaves),
+                         plural_text(tree.largest_leaf, "ref")));
+  lines.line("nodes", count_text(tree.inner + tree.leaves), fmt::format("depth {}", tree.depth));
   lines.line("hash", "", fmt::format("{:016x}", tree.hash));
 }
 
-void add_levels(Lines& lines, const bench::Result& result) {
+void add_levels(Lines& lines, const Result& result) {
   const kdtree::LevelRun& run = result.levels->run;
   lines.heading("Levels");
-  lines.line("levels", bench::count_text(run.levels));
-  lines.line("launches", bench::count_text(run.launches),
+  lines.line("levels", count_text(run.levels));
+  lines.line("launches", count_text(run.launches),
              fmt::format("{:.1f} per level",
                          static_cast<double>(run.launches) / std::max(run.levels, 1u)));
   lines.heading("Memory");
-  lines.line("peak bytes in use", bench::bytes_text(run.peak_bytes),
+  lines.line("peak bytes in use", bytes_text(run.peak_bytes),
              "corner copies, two levels, the tree so far");
-  lines.line("the tree", bench::bytes_text(run.tree_bytes));
+  lines.line("the tree", bytes_text(run.tree_bytes));
   if (result.levels->mapped_bytes)
-    lines.line("mapped", bench::bytes_text(*result.levels->mapped_bytes),
+    lines.line("mapped", bytes_text(*result.levels->mapped_bytes),
                "physical memory that the host allocator held");
   lines.heading("Allocations");
-  lines.line("allocations", bench::count_text(run.allocations),
+  lines.line("allocations", count_text(run.allocations),
              "on the host; all freed except the tree's");
   if (run.allocations > 0) {
-    lines.line(
-        "mean size",
-        bench::bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
+    lines.line("mean size",
+               bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
                                                      static_cast<double>(run.allocations))));
   }
 }
 
-void add_memory(Lines& lines, const bench::Result& result) {
+void add_memory(Lines& lines, const Result& result) {
   lines.heading("Memory");
   if (result.pool_bytes) {
-    lines.line("pool", bench::bytes_text(*result.pool_bytes),
-               "--pool " + result.settings.pool.text);
+    lines.line("pool", bytes_text(*result.pool_bytes), "--pool " + result.settings.pool.text);
   }
   if (result.requests) {
-    lines.line("peak bytes in use", bench::bytes_text(result.requests->high_water_bytes),
+    lines.line("peak bytes in use", bytes_text(result.requests->high_water_bytes),
                result.pool_bytes && *result.pool_bytes
                    ? fmt::format("{:.1f}% of the pool",
                                  100.0 * static_cast<double>(result.requests->high_water_bytes) /
@@ -121,24 +116,22 @@ void add_memory(Lines& lines, const bench::Result& result) {
                    : "");
   }
   if (result.requests && result.requests->address_high_water_bytes)
-    lines.line("highest address", bench::bytes_text(result.requests->address_high_water_bytes),
+    lines.line("highest address", bytes_text(result.requests->address_high_water_bytes),
                "end of the highest block of the build, from the pool's start");
   if (result.at_end) {
     const alloc::Fragmentation& end = *result.at_end;
-    lines.line("metadata", bench::bytes_text(end.metadata_bytes),
-               "the allocator's own, in the pool");
-    lines.line(
-        "fragmentation", bench::figure_text(end.external),
-        fmt::format("external, after the build; largest free region {} of {} free",
-                    bench::bytes_text(end.largest_free_bytes), bench::bytes_text(end.free_bytes)));
+    lines.line("metadata", bytes_text(end.metadata_bytes), "the allocator's own, in the pool");
+    lines.line("fragmentation", figure_text(end.external),
+               fmt::format("external, after the build; largest free region {} of {} free",
+                           bytes_text(end.largest_free_bytes), bytes_text(end.free_bytes)));
     if (end.internal)
-      lines.line("", bench::figure_text(end.internal), "internal, over regions still in use");
+      lines.line("", figure_text(end.internal), "internal, over regions still in use");
     if (end.used_bytes)
-      lines.line("still in use", bench::bytes_text(end.used_bytes),
+      lines.line("still in use", bytes_text(end.used_bytes),
                  result.lower_bound ? "this allocator cannot free" : "");
   }
   if (result.workspace_bytes)
-    lines.line("beside the pool", bench::bytes_text(*result.workspace_bytes),
+    lines.line("beside the pool", bytes_text(*result.workspace_bytes),
                "queue, nodes and refs of the tree");
 }
 
@@ -168,62 +161,61 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
     static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     const std::string bound =
         fmt::format("up to {:>4} {}", std::uint64_t{1} << (k % 10), units[unit]);
-    lines.line(bound, bench::count_text(count), bar);
+    lines.line(bound, count_text(count), bar);
   }
 }
 
-void add_requests(Lines& lines, const bench::Result& result) {
+void add_requests(Lines& lines, const Result& result) {
   if (!result.requests) return;
   const alloc::RequestStats& requests = *result.requests;
   lines.heading("Allocations");
   std::string remark;
   if (requests.allocations > 0) {
     const bool all = requests.deallocations == requests.allocations;
-    remark = (all ? "all" : bench::count_text(requests.deallocations)) + " freed";
+    remark = (all ? "all" : count_text(requests.deallocations)) + " freed";
   }
   if (requests.failures)
-    remark += (remark.empty() ? "" : ", ") + bench::count_text(requests.failures) + " refused";
-  lines.line("allocations", bench::count_text(requests.allocations), remark);
+    remark += (remark.empty() ? "" : ", ") + count_text(requests.failures) + " refused";
+  lines.line("allocations", count_text(requests.allocations), remark);
   if (requests.allocations == 0) return;
-  lines.line("mean size", bench::figure_text(requests.mean_bytes) + " B",
-             fmt::format("sigma {} B", bench::figure_text(requests.sigma_bytes)));
+  lines.line("mean size", figure_text(requests.mean_bytes) + " B",
+             fmt::format("sigma {} B", figure_text(requests.sigma_bytes)));
   add_histogram(lines, requests);
 }
 
-void add_kernel(Lines& lines, const bench::Result& result) {
+void add_kernel(Lines& lines, const Result& result) {
   if (!result.kernel && !result.warps) return;
   lines.heading("Kernel");
   if (!result.kernel) {
-    lines.line("threads", bench::count_text(result.warps));
+    lines.line("threads", count_text(result.warps));
     return;
   }
-  lines.line("registers", std::to_string(result.kernel->registers),
-             fmt::format("per thread; stack {}, shared memory {} per block",
-                         bench::bytes_text(result.kernel->local_bytes),
-                         bench::bytes_text(result.kernel->shared_bytes)));
+  lines.line(
+      "registers", std::to_string(result.kernel->registers),
+      fmt::format("per thread; stack {}, shared memory {} per block",
+                  bytes_text(result.kernel->local_bytes), bytes_text(result.kernel->shared_bytes)));
   lines.line("occupancy", std::to_string(result.kernel->warps_per_multiprocessor),
-             fmt::format("warps per multiprocessor; {} in total", bench::count_text(result.warps)));
+             fmt::format("warps per multiprocessor; {} in total", count_text(result.warps)));
   if (result.calls)
-    lines.line("the allocator's", bench::registers_text(*result.calls),
+    lines.line("the allocator's", registers_text(*result.calls),
                "registers of kernels with one malloc / free / both");
 }
 
 }  // namespace
 
-std::string build_text(const bench::Result& result, const std::string& device,
-                       const bench::TextStyle& style) {
+std::string build_text(const Result& result, const std::string& device, const TextStyle& style) {
   Lines lines(style.bold);
   std::string title =
-      fmt::format("{}: {}", result.scene, bench::plural_text(result.triangles, "triangle"));
+      fmt::format("{}: {}", result.scene, plural_text(result.triangles, "triangle"));
   if (result.degenerate)
-    title += fmt::format(" ({} of zero area dropped)", bench::count_text(result.degenerate));
+    title += fmt::format(" ({} of zero area dropped)", count_text(result.degenerate));
   title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with",
                        result.label, kdtree::name(result.settings.refs));
   lines.raw(style.bold ? "\033[1m" + title + "\033[0m\n" : title + "\n");
   lines.raw(device + "\n");
-  if (result.status == bench::Status::incomplete) {
+  if (result.status == Status::incomplete) {
     lines.raw(fmt::format("\nINCOMPLETE: {} stayed unsplit for lack of memory.\n",
-                          bench::plural_text(result.refused_splits, "node")));
+                          plural_text(result.refused_splits, "node")));
   }
   add_time(lines, result);
   add_quality(lines, result);
@@ -235,6 +227,38 @@ std::string build_text(const bench::Result& result, const std::string& device,
   add_requests(lines, result);
   add_kernel(lines, result);
   return lines.text();
+}
+
+using kdtree::Phase;
+using kdtree::phase_count;
+
+Table profile_table(const ProfiledBuild& built) {
+  const kdtree::BuildProfile& profile = *built.profile;
+  const auto all = static_cast<double>(std::max<std::uint64_t>(1, profile.lifetime_ns()));
+  Table table;
+  table.title = fmt::format("{}, {}: time of {} warps by phase", built.scene, built.label,
+                            count_text(profile.run.warps));
+  table.columns = {{"phase", true}, {"% of the time"}, {"visits"}, {"us each"}};
+  for (unsigned i = 0; i < phase_count; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    const std::uint64_t ns = profile.phase_ns(phase), visits = profile.phase_visits(phase);
+    table.add({kdtree::name(phase), fmt::format("{:.1f}", 100 * static_cast<double>(ns) / all),
+               visits ? count_text(visits) : missing,
+               visits ? figure_text(1e-3 * static_cast<double>(ns) / static_cast<double>(visits))
+                      : missing});
+  }
+  table.notes.push_back(fmt::format("time: {} ms with the probe, {} ms without (median of {})",
+                                    figure_text(profile.run.ms), figure_text(median(built.runs_ms)),
+                                    built.runs_ms.size()));
+  table.notes.push_back(fmt::format("allocator: {:.1f}% of the time spent working, not waiting",
+                                    100 * share_of_calls(profile)));
+  if (const std::optional<double> share = share_of_build(built)) {
+    table.notes.push_back(
+        fmt::format("no-cost allocator (bump allocation per warp, never freed): {} ms, {:.1f}% {}",
+                    figure_text(median(built.without_cost_ms)), 100 * std::abs(*share),
+                    *share < 0 ? "more" : "less"));
+  }
+  return table;
 }
 
 }  // namespace heapwood::app

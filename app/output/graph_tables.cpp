@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "app/output/graph_tables.hpp"
+#include "app/output/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "app/output/row_tables.hpp"
+#include "bench/graph_bench.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/row_tables.hpp"
 
 namespace heapwood::app {
 
 namespace {
-
-using bench::GraphPhase;
-using bench::GraphRow;
-using bench::PhaseSamples;
 
 const char* title_of(GraphPhase phase) {
   switch (phase) {
@@ -39,7 +36,7 @@ std::string batch_text(GraphPhase phase, std::uint32_t batch) {
   if (batch == 0) return "";
   const char* const what = is_of_vertices(phase) ? (batch == 1 ? "vertex" : "vertices")
                                                  : (batch == 1 ? "edge" : "edges");
-  return fmt::format("{} {}", bench::compact_text(batch), what);
+  return fmt::format("{} {}", compact_text(batch), what);
 }
 
 // Phases with a batch in the order of the rows, without repetition.
@@ -56,15 +53,18 @@ std::vector<std::pair<GraphPhase, std::uint32_t>> phases_of(const std::vector<Gr
 
 // The clearly fastest allocator of a phase.
 const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std::uint32_t batch) {
-  return find_fastest(pointers_to(rows), [&](const GraphRow& row) {
-    const PhaseSamples* samples = row.find(phase, batch);
-    return samples && row.layout == bench::GraphLayout::blocks ? &samples->ms : nullptr;
-  });
+  return find_fastest(pointers_to(rows),
+                      [&](const GraphRow& row) {
+                        const PhaseSamples* samples = row.find(phase, batch);
+                        return samples && row.layout == GraphLayout::blocks ? &samples->ms
+                                                                            : nullptr;
+                      })
+      .row;
 }
 
 // What the times of the measured phases include.
 void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& phases,
-                     bench::GraphInit init, bench::Table& table) {
+                     GraphInit init, Table& table) {
   const auto has = [&](auto is) {
     return std::any_of(phases.begin(), phases.end(),
                        [&](const auto& phase) { return is(phase.first); });
@@ -72,7 +72,7 @@ void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& ph
   if (has([](GraphPhase phase) { return phase == GraphPhase::init; })) {
     table.notes.push_back(
         fmt::format("init: {}one malloc per vertex, then the adjacencies are written",
-                    init == bench::GraphInit::counted
+                    init == GraphInit::counted
                         ? "blocks: size classes are counted, then (except Ouroboros, which lays "
                           "out chunks) "
                         : ""));
@@ -87,26 +87,25 @@ void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& ph
 
 std::string subject(const GraphRow& row) {
   return fmt::format("{}, {} vertices, {} edges, max degree {}", row.graph,
-                     bench::compact_text(row.vertices), bench::compact_text(row.edges),
-                     bench::count_text(row.max_degree));
+                     compact_text(row.vertices), compact_text(row.edges),
+                     count_text(row.max_degree));
 }
 
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return bench::missing;
-  return bench::ratio_text(static_cast<double>(part) / static_cast<double>(whole));
+  if (whole == 0) return missing;
+  return ratio_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 }  // namespace
 
-bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
-  bench::Table table;
+Table graph_time_table(const std::vector<GraphRow>& rows) {
+  Table table;
   if (rows.empty()) return table;
   const GraphRow& first = rows.front();
-  table.title =
-      fmt::format("{}: time [ms], {} updates, median of {} x {}", subject(first),
-                  bench::name(first.settings.updates),
-                  bench::plural_text(static_cast<std::uint64_t>(first.settings.runs), "run"),
-                  bench::plural_text(first.settings.rounds, "round"));
+  table.title = fmt::format("{}: time [ms], {} updates, median of {} x {}", subject(first),
+                            name(first.settings.updates),
+                            plural_text(static_cast<std::uint64_t>(first.settings.runs), "run"),
+                            plural_text(first.settings.rounds, "round"));
   table.columns.push_back({"allocator or layout", true});
   const auto phases = phases_of(rows);
   std::vector<const GraphRow*> best;
@@ -115,14 +114,13 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
     best.push_back(fastest(rows, phase, batch));
   }
   if (phases.empty()) table.columns.push_back({"status"});
-  bench::Footnotes footnotes;
+  Footnotes footnotes;
   for (const GraphRow& row : rows) {
-    std::vector<bench::Cell> cells{footnotes.marked(row.marked_label(), row)};
+    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
     if (row.phases.empty()) cells.emplace_back(name(row.status));
     for (std::size_t i = cells.size() - 1; i < phases.size(); ++i) {
       const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
-      cells.emplace_back(samples ? bench::figure_text(samples->median_ms()) : bench::missing,
-                         best[i] == &row);
+      cells.emplace_back(samples ? figure_text(samples->median_ms()) : missing, best[i] == &row);
     }
     table.add(std::move(cells));
   }
@@ -133,8 +131,8 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
   return table;
 }
 
-bench::Table graph_rate_table(const std::vector<GraphRow>& rows) {
-  bench::Table table;
+Table graph_rate_table(const std::vector<GraphRow>& rows) {
+  Table table;
   const auto phases = phases_of(rows);
   table.columns.push_back({"allocator or layout", true});
   for (const auto& [phase, batch] : phases) {
@@ -146,14 +144,14 @@ bench::Table graph_rate_table(const std::vector<GraphRow>& rows) {
   if (table.columns.size() == 1) return {};
   table.title = "Update rate [million edges per second]";
   for (const GraphRow& row : rows) {
-    std::vector<bench::Cell> cells{row.marked_label()};
+    std::vector<Cell> cells{row.marked_label()};
     bool any = false;
     for (const auto& [phase, batch] : phases) {
       if (!is_update(phase)) continue;
       const PhaseSamples* samples = row.find(phase, batch);
       any |= samples != nullptr;
       for (const bool prepared : {false, true}) {
-        cells.emplace_back(samples ? bench::figure_text(samples->rate(prepared)) : bench::missing);
+        cells.emplace_back(samples ? figure_text(samples->rate(prepared)) : missing);
       }
     }
     if (any) table.add(std::move(cells));
@@ -164,42 +162,41 @@ bench::Table graph_rate_table(const std::vector<GraphRow>& rows) {
   return table;
 }
 
-bench::Table graph_memory_table(const std::vector<GraphRow>& rows) {
-  bench::Table table;
+Table graph_memory_table(const std::vector<GraphRow>& rows) {
+  Table table;
   const auto is_measured = [](const GraphRow& row) { return row.memory && row.memory->measured; };
   if (std::none_of(rows.begin(), rows.end(), is_measured)) return table;
   const bool rounds = std::any_of(rows.begin(), rows.end(), [&](const GraphRow& row) {
     return is_measured(row) && !row.rounds.empty();
   });
-  table.title = fmt::format("Memory, pool of {}", bench::size_text(rows.front().pool_bytes));
-  table.columns = bench::columns_of(
+  table.title = fmt::format("Memory, pool of {}", size_text(rows.front().pool_bytes));
+  table.columns = columns_of(
       std::string("allocator or layout<; after init: in use [MiB], / payload, / blocks, tables "
                   "[MiB], address [MiB], external") +
       (rounds ? "; after mixed updates: in use [MiB], / payload, external" : ""));
   for (const GraphRow& row : rows) {
     if (!is_measured(row)) continue;
     const workloads::graph::GraphMemory& m = *row.memory;
-    std::vector<bench::Cell> cells{row.marked_label(),
-                                   bench::mib_text(m.held_bytes),
-                                   ratio(m.held_bytes, m.payload_bytes),
-                                   ratio(m.held_bytes, m.block_bytes),
-                                   bench::mib_text(m.metadata_bytes),
-                                   bench::mib_text(m.address_bytes),
-                                   bench::figure_text(m.external)};
+    std::vector<Cell> cells{row.marked_label(),
+                            mib_text(m.held_bytes),
+                            ratio(m.held_bytes, m.payload_bytes),
+                            ratio(m.held_bytes, m.block_bytes),
+                            mib_text(m.metadata_bytes),
+                            mib_text(m.address_bytes),
+                            figure_text(m.external)};
     if (rounds && !row.rounds.empty()) {
       const workloads::graph::GraphMemory& end = row.rounds.back().memory;
-      cells.emplace_back(bench::mib_text(end.held_bytes));
-      cells.emplace_back(ratio(end.held_bytes, end.payload_bytes));
-      cells.emplace_back(bench::figure_text(end.external));
+      append(cells, mib_text(end.held_bytes), ratio(end.held_bytes, end.payload_bytes),
+             figure_text(end.external));
     }
-    cells.resize(table.columns.size(), bench::Cell(bench::missing));
+    cells.resize(table.columns.size(), Cell(missing));
     table.add(std::move(cells));
   }
   table.notes.push_back(fmt::format(
       "in use: neither free nor the allocator's tables; payload: 4 bytes per edge; blocks: 16 "
       "bytes x 2^k per vertex; external: 1 - largest free region / all free memory, neighbours "
       "merged; the vertex table of {} is not included",
-      bench::bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
+      bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
   return table;
 }
 

@@ -4,43 +4,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
-#include "app/output/row_tables.hpp"
+#include "app/output/tables.hpp"
 
 namespace heapwood::app {
 
 namespace {
 
+using Points = std::vector<const StressRow*>;  // a row of each
+using Line = std::vector<Cell>;                // a cell per point
+
 // The text of a point's parameter: "64 B", "120 blocks".
 struct Parameter {
-  const char* name;
-  std::string (*text)(const bench::StressPoint&);
+  std::string name;
+  std::string (*text)(const StressPoint&);
 };
 const Parameter parameters[] = {
-    {"payload", [](const bench::StressPoint& p) { return bench::size_text(p.payload); }},
-    {"pool", [](const bench::StressPoint& p) { return bench::size_text(p.pool_bytes) + " pool"; }},
-    {"iterations",
-     [](const bench::StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
-    {"blocks",
-     [](const bench::StressPoint& p) {
-       return fmt::format("{} block{}", p.blocks, p.blocks == 1 ? "" : "s");
-     }},
+    {"payload", [](const StressPoint& p) { return size_text(p.payload); }},
+    {"pool", [](const StressPoint& p) { return size_text(p.pool_bytes) + " pool"; }},
+    {"iterations", [](const StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
+    {"blocks", [](const StressPoint& p) { return plural_text(p.blocks, "block"); }},
     {"page",
-     [](const bench::StressPoint& p) {
-       return p.page_bytes ? bench::size_text(p.page_bytes) + " pages" : "own pages";
+     [](const StressPoint& p) {
+       return p.page_bytes ? size_text(p.page_bytes) + " pages" : "own pages";
      }},
-    {"requests", [](const bench::StressPoint& p) { return requests_text(p.requests); }}};
+    {"requests", [](const StressPoint& p) { return requests_text(p.requests); }}};
 
-std::size_t distinct(const std::vector<bench::StressPoint>& points, const Parameter& parameter) {
-  std::vector<std::string> texts;
-  texts.reserve(points.size());
-  for (const bench::StressPoint& point : points) texts.push_back(parameter.text(point));
-  std::sort(texts.begin(), texts.end());
-  return static_cast<std::size_t>(std::unique(texts.begin(), texts.end()) - texts.begin());
+std::size_t distinct(const Points& points, const Parameter& parameter) {
+  std::set<std::string> texts;
+  for (const StressRow* row : points) texts.insert(parameter.text(row->point));
+  return texts.size();
 }
 
 // The parameter with the most values, nullptr if none varies.
-const Parameter* main_parameter(const std::vector<bench::StressPoint>& points) {
+const Parameter* main_parameter(const Points& points) {
   const Parameter* main = nullptr;
   for (const Parameter& p : parameters) {
     if (distinct(points, p) > (main ? distinct(points, *main) : 1)) main = &p;
@@ -49,8 +47,7 @@ const Parameter* main_parameter(const std::vector<bench::StressPoint>& points) {
 }
 
 // The values of the other parameters that vary.
-std::string group_text(const std::vector<bench::StressPoint>& points,
-                       const bench::StressPoint& point, const Parameter* main) {
+std::string group_text(const Points& points, const StressPoint& point, const Parameter* main) {
   std::string group;
   for (const Parameter& p : parameters) {
     if (&p != main && distinct(points, p) > 1) group += (group.empty() ? "" : ", ") + p.text(point);
@@ -58,140 +55,127 @@ std::string group_text(const std::vector<bench::StressPoint>& points,
   return group;
 }
 
-// The index of an equal item, which is appended if absent.
-template <class T, class Same>
-std::size_t index(std::vector<T>& list, const T& item, Same same) {
-  const auto found = std::find_if(list.begin(), list.end(), same);
-  if (found != list.end()) return static_cast<std::size_t>(found - list.begin());
-  list.push_back(item);
-  return list.size() - 1;
+// The rows, those of each group together.
+Points in_groups(const std::vector<StressRow>& rows) {
+  Points sorted = pointers_to(rows);
+  const Parameter* main = main_parameter(sorted);
+  std::vector<std::string> groups;
+  std::vector<std::pair<std::size_t, const StressRow*>> order;
+  for (const StressRow* row : sorted) {
+    const std::string group = group_text(sorted, row->point, main);
+    const auto at = std::find(groups.begin(), groups.end(), group);
+    order.emplace_back(at - groups.begin(), row);
+    if (at == groups.end()) groups.push_back(group);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = order[i].second;
+  return sorted;
 }
 
-bool unknown(const Line& line) {
+bool is_unknown(const Line& line) {
   return std::all_of(line.begin(), line.end(),
-                     [](const bench::Cell& cell) { return cell.text == bench::missing; });
+                     [](const Cell& cell) { return cell.text == missing; });
 }
 
-void add_line(bench::Table& table, const std::string& label, const Line& line) {
-  std::vector<bench::Cell> cells{label};
-  cells.insert(cells.end(), line.begin(), line.end());
-  table.add(std::move(cells));
+void add_line(Table& table, const Cell& label, Line line) {
+  line.insert(line.begin(), label);
+  table.add(std::move(line));
 }
 
 }  // namespace
 
 std::string requests_text(std::uint64_t count) {
-  const std::string number = count % 1'000'000 == 0 ? bench::count_text(count / 1'000'000) + "M"
-                             : count % 1'000 == 0   ? bench::count_text(count / 1'000) + "K"
-                                                    : bench::count_text(count);
+  const std::string number = count % 1'000'000 == 0 ? count_text(count / 1'000'000) + "M"
+                             : count % 1'000 == 0   ? count_text(count / 1'000) + "K"
+                                                    : count_text(count);
   return number + (count == 1 ? " request" : " requests");
 }
 
-StressGrid::StressGrid(const std::vector<bench::StressRow>& rows) {
-  const auto index_of = [&](const bench::StressPoint& point) {
-    return index(points, point, [&](const bench::StressPoint& p) { return p == point; });
-  };
-  for (const bench::StressRow& row : rows) index_of(row.point);
-  gather_groups();
-  for (const bench::StressRow& row : rows) {
-    const auto point = index_of(row.point);
-    const auto a = index(allocators, &row, [&](const bench::StressRow* other) {
-      return other->allocator == row.allocator;
-    });
-    if (at.size() <= a) at.resize(a + 1);
-    if (at[a].size() <= point) at[a].resize(point + 1, nullptr);
-    at[a][point] = &row;
-  }
-  for (auto& line : at) line.resize(points.size(), nullptr);
-  for (std::size_t point = 0; point < points.size(); ++point) best.push_back(fastest(point));
-}
+StressGrid::StressGrid(const std::vector<StressRow>& rows)
+    : RowGrid(in_groups(rows),
+              [](const StressRow& a, const StressRow& b) { return a.point == b.point; }) {}
 
-void StressGrid::gather_groups() {
-  const Parameter* main = main_parameter(points);
-  std::vector<std::string> groups;
-  std::vector<std::pair<std::size_t, bench::StressPoint>> order;
-  for (const bench::StressPoint& point : points) {
-    const std::string group = group_text(points, point, main);
-    order.emplace_back(
-        index(groups, group, [&](const std::string& other) { return other == group; }), point);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = order[i].second;
-}
-
-const bench::StressRow* StressGrid::fastest(std::size_t point) const {
-  std::vector<const bench::StressRow*> rows;
-  for (const auto& line : at) rows.push_back(line[point]);
-  return find_fastest(rows, [](const bench::StressRow& row) { return &row.runs_ms; });
-}
-
-void StressGrid::add_columns(bench::Table& table) const {
-  const Parameter* main = main_parameter(points);
-  for (const bench::StressPoint& point : points)
-    table.columns.push_back(
-        {main ? main->text(point) : "", false, false, group_text(points, point, main)});
+std::vector<Column> StressGrid::point_columns() const {
+  const Parameter* main = main_parameter(columns);
+  std::vector<Column> titles;
+  for (const StressRow* row : columns)
+    titles.push_back(
+        {main ? main->text(row->point) : "", false, false, group_text(columns, row->point, main)});
+  return titles;
 }
 
 std::string StressGrid::constants() const {
   const workloads::StressTest test = allocators.front()->settings.test;
+  const StressPoint& point = columns.front()->point;
+  // For churn the iterations are only a limit.
+  const bool repeats = has_iterations(test) && test != workloads::StressTest::churn;
   std::string text;
   for (const Parameter& p : parameters) {
-    const std::string name = p.name;
-    if (distinct(points, p) != 1) continue;
-    if (name == "page" && points.front().page_bytes == 0) continue;
-    if (name == (bench::has_requests(test) ? "blocks" : "requests")) continue;
-    // For churn it is only a limit.
-    if (name == "iterations" &&
-        (!bench::has_iterations(test) || test == workloads::StressTest::churn))
-      continue;
-    text += ", " + p.text(points.front());
+    const bool is_shown = p.name == "page"         ? point.page_bytes != 0
+                          : p.name == "blocks"     ? !has_requests(test)
+                          : p.name == "requests"   ? has_requests(test)
+                          : p.name == "iterations" ? repeats
+                                                   : true;
+    if (is_shown && distinct(columns, p) == 1) text += ", " + p.text(point);
   }
   return text;
 }
 
-bench::Cell status_cell(const bench::StressRow& row, const std::string& text,
-                        bench::Footnotes& footnotes) {
-  return footnotes.marked(row.is_measured() ? text : bench::name(row.status), row);
+bool StressGrid::has_fastest() const {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (fastest(c).row) return true;
+  }
+  return false;
 }
 
-bool StressFigures::empty(const Figure& figure) {
-  return std::all_of(figure.lines.begin(), figure.lines.end(), unknown);
-}
-
-void StressFigures::write(bench::Table& table) const {
+bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressFigure>& figures,
+                 const StressLayout& layout, Footnotes& footnotes) {
+  const auto cell_of = [&](std::size_t figure, const StressRow* row, std::size_t column) -> Cell {
+    if (row == nullptr) return missing;
+    Cell cell = figures[figure].text(*row);
+    if (cell.text.empty()) cell.text = missing;
+    if (figure != 0 || !layout.has_status) return cell;
+    cell.text = footnotes.marked(row->is_measured() ? cell.text : name(row->status), *row);
+    cell.best = layout.names_fastest && grid.fastest(column).row == row;
+    return cell;
+  };
+  // One line per allocator of each figure that is known for any.
+  std::vector<std::vector<Line>> all;
+  std::vector<std::size_t> shown;
+  for (std::size_t f = 0; f < figures.size(); ++f) {
+    std::vector<Line>& lines = all.emplace_back();
+    for (const auto& rows : grid.at) {
+      Line& line = lines.emplace_back();
+      for (std::size_t c = 0; c < rows.size(); ++c) line.push_back(cell_of(f, rows[c], c));
+    }
+    if (!std::all_of(lines.begin(), lines.end(), is_unknown)) shown.push_back(f);
+  }
+  if (shown.empty()) return false;
   table.columns.push_back({"allocator", true});
-  if (grid_.points.size() == 1) {
-    write_columns(table);
-    return;
+  if (grid.columns.size() > 1) {
+    for (Column& column : grid.point_columns()) table.columns.push_back(std::move(column));
+    for (const std::size_t f : shown) {
+      table.add_heading(figures[f].heading);
+      for (std::size_t a = 0; a < grid.at.size(); ++a) {
+        if (!is_unknown(all[f][a])) add_line(table, grid.allocators[a]->marked_label(), all[f][a]);
+      }
+      if (f == layout.below_figure && !layout.below.empty()) table.add(layout.below);
+    }
+    return true;
   }
-  grid_.add_columns(table);
-  for (const Figure& figure : figures_) write_block(table, figure);
-}
-
-void StressFigures::write_block(bench::Table& table, const Figure& figure) const {
-  table.add_heading(figure.name.heading);
-  for (std::size_t a = 0; a < figure.lines.size(); ++a) {
-    if (!unknown(figure.lines[a]))
-      add_line(table, grid_.allocators[a]->marked_label(), figure.lines[a]);
+  Line below;
+  for (const std::size_t f : shown) {
+    table.columns.push_back({figures[f].column, false, false, figures[f].group});
+    below.push_back(f == layout.below_figure && !layout.below.empty() ? layout.below.back() : "");
   }
-  if (!figure.below.empty()) table.add(figure.below);
-}
-
-void StressFigures::write_columns(bench::Table& table) const {
-  for (const Figure& figure : figures_)
-    table.columns.push_back({figure.name.column, false, false, figure.name.group});
-  for (std::size_t a = 0; a < grid_.allocators.size(); ++a) {
+  for (std::size_t a = 0; a < grid.at.size(); ++a) {
     Line line;
-    for (const Figure& figure : figures_) line.push_back(figure.lines[a].front());
-    if (!unknown(line)) add_line(table, grid_.allocators[a]->marked_label(), line);
+    for (const std::size_t f : shown) line.push_back(all[f][a].front());
+    if (!is_unknown(line)) add_line(table, grid.allocators[a]->marked_label(), line);
   }
-  for (std::size_t f = 0; f < figures_.size(); ++f) {
-    if (figures_[f].below.empty()) continue;
-    Line line(figures_.size());
-    line[f] = figures_[f].below.back();
-    add_line(table, figures_[f].below.front().text, line);
-  }
+  if (!layout.below.empty()) add_line(table, layout.below.front(), below);
+  return true;
 }
 
 }  // namespace heapwood::app

@@ -3,90 +3,47 @@
 // single point, figures.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "bench/results/footnotes.hpp"
-#include "bench/results/format.hpp"
-#include "bench/results/table.hpp"
+#include "bench/results/row_tables.hpp"
 #include "bench/stress.hpp"
 
 namespace heapwood::app {
 
-std::string requests_text(std::uint64_t count);  // "1 request", "100K requests"
+using namespace bench;
 
-// Allocators in rows, points in columns; points of a group are adjacent.
-struct StressGrid {
-  std::vector<bench::StressPoint> points;
-  std::vector<const bench::StressRow*> allocators;       // the first row of each
-  std::vector<std::vector<const bench::StressRow*>> at;  // [allocator][point], nullptr if absent
-  std::vector<const bench::StressRow*> best;  // [point]: clearly fastest that frees or nullptr
+// Allocators in rows, points in columns. The varying parameter with the most values names the
+// columns, the others name groups, whose points are adjacent.
+struct StressGrid : RowGrid<StressRow> {
+  explicit StressGrid(const std::vector<StressRow>& rows);
 
-  explicit StressGrid(const std::vector<bench::StressRow>& rows);
-
-  // One column per point: the parameter with the most values names the columns, other varying ones
-  // the groups.
-  void add_columns(bench::Table& table) const;
-  // The other parameters, for a title: ", 64 MiB pool, 120 blocks".
+  std::vector<Column> point_columns() const;
+  // The parameters that do not vary, for a title: ", 64 MiB pool, 120 blocks".
   std::string constants() const;
-
- private:
-  void gather_groups();
-  const bench::StressRow* fastest(std::size_t point) const;
+  bool has_fastest() const;
 };
 
-// A row's first figure: the text, with a footnote if there is a reason, or the status.
-bench::Cell status_cell(const bench::StressRow& row, const std::string& text,
-                        bench::Footnotes& footnotes);
-
-// The names of a figure.
-struct FigureName {
-  const char* heading;     // above its lines, in a table of several points
-  const char* column;      // in a table of one point
-  const char* group = "";  // the same, over adjacent columns
+// Known for some allocators at some points. With several points it is a block of lines with one
+// column per point; with a single point it is a column.
+struct StressFigure {
+  const char* heading;                    // above its lines, in a table of several points
+  const char* column;                     // in a table of one point
+  const char* group;                      // the same, over adjacent columns
+  std::string (*text)(const StressRow&);  // "": not measured
 };
 
-// A table of figures, each known for some allocators at some points. With several points a figure
-// is a block of lines with one column per point; with a single point it is a column. An allocator
-// without figures has no line.
-using Line = std::vector<bench::Cell>;  // one cell per point
-
-class StressFigures {
- public:
-  explicit StressFigures(const StressGrid& grid) : grid_(grid) {}
-
-  // cell(row): the cell, empty if not measured. below: a label and one cell per point, under the
-  // others.
-  template <class F>
-  void add(const FigureName& name, F cell, std::vector<bench::Cell> below = {}) {
-    Figure figure{name, {}, std::move(below)};
-    for (const auto& rows : grid_.at) {
-      Line line;
-      for (const bench::StressRow* row : rows) {
-        bench::Cell found = row ? cell(*row) : bench::Cell();
-        line.push_back(found.text.empty() ? bench::Cell(bench::missing) : std::move(found));
-      }
-      figure.lines.push_back(std::move(line));
-    }
-    figures_.push_back(std::move(figure));
-    if (empty(figures_.back())) figures_.pop_back();
-  }
-  bool empty() const { return figures_.empty(); }
-  void write(bench::Table& table) const;
-
- private:
-  struct Figure {
-    FigureName name;
-    std::vector<Line> lines;  // one per allocator
-    Line below;
-  };
-  static bool empty(const Figure& figure);
-  void write_block(bench::Table& table, const Figure& figure) const;
-  void write_columns(bench::Table& table) const;
-
-  const StressGrid& grid_;
-  std::vector<Figure> figures_;
+// Adds the columns and lines of the figures; allocators without figures have no line. The first
+// figure shows the status of rows without times and, if it `names_fastest`, marks the fastest.
+// below: a label and a text per point under the lines of the figure of that number. False, without
+// columns: there are no figures.
+struct StressLayout {
+  bool has_status = true, names_fastest = false;
+  std::size_t below_figure = 0;
+  std::vector<Cell> below{};
 };
+bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressFigure>& figures,
+                 const StressLayout& layout, Footnotes& footnotes);
 
 }  // namespace heapwood::app

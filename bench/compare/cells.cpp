@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/compare/cells.hpp"
+#include "bench/compare/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,9 @@
 
 #include "bench/animate_bench.hpp"
 #include "bench/graph_bench.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
-#include "bench/reproduce/results.hpp"
+#include "bench/reproduce/reproduce.hpp"
 #include "bench/results/device_record.hpp"
 #include "bench/results/json.hpp"
 #include "bench/stress.hpp"
@@ -37,12 +38,7 @@ constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout
 constexpr const char* path_keys[] = {"source", "graph", "trace"};
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  throw Error(Exit::scene, fmt::format("{}: {}; measure again or choose another file", path, what));
-}
-
-bool is_list_of_objects(const Json* list) {
-  return list && list->is_array() &&
-         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
+  throw_error(Exit::scene, "{}: {}; measure again or choose another file", path, what);
 }
 
 // Whether the parts that the program reads besides results have the expected types.
@@ -86,47 +82,36 @@ bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
   return true;
 }
 
-class CellReader {
- public:
-  explicit CellReader(std::vector<ResultCell>& cells) : cells_(cells) {}
-
-  void add_result(const Json& result) {
-    identity_ = identity_of(result);
-    const std::string status = text_at(result, "status");
-    reason_ = status.empty() || status == "ok" ? "" : status;
-    if (const std::string reason = text_at(result, "reason"); !reason_.empty() && !reason.empty())
-      reason_ += ": " + reason;
-    if (const Json* phases = result.find("phases"); phases && phases->is_array()) {
-      for (const Json& phase : *phases) {
-        std::string metric = text_at(phase, "phase");
-        const bool has_rounds = phase.contains("batch");
-        if (has_rounds) metric += fmt::format("@{}", phase.at("batch").dump());
-        add(phase, "runs_ms", metric, has_rounds);
-      }
-    } else if (result.contains("frame_ms")) {
-      add(result, "build_ms", "build", true);
-      add(result, "frame_ms", "frame", true);
-    } else if (const Json* allocate = result.find("allocate_ms"); allocate && !allocate->empty()) {
-      add(result, "allocate_ms", "allocate", false);
-      add(result, "free_ms", "free", false);
-    } else {
-      add(result, "runs_ms", "run", false);
-    }
-  }
-
- private:
-  void add(const Json& json, const char* key, const std::string& metric, bool paired) {
-    ResultCell cell{identity_, metric, {}, paired, reason_};
+void add_cells(std::vector<ResultCell>& cells, const Json& result) {
+  const Json identity = identity_of(result);
+  const std::string status = text_at(result, "status");
+  std::string reason = status == "ok" ? "" : status;
+  if (const std::string more = text_at(result, "reason"); !reason.empty() && !more.empty())
+    reason += ": " + more;
+  const auto add = [&](const Json& json, const char* key, const std::string& metric, bool paired) {
+    ResultCell cell{identity, metric, {}, paired, reason};
     if (!read_samples(json, key, cell.ms)) return;
-    if (!reason_.empty()) cell.ms.clear();
-    if (reason_.empty() && cell.ms.empty()) cell.reason = "no samples";
-    cells_.push_back(std::move(cell));
+    if (!reason.empty()) cell.ms.clear();
+    if (reason.empty() && cell.ms.empty()) cell.reason = "no samples";
+    cells.push_back(std::move(cell));
+  };
+  if (const Json* phases = result.find("phases"); phases && phases->is_array()) {
+    for (const Json& phase : *phases) {
+      std::string metric = text_at(phase, "phase");
+      const bool has_rounds = phase.contains("batch");
+      if (has_rounds) metric += fmt::format("@{}", phase.at("batch").dump());
+      add(phase, "runs_ms", metric, has_rounds);
+    }
+  } else if (result.contains("frame_ms")) {
+    add(result, "build_ms", "build", true);
+    add(result, "frame_ms", "frame", true);
+  } else if (const Json* allocate = result.find("allocate_ms"); allocate && !allocate->empty()) {
+    add(result, "allocate_ms", "allocate", false);
+    add(result, "free_ms", "free", false);
+  } else {
+    add(result, "runs_ms", "run", false);
   }
-
-  std::vector<ResultCell>& cells_;
-  Json identity_;
-  std::string reason_;
-};
+}
 
 // A result of `trace` with what identifies it but is not in it: scene, allocator, settings, size.
 Json complete(Json result, const ResultsFile& file) {
@@ -183,23 +168,16 @@ std::set<std::string> ResultsFile::recorded(const char* key) const {
 ResultsFile read_results(const std::string& path) {
   ResultsFile file;
   file.path = path;
-  std::optional<Json> json;
-  try {
-    json = read_json(path);
-  } catch (const Error& error) {
-    throw Error(Exit::scene, error.what());  // no results, instead of a failure while running
-  }
+  std::optional<Json> json = read_json(path, Exit::scene);
   if (!json) throw Error(Exit::scene, path + ": no such file; --json writes results files");
   file.json = std::move(*json);
   file.schema = text_at(file.json, "schema");
   const bool is_known = std::any_of(std::begin(known_schemas), std::end(known_schemas),
                                     [&](const char* schema) { return file.schema == schema; });
   if (!is_known) {
-    throw Error(Exit::scene,
-                fmt::format("{}: not a results file with raw samples{}; choose one of --json", path,
-                            file.schema.empty()
-                                ? ""
-                                : fmt::format(" (schema '{}')", scenes::printable(file.schema))));
+    throw_error(
+        Exit::scene, "{}: not a results file with raw samples{}; choose one of --json", path,
+        file.schema.empty() ? "" : fmt::format(" (schema '{}')", scenes::printable(file.schema)));
   }
   const Json* device = file.json.find("device");
   const bool is_reproduction = file.schema == reproduce_schema;
@@ -240,17 +218,16 @@ Json identity_of(const Json& result) {
 
 std::vector<ResultCell> cells_of(const ResultsFile& file) {
   std::vector<ResultCell> cells;
-  CellReader reader(cells);
   try {
     if (file.schema == reproduce_schema) {
       for (const Json& one : file.json.at("cases")) {
         for (Json result : one.at("results")) {
           result["case"] = one.at("key");
-          reader.add_result(result);
+          add_cells(cells, result);
         }
       }
     } else {
-      for (const Json& result : file.json.at("results")) reader.add_result(complete(result, file));
+      for (const Json& result : file.json.at("results")) add_cells(cells, complete(result, file));
     }
   } catch (const std::bad_alloc&) {
     throw;

@@ -8,9 +8,8 @@
 #include <map>
 #include <set>
 
-#include "bench/compare/rank_tests.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/samples.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -22,9 +21,10 @@ std::string cell_key(const ResultCell& cell) { return sorted_text(cell.identity)
 void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_mixed,
                  std::vector<std::string>& notes) {
   if (older.schema != newer.schema) {
-    throw Error(Exit::usage, fmt::format("{}: a {} file, but {} is a {} file; compare files of one "
-                                         "command",
-                                         newer.path, newer.schema, older.path, older.schema));
+    throw_error(Exit::usage,
+                "{}: a {} file, but {} is a {} file; compare files of one "
+                "command",
+                newer.path, newer.schema, older.path, older.schema);
   }
   Json old_device = older.device(), new_device = newer.device();
   const bool other_driver =
@@ -34,8 +34,7 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
     const std::string text = fmt::format("measured on {}, but {} on {}", newer.device_text(),
                                          older.path, older.device_text());
     if (!allow_mixed)
-      throw Error(Exit::usage,
-                  fmt::format("{}: {}; compare them with --allow-mixed", newer.path, text));
+      throw_error(Exit::usage, "{}: {}; compare them with --allow-mixed", newer.path, text);
     notes.push_back(fmt::format("{}: {}", newer.path, text));
   } else if (other_driver) {
     notes.push_back(
@@ -144,15 +143,15 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
       const CellTimes times{cell.ms, now.ms, cell.paired && now.paired};
       added.verdict = judge(times, rules);
       ++result.tested;
-      result.tested_in_pairs += times.paired;
       result.too_few_runs += !has_enough_runs(times, rules);
     }
     by_key.erase(other);
   }
   if (common == 0)
-    throw Error(Exit::usage, fmt::format("{}: no measurement in common with {}; compare files of "
-                                         "the same scenes, allocators and settings",
-                                         newer.path, older.path));
+    throw_error(Exit::usage,
+                "{}: no measurement in common with {}; compare files of "
+                "the same scenes, allocators and settings",
+                newer.path, older.path);
   for (const ResultCell& cell : new_cells) {
     if (by_key.contains(cell_key(cell))) add(cell, Verdict::only_new).newer = cell.ms;
   }
@@ -163,10 +162,9 @@ Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
 
 std::string summary_text(const Comparison& comparison) {
   std::string text;
-  for (const Verdict verdict : {Verdict::slower, Verdict::faster, Verdict::same, Verdict::undecided,
-                                Verdict::only_old, Verdict::only_new, Verdict::not_measured}) {
+  for (const auto& [name, verdict] : verdicts) {
     if (const std::size_t count = comparison.count(verdict))
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(verdict));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
   }
   return text;
 }
@@ -238,9 +236,7 @@ Json compare_report(const Comparison& comparison, const ResultsFile& older,
                    {"false_alarms_per_cell", rules.false_alarms},
                    {"false_same_per_cell", rules.false_same},
                    {"tested_cells", comparison.tested}};
-  for (const Verdict verdict : {Verdict::same, Verdict::faster, Verdict::slower, Verdict::undecided,
-                                Verdict::only_old, Verdict::only_new, Verdict::not_measured})
-    json["counts"][name(verdict)] = comparison.count(verdict);
+  for (const auto& [name, verdict] : verdicts) json["counts"][name] = comparison.count(verdict);
   json["cells"] = Json::array();
   for (const ComparedCell& cell : comparison.cells) {
     const CellVerdict& verdict = cell.verdict;

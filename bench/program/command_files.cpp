@@ -2,13 +2,15 @@
 #include "bench/program/command_files.hpp"
 
 #include <fmt/format.h>
+#include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "bench/program/file_identity.hpp"
+#include "bench/program/messages.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 #include "simt/error.hpp"
@@ -17,9 +19,63 @@ namespace heapwood::bench {
 
 namespace {
 
+std::optional<FileIdentity> stored_file(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, ""};
+}
+
+}  // namespace
+
+std::optional<FileIdentity> identity_of(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  return stored_file(status);
+}
+
+std::optional<FileIdentity> identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return stored_file(status);
+  const std::filesystem::path file(resolve_links(path));
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  if (!file.has_filename()) return std::nullopt;
+  std::error_code ignored;
+  if (::stat(folder.c_str(), &status) != 0)
+    return FileIdentity{0, 0, std::filesystem::weakly_canonical(file, ignored).string()};
+  return FileIdentity{status.st_dev, status.st_ino, file.filename().string()};
+}
+
+std::string resolve_links(const std::string& path) {
+  constexpr int max_links = 40;  // as in the kernel
+  std::filesystem::path at(path);
+  char target[PATH_MAX];
+  for (int links = 0; links < max_links; ++links) {
+    const ssize_t length = ::readlink(at.c_str(), target, sizeof(target));
+    if (length < 0) break;
+    at = at.parent_path() / std::string(target, static_cast<std::size_t>(length));
+  }
+  struct stat followed {
+  }, resolved{};
+  const bool exists = ::stat(path.c_str(), &followed) == 0;
+  const bool names_it = ::stat(at.c_str(), &resolved) == 0 && followed.st_dev == resolved.st_dev &&
+                        followed.st_ino == resolved.st_ino;
+  return exists && !names_it ? path : at.string();
+}
+
+std::optional<std::string> read_text(const std::string& path, Exit exit) {
+  std::error_code ignored;
+  if (std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found)
+    return std::nullopt;
+  try {
+    return std::string(scenes::read_file(path).text());
+  } catch (const Error& error) {
+    throw Error(exit, error.what());
+  }
+}
+
+namespace {
+
 [[noreturn]] void refuse(const std::string& path) {
-  throw Error(Exit::usage,
-              fmt::format("{}: already used in this command; choose another file", path));
+  throw_error(Exit::usage, "{}: already used in this command; choose another file", path);
 }
 
 bool has_existing_output(const std::vector<std::string>& written) {
@@ -74,7 +130,7 @@ void CommandFiles::check() const {
     std::error_code ignored;
     if ((scenes::is_readable(extension) || extension == ".mtl") &&
         std::filesystem::is_regular_file(path, ignored))
-      throw Error(Exit::usage, fmt::format("{}: is a file of a scene; choose another file", path));
+      throw_error(Exit::usage, "{}: is a file of a scene; choose another file", path);
   }
   // If the shell redirected an output stream to a file that is read, it is overwritten, too.
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {

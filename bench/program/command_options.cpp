@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "simt/error.hpp"
 
@@ -66,8 +67,8 @@ std::string command_names(const CLI::App& app) {
 [[noreturn]] void refuse(const CLI::App& app, const std::string& problem) {
   const auto chosen = app.get_subcommands();
   const std::string name = chosen.empty() ? "" : chosen.front()->get_name();
-  throw Error(Exit::usage, fmt::format("{}{}; see '{}{} --help'", name.empty() ? "" : name + ": ",
-                                       problem, app.get_name(), name.empty() ? "" : " " + name));
+  throw_error(Exit::usage, "{}{}; see '{}{} --help'", name.empty() ? "" : name + ": ", problem,
+              app.get_name(), name.empty() ? "" : " " + name);
 }
 
 void refuse(const CLI::App& app, const CLI::ParseError& error) {

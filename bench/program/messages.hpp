@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: MIT
-// Notes and warnings for the user.
+// Notes, warnings and the line of progress on standard error; the version.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
 #include <exception>
+#include <optional>
 #include <string>
+
+#include "simt/error.hpp"
 
 namespace heapwood::bench {
 
 // One line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
 void note(const std::string& text);
 void warning(const std::string& text);
+// With a text of fmt.
+template <class... Args>
+void note(fmt::format_string<Args...> text, Args&&... args) {
+  note(fmt::format(text, std::forward<Args>(args)...));
+}
+template <class... Args>
+void warning(fmt::format_string<Args...> text, Args&&... args) {
+  warning(fmt::format(text, std::forward<Args>(args)...));
+}
+template <class... Args>
+[[noreturn]] void throw_error(Exit exit, fmt::format_string<Args...> text, Args&&... args) {
+  throw Error(exit, fmt::format(text, std::forward<Args>(args)...));
+}
 
 // What an exception says, in words of the command line where a library's are not.
 std::string error_text(const std::exception& error);
@@ -20,5 +40,43 @@ std::string reason_text(const std::exception& error);
 // Escapes line breaks and what else may control a terminal, which messages of libraries and file
 // names may contain.
 std::string one_line(const std::string& text);
+
+// The line's text without cursor control; `elapsed` in seconds.
+std::string progress_text(std::size_t done, std::size_t total, double elapsed,
+                          const std::string& what);
+
+class Progress {
+ public:
+  Progress();
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Finished steps, total steps, and the current step. Redraws at most ten times per second.
+  void update(std::size_t done, std::size_t total, const std::string& what);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool enabled_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point drawn_{};
+};
+
+// A note that is printed when work has started: at the second step of a Progress, after the input
+// was read. An error before that step is not preceded by it.
+void note_when_work_starts(const std::string& text);
+// Prints it now, if it is still waiting.
+void print_waiting_note();
+
+// Erases the visible line; call this before writing anything else to the terminal.
+void clear_progress_line();
+
+std::string version();            // "0.1.0"
+std::string git_sha();            // 12 hex digits or "unknown"
+std::optional<bool> git_dirty();  // absent if unknown
+std::string git_text();           // "0123456789ab", "0123456789ab+changes", "unknown"
+std::string compilers();          // "GNU 12.2.0, nvcc 13.0.48"
+std::string version_line();       // "heapwood 0.1.0 (0123456789ab)"
 
 }  // namespace heapwood::bench

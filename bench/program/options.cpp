@@ -3,8 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "bench/build_settings.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/progress.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/results/format.hpp"
+#include "host_alloc/host_memory.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
@@ -102,6 +109,166 @@ simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
   if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
     note("--threads applies to the CPU only; ignored on " + device.key);
   return device;
+}
+
+std::string level_allocator(const HostMemoryOptions& options) {
+  return options.allocator == "auto" ? "tlsf" : options.allocator;
+}
+
+void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options) {
+  std::vector<std::string> ids{"auto"};
+  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators())
+    ids.emplace_back(info.id);
+  command.choice("--host-allocator", options.allocator,
+                 "allocator of device buffers and per-level builds:\nauto (the platform's own; "
+                 "tlsf for builds),\nsegfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, "
+                 "mmap",
+                 ids, "ID");
+  command.text("--host-trace", options.trace,
+               "record requests for device buffers (host-bench --trace)", "FILE");
+}
+
+Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action) {
+  std::unique_ptr<OutputFile> file;
+  if (!options.trace.empty()) file = std::make_unique<OutputFile>(options.trace);
+  host_alloc::HostMemory memory(options.allocator, file != nullptr);
+  const auto store_trace = [&] {
+    if (file) file->write(host_alloc::host_trace_text(memory.trace()));
+  };
+  Exit exit = Exit::failed;
+  try {
+    exit = action();
+  } catch (const std::exception&) {
+    // The action's error is reported, not one of the trace.
+    try {
+      store_trace();
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+  store_trace();
+#ifndef NDEBUG
+  for (const std::string& leak : memory.leaks())
+    throw Error(Exit::failed, "device memory: " + leak);
+#endif
+  return exit;
+}
+
+namespace {
+
+using Entries = Allocators;
+
+struct OldOption {
+  const char *option, *key;
+};
+constexpr OldOption old_options[] = {
+    {"--page-bytes", "page"},   {"--smallest-chunk", "smallest"}, {"--presplit", "presplit"},
+    {"--chunk-bytes", "chunk"}, {"--queue-slots", "slots"},       {"--chunk-search", "search"},
+    {"--large", "large"},
+};
+std::map<std::string, std::string> old_values;  // by key; several values of a sweep
+
+const Allocator& find_known(const std::string& name) {
+  if (const Allocator* entry = registry::find(name)) return *entry;
+  std::vector<std::string> ids;
+  for (const Allocator& entry : registry::allocators()) ids.emplace_back(entry.traits->id);
+  throw_error(Exit::usage, "unknown allocator '{}': use one of {}", name, joined(ids, " "));
+}
+
+// The allocator with the values of old options, one for each value of a list.
+Entries with_old_values(const Allocator& plain) {
+  Entries entries{&plain};
+  for (const alloc::AllocatorSetting& setting : plain.settings()) {
+    const auto old = old_values.find(setting.key);
+    if (old == old_values.end() || !registry::is_default(setting, plain.options)) continue;
+    Entries more;
+    for (const Allocator* entry : entries) {
+      const std::string id = entry->traits->id;
+      for (const std::string& value : split(old->second, ','))
+        more.push_back(&find_known(fmt::format(
+            "{}{}{}={}", id, id.find(':') == std::string::npos ? ":" : ",", setting.key, value)));
+    }
+    entries = more;
+  }
+  return entries;
+}
+
+void refuse_large(const Allocator& entry) {
+  if (entry.options.large_backend != alloc::LargeBackend::buddy)
+    throw_error(Exit::usage,
+                "{}: only 'heapwood stress' has large=builtin; the published forms of "
+                "'heapwood list allocators' have it everywhere",
+                entry.traits->id);
+}
+
+// An item with '=' that begins with no id is a setting of the item before it.
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string& item : split(list, ',')) {
+    const bool is_setting = !names.empty() && item.find('=') != std::string::npos &&
+                            !registry::find(item.substr(0, item.find(':')));
+    if (is_setting)
+      names.back() += "," + item;
+    else
+      names.push_back(item);
+  }
+  return names;
+}
+
+void take_old_option(const OldOption& old, std::string text) {
+  std::string example;
+  if (text == "sweep") text = "4K,8K,16K,64K,256K,1M,4M";
+  for (const Allocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      if (std::string(old.key) != setting.key) continue;
+      alloc::AllocatorOptions options;
+      for (const std::string& value : split(text, ',')) {
+        if (!registry::set_value(setting, options, value))
+          throw_unexpected(old.option, value, registry::values_text(setting));
+      }
+      if (example.empty())
+        example = fmt::format("{}:{}={}", entry.traits->id, old.key, split(text, ',').front());
+    }
+  }
+  old_values[old.key] = text;
+  note(
+      "{} will be removed: write --allocator {} ('heapwood list allocators ID' has the "
+      "settings)",
+      old.option, example);
+}
+
+}  // namespace
+
+const Allocator& find_allocator(const std::string& name) {
+  const Allocator& entry = *with_old_values(find_known(name)).front();
+  refuse_large(entry);
+  return entry;
+}
+
+Entries find_allocators(const std::string& list, bool for_stress) {
+  Entries entries;
+  const auto add = [&](const Allocator& plain) {
+    for (const Allocator* entry : with_old_values(plain)) {
+      if (!for_stress) refuse_large(*entry);
+      if (std::find(entries.begin(), entries.end(), entry) == entries.end())
+        entries.push_back(entry);
+    }
+  };
+  if (list == "all") {
+    for (const Allocator& entry : registry::allocators()) add(entry);
+  } else {
+    for (const std::string& name : names_of(list)) add(find_known(name));
+  }
+  return entries;
+}
+
+void add_old_allocator_options(CommandOptions& command) {
+  old_values.clear();
+  for (const OldOption& old : old_options) {
+    command.parsed(
+        old.option, [old](const std::string& text) { take_old_option(old, text); }, "", "", "");
+    command.hide(old.option);
+  }
 }
 
 }  // namespace heapwood::bench

@@ -13,8 +13,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "bench/program/descriptor.hpp"
-#include "bench/program/file_identity.hpp"
+#include "bench/program/command_files.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/process.hpp"
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
 
@@ -27,8 +28,7 @@ namespace {
   const char* advice = error == ENOENT                      ? "create its folder"
                        : error == ENOSPC || error == EDQUOT ? "free some space"
                                                             : "choose another file";
-  throw Error(Exit::failed,
-              fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
+  throw_error(Exit::failed, "{}: cannot write: {}; {}", path, std::strerror(error), advice);
 }
 
 // The folder of a file, and names in it. Names relative to the folder have the full length that
@@ -166,10 +166,10 @@ std::string picture_path(const std::string& pattern, unsigned number) {
   const std::size_t last = std::min(pattern.find_first_not_of('#', first), pattern.size());
   if (scenes::extension_of(pattern) != ".png" || first == std::string::npos ||
       pattern.find('#', last) != std::string::npos) {
-    throw Error(Exit::usage,
-                fmt::format("-o '{}': expected the name of a .png file with one run of #, which "
-                            "stands for the number of the frame, as in frame_###.png",
-                            pattern));
+    throw_error(Exit::usage,
+                "-o '{}': expected the name of a .png file with one run of #, which "
+                "stands for the number of the frame, as in frame_###.png",
+                pattern);
   }
   return fmt::format("{}{:0{}}{}", pattern.substr(0, first), number, last - first,
                      pattern.substr(last));

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/program/process_lock.hpp"
+#include "bench/program/process.hpp"
 
 namespace heapwood::bench {
 

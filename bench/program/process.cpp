@@ -2,12 +2,32 @@
 #include "bench/program/process.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <string_view>
+#include <thread>
+
+#include "bench/program/messages.hpp"
+#include "simt/device.hpp"
+#include "simt/error.hpp"
 
 namespace heapwood::bench {
 
@@ -84,6 +104,96 @@ void install_signal_handlers(void (*handler)(int), double min_seconds) {
         before.sa_handler == SIG_IGN)
       continue;
     sigaction(signal, &action, nullptr);
+  }
+}
+
+namespace {
+
+constexpr std::size_t reserve_bytes = std::size_t{4} << 20;  // a report of thousands of results
+std::atomic<char*> reserve = nullptr;
+thread_local int scopes_that_end = 0;
+thread_local bool has_run_out = false;
+
+void release_reserve() {
+  if (const char* held = reserve.exchange(nullptr)) {
+    delete[] held;
+    return;
+  }
+  if (scopes_that_end > 0) ::_exit(out_of_memory());
+  has_run_out = true;
+  throw std::bad_alloc();
+}
+
+void on_uncaught_exception() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    ::_exit(out_of_memory());
+  } catch (...) {
+  }
+  // A function that does not throw has cleaned up: the exception is not known here.
+  if (!std::current_exception() && has_run_out) ::_exit(out_of_memory());
+  std::abort();
+}
+
+}  // namespace
+
+void prepare_for_lack_of_memory() {
+  std::set_terminate(on_uncaught_exception);
+  reserve = new char[reserve_bytes];
+  std::set_new_handler(release_reserve);
+}
+
+int out_of_memory() {
+  constexpr std::string_view line =
+      "heapwood: error: out of host memory; use a smaller scene or --pool\n";
+  std::fflush(stdout);
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
+  return static_cast<int>(Exit::failed);
+}
+
+LackOfMemoryEnds::LackOfMemoryEnds() { ++scopes_that_end; }
+LackOfMemoryEnds::~LackOfMemoryEnds() { --scopes_that_end; }
+
+ProcessLock::ProcessLock(const std::string& name) {
+  const std::string text = fmt::format("heapwood:{:016x}", std::hash<std::string>()(name));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(text.begin(), text.end(), address.sun_path + 1);
+  socket_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  is_held_ = !socket_ || ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), bytes) == 0 ||
+             errno != EADDRINUSE;
+}
+
+// The name is made of the folder and the file's name in it, because writing replaces the file's
+// inode.
+ProcessLock lock_file(const std::string& path) {
+  const std::filesystem::path file(path);
+  struct stat folder {};
+  ::stat(file.has_parent_path() ? file.parent_path().c_str() : ".", &folder);
+  ProcessLock lock(fmt::format("{}:{}:{}", folder.st_dev, folder.st_ino, file.filename().string()));
+  if (!lock.is_held())
+    throw_error(Exit::failed,
+                "{}: another heapwood is writing it; wait for it to end or choose "
+                "another file",
+                path);
+  return lock;
+}
+
+ProcessLock lock_gpu(const std::string& gpu, const std::string& id, bool waits) {
+  for (bool is_told = false;; is_told = true) {
+    ProcessLock lock("gpu:" + id);
+    if (lock.is_held()) return lock;
+    if (!waits)
+      throw_error(Exit::device,
+                  "{}: another heapwood is measuring on this GPU; wait for it to end, "
+                  "give --wait-for-gpu or choose another --device",
+                  gpu);
+    if (!is_told) note("{}: waiting for another heapwood to end", gpu);
+    if (simt::interrupted())
+      throw_error(Exit::failed, "{}: interrupted while waiting for the GPU", gpu);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 

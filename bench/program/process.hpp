@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Standard streams and signals of the process, for `heapwood` and the viewer.
+// The process, for `heapwood` and the viewer: standard streams, signals, lack of host memory, and
+// locks that keep two processes of one machine from writing the same file or measuring on the same
+// GPU.
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
+#include <utility>
 
 namespace heapwood::bench {
 
@@ -25,5 +30,63 @@ void write_error(const std::string& text);
 // process, unless it comes within `min_seconds` of the first: timeout(1) sends its signal to the
 // process and to its group.
 void install_signal_handlers(void (*handler)(int), double min_seconds = 1);
+
+// Holds memory back and releases it when an allocation fails for the first time. Where
+// std::bad_alloc cannot be caught, that line ends the process; C++ would abort.
+void prepare_for_lack_of_memory();
+
+// Prints that line without allocating; returns the exit code.
+int out_of_memory();
+
+// In its scope lack of memory ends the process at once: for values of the JSON library, which
+// crashes if an allocation fails while it makes one.
+class LackOfMemoryEnds {
+ public:
+  LackOfMemoryEnds();
+  ~LackOfMemoryEnds();
+  LackOfMemoryEnds(const LackOfMemoryEnds&) = delete;
+  LackOfMemoryEnds& operator=(const LackOfMemoryEnds&) = delete;
+};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  // False with errno: network file systems may report a full disk only here.
+  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+// A name in Linux's abstract socket namespace: it leaves no file, and the kernel releases it
+// however the process ends.
+class ProcessLock {
+ public:
+  explicit ProcessLock(const std::string& name);
+
+  // False if another process, or another object of this one, has it. True also where there are no
+  // such sockets.
+  bool is_held() const { return is_held_; }
+
+ private:
+  Descriptor socket_;
+  bool is_held_ = true;
+};
+
+// Throws Error{Exit::failed} if another process writes the file, which need not exist.
+ProcessLock lock_file(const std::string& path);
+
+// `gpu` is the GPU's name in messages, `id` identifies it. If another process measures on it: waits
+// for that, if `waits`, until simt::interrupted(); else throws Error{Exit::device}.
+ProcessLock lock_gpu(const std::string& gpu, const std::string& id, bool waits);
 
 }  // namespace heapwood::bench

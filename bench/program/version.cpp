@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/program/version.hpp"
+#include "bench/program/messages.hpp"
 
 #if __has_include("heapwood_git.hpp")
 #include "heapwood_git.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The cases of each kind of experiment: the runners of the commands, and small ones
-// (primitive_cases.cpp has that of semaphores and RCU, graph_cases.cpp that of graphs).
+// (graph_and_primitive_cases.cpp has those of graphs, semaphores and RCU).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "bench/host_bench.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/reproduce/case_results.hpp"
+#include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/stress.hpp"
 #include "bench/trace_bench.hpp"
@@ -23,7 +23,7 @@ namespace heapwood::bench {
 
 namespace {
 
-Json blank(const registry::RegisteredAllocator& entry) {
+Json blank(const Allocator& entry) {
   return {{"allocator", entry.traits->id},
           {"label", entry.traits->label},
           {"frees", name(entry.traits->frees)},
@@ -39,6 +39,17 @@ void guarded(Json& result, F f) {
   } catch (const std::exception& error) {
     set_status(result, Status::failed, error_text(error));
   }
+}
+
+// A result per allocator: measure(entry, result) adds to it, and may throw.
+template <class Measure>
+Json results_of(const Allocators& allocators, Measure measure) {
+  Json results = Json::array();
+  for (const Allocator* entry : allocators) {
+    Json& result = results.push_back(blank(*entry));
+    guarded(result, [&] { measure(*entry, result); });
+  }
+  return results;
 }
 
 // Reduces a curve to a few hundred points, including the last one, which suffice for a plot.
@@ -155,7 +166,7 @@ Json internal_fragmentation(const workloads::HistoryBuilder& at,
 // Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
 // external fragmentation of the pool, external fragmentation below that address, internal
 // fragmentation].
-Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry,
+Json pool_over_time(const kdtree::RecordedRun& run, const Allocator& entry,
                     std::uint64_t pool_bytes) {
   workloads::HistoryBuilder whole(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   for (const alloc::RecordedEvent& event : run.events) whole.add(event);
@@ -185,31 +196,23 @@ ReproduceCase recorded_case(const ChosenScene& scene, const Experiment& experime
   one.measure = [source = scene.source, settings, allocators = one.allocators,
                  setup](const Announce& announce) {
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
-    if (const registry::RegisteredAllocator* atomic = registry::find("atomic");
+    if (const Allocator* atomic = registry::find("atomic");
         atomic && atomic->on(setup.device.id.kind))
       prepared.build_growing(*atomic);
-    Json results = Json::array();
-    for (const registry::RegisteredAllocator* entry : allocators) {
-      announce(fmt::format("{}: {}, recorded", prepared.name(), entry->traits->label));
-      Json result = blank(*entry);
-      const char* reason = cannot_build(*entry);
-      if (!entry->on(setup.device.id.kind)) reason = "not compiled for this device";
-      if (!entry->traits->in_pool) reason = "does not allocate from the pool";
-      if (reason) {
-        set_status(result, Status::skipped, reason);
-      } else if (!simt::interrupted()) {
-        guarded(result, [&] {
-          const kdtree::RecordedRun run = prepared.build_recorded(*entry, std::size_t{4} << 20);
-          const bool whole = !run.instrumented.run.incomplete && !run.truncated();
-          set_status(result, whole ? Status::ok : Status::incomplete,
-                     whole ? "" : "the recording or the tree is incomplete");
-          result["pool_bytes"] = prepared.pool_bytes();
-          result["points"] = pool_over_time(run, *entry, prepared.pool_bytes());
-        });
-      }
-      results.push_back(std::move(result));
-    }
-    return results;
+    return results_of(allocators, [&](const Allocator& entry, Json& result) {
+      announce(fmt::format("{}: {}, recorded", prepared.name(), entry.traits->label));
+      const char* reason = cannot_build(entry);
+      if (!entry.on(setup.device.id.kind)) reason = "not compiled for this device";
+      if (!entry.traits->in_pool) reason = "does not allocate from the pool";
+      if (reason) return set_status(result, Status::skipped, reason);
+      if (simt::interrupted()) return;
+      const kdtree::RecordedRun run = prepared.build_recorded(entry, std::size_t{4} << 20);
+      const bool whole = !run.instrumented.run.incomplete && !run.truncated();
+      set_status(result, whole ? Status::ok : Status::incomplete,
+                 whole ? "" : "the recording or the tree is incomplete");
+      result["pool_bytes"] = prepared.pool_bytes();
+      result["points"] = pool_over_time(run, entry, prepared.pool_bytes());
+    });
   };
   return one;
 }
@@ -222,7 +225,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   if (!setup.full) bench.size = {256, 256};
   bench.settings.runs = setup.full ? 5 : 3;
   // The tree does not depend on the allocator.
-  for (const registry::RegisteredAllocator* entry : setup.allocators) {
+  for (const Allocator* entry : setup.allocators) {
     if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry))
       bench.entry = entry;
   }
@@ -254,8 +257,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   return one;
 }
 
-ReproduceCase profile_case(const ChosenScene& scene,
-                           const std::vector<const registry::RegisteredAllocator*>& allocators,
+ReproduceCase profile_case(const ChosenScene& scene, const Allocators& allocators,
                            const ReproduceSetup& setup) {
   BuildSettings settings;
   settings.timeout = setup.seconds;
@@ -264,26 +266,11 @@ ReproduceCase profile_case(const ChosenScene& scene,
                     allocators, scene.about};
   one.measure = [source = scene.source, settings, allocators, setup](const Announce& announce) {
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
-    Json results = Json::array();
-    for (const registry::RegisteredAllocator* entry : allocators) {
-      Json result = blank(*entry);
-      guarded(result, [&] {
-        const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
-        result.update(to_json(built));
-      });
-      results.push_back(std::move(result));
-    }
-    return results;
+    return results_of(allocators, [&](const Allocator& entry, Json& result) {
+      result.update(to_json(profile_build(prepared, entry, settings, announce)));
+    });
   };
   return one;
-}
-
-template <class Make>
-ReproduceCases for_each_scene(const Experiment& experiment, const ReproduceSetup& setup,
-                              Make make) {
-  ReproduceCases cases;
-  for (const ChosenScene& scene : chosen_scenes(experiment, setup)) cases.push_back(make(scene));
-  return cases;
 }
 
 }  // namespace
@@ -321,38 +308,26 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   return cases;
 }
 
-ReproduceCases build_cases(const Experiment& experiment, const ReproduceSetup& setup) {
-  if (experiment.allocators(setup).empty()) return {};
-  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
-    return build_case(scene, experiment, setup);
-  });
-}
-
-ReproduceCases recorded_cases(const Experiment& experiment, const ReproduceSetup& setup) {
-  if (experiment.allocators(setup).empty()) return {};
-  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
-    return recorded_case(scene, experiment, setup);
-  });
-}
-
-ReproduceCases trace_cases(const Experiment& experiment, const ReproduceSetup& setup) {
-  return for_each_scene(experiment, setup,
-                        [&](const ChosenScene& scene) { return trace_case(scene, setup); });
-}
-
-ReproduceCases profile_cases(const Experiment& experiment, const ReproduceSetup& setup) {
-  std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
-  std::erase_if(allocators, [&](const registry::RegisteredAllocator* entry) {
-    return cannot_build(*entry) || !can_profile(*entry, setup.device);
-  });
+ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  Allocators allocators = experiment.allocators(setup);
+  if (experiment.kind == "profile") {
+    std::erase_if(allocators, [&](const Allocator* entry) {
+      return cannot_build(*entry) || !can_profile(*entry, setup.device);
+    });
+  }
   if (allocators.empty()) return {};
-  return for_each_scene(experiment, setup, [&](const ChosenScene& scene) {
-    return profile_case(scene, allocators, setup);
-  });
+  ReproduceCases cases;
+  for (const ChosenScene& scene : chosen_scenes(experiment, setup)) {
+    cases.push_back(experiment.kind == "build"      ? build_case(scene, experiment, setup)
+                    : experiment.kind == "recorded" ? recorded_case(scene, experiment, setup)
+                    : experiment.kind == "trace"    ? trace_case(scene, setup)
+                                                    : profile_case(scene, allocators, setup));
+  }
+  return cases;
 }
 
 void open_platform_heap(const ReproduceSetup& setup) {
-  const registry::RegisteredAllocator* entry = registry::find("cuda");
+  const Allocator* entry = registry::find("cuda");
   const registry::CompiledAllocator* compiled = entry ? entry->on(setup.device.id.kind) : nullptr;
   if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) return;
   workloads::StressJob job;
@@ -367,24 +342,16 @@ void open_platform_heap(const ReproduceSetup& setup) {
 ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
   ReproduceCase one{"registers", setup.allocators};
   one.measure = [setup](const Announce&) {
-    Json results = Json::array();
-    for (const registry::RegisteredAllocator* entry : setup.allocators) {
-      Json result = blank(*entry);
-      const registry::CompiledAllocator* compiled = entry->on(setup.device.id.kind);
-      if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) {
-        set_status(result, Status::skipped, "registers are those of GPU kernels");
-      } else {
-        guarded(result, [&] {
-          for (const bool coalesced : {false, true}) {
-            result[coalesced ? "calls_coalesced" : "calls"] = described(
-                compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
-          }
-          set_status(result, Status::ok, "");
-        });
+    return results_of(setup.allocators, [&](const Allocator& entry, Json& result) {
+      const registry::CompiledAllocator* compiled = entry.on(setup.device.id.kind);
+      if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled)
+        return set_status(result, Status::skipped, "registers are those of GPU kernels");
+      for (const bool coalesced : {false, true}) {
+        result[coalesced ? "calls_coalesced" : "calls"] =
+            described(compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
       }
-      results.push_back(std::move(result));
-    }
-    return results;
+      set_status(result, Status::ok, "");
+    });
   };
   return {one};
 }

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/program/output_file.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
@@ -22,7 +24,7 @@ namespace heapwood::bench {
 struct ReproduceSetup {
   bool full = false;  // the papers' parameters; else small ones: minutes on two CPU threads
   simt::DeviceInfo device;
-  std::vector<const registry::RegisteredAllocator*> allocators;
+  Allocators allocators;
   // Folder with the papers' meshes and graphs; "" = generated ones of the same sizes.
   std::string scenes;
   double seconds = 10;  // limit of a kernel, and of one allocator in a case
@@ -30,7 +32,7 @@ struct ReproduceSetup {
 
 struct ReproduceCase {
   std::string key;
-  std::vector<const registry::RegisteredAllocator*> allocators{};  // empty: not per allocator
+  Allocators allocators{};      // empty: not per allocator
   Json about = Json::object();  // context that the results do not contain
   // Announces each step, measures, and returns an array of results (schemas heapwood.bench/1 and
   // heapwood.stress/1, or docs/reproduction.md). A failure is a result with a reason. The array is
@@ -65,7 +67,7 @@ class Experiment {
   // At most 3 in the quick run.
   int runs(const ReproduceSetup& setup) const;
   // Those of the setup that `only` does not exclude.
-  std::vector<const registry::RegisteredAllocator*> allocators(const ReproduceSetup& setup) const;
+  Allocators allocators(const ReproduceSetup& setup) const;
 
   std::string kind, test;
 
@@ -92,10 +94,8 @@ std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem
 // The cases of each kind of experiment.
 using ReproduceCases = std::vector<ReproduceCase>;
 ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup);
-ReproduceCases build_cases(const Experiment& experiment, const ReproduceSetup& setup);
-ReproduceCases recorded_cases(const Experiment& experiment, const ReproduceSetup& setup);
-ReproduceCases trace_cases(const Experiment& experiment, const ReproduceSetup& setup);
-ReproduceCases profile_cases(const Experiment& experiment, const ReproduceSetup& setup);
+// Of builds, recorded ones, rays and profiles.
+ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& setup);
@@ -106,5 +106,52 @@ ReproduceCases register_cases(const Experiment& experiment, const ReproduceSetup
 // (alloc/primitives/builtin_heap.hpp), at that of the stress tests' pools: figures do not depend on
 // the order of cases.
 void open_platform_heap(const ReproduceSetup& setup);
+
+using Announce = std::function<void(const std::string&)>;
+
+// Announces the next step only.
+inline OnStep on_step(const Announce& announce) {
+  return [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
+}
+
+inline void set_status(Json& result, Status status, const std::string& reason) {
+  result["status"] = name(status);
+  if (!reason.empty()) result["reason"] = reason;
+}
+
+// The file in the folder of the papers' meshes and graphs with one of these extensions, or "".
+std::string find_file(const std::string& folder, const std::string& stem,
+                      const std::vector<std::string>& extensions);
+
+inline constexpr const char* reproduce_schema = "heapwood.reproduce/1";
+
+std::string results_path(const std::string& folder);
+
+class ReproduceResults {
+ public:
+  // Creates the folder and reads its results.json. Throws Error{Exit::failed} if that has another
+  // schema, and Error{Exit::usage} if it is of another device or scale.
+  ReproduceResults(const std::string& folder, const ReproduceSetup& setup,
+                   const std::vector<std::string>& argv);
+
+  // Whether the case has a result for each of its allocators.
+  bool has(const ReproduceCase& one) const;
+  void add(const ReproduceCase& one, double seconds, Json results);
+  // Writes the items, measured or not, with their cases.
+  void describe(const std::vector<ReproduceItem>& items, const ReproduceSetup& setup);
+  void write();
+
+  // The results of a case, or nullptr.
+  const Json* results(const std::string& key) const;
+  double seconds(const std::string& key) const;  // duration of a case
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  const Json* find(const std::string& key) const;
+
+  OutputFile file_;
+  simt::DeviceInfo device_;
+  Json json_, run_;  // run_: this run's entry, stored with its first case
+};
 
 }  // namespace heapwood::bench

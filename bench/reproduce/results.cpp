@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/reproduce/results.hpp"
+#include "bench/reproduce/reproduce.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "bench/program/version.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/device_record.hpp"
 #include "bench/results/json.hpp"
 
@@ -19,9 +19,8 @@ std::string made_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
-    throw Error(Exit::failed,
-                fmt::format("{}: cannot create the folder: {}; choose another with --out", folder,
-                            error.message()));
+    throw_error(Exit::failed, "{}: cannot create the folder: {}; choose another with --out", folder,
+                error.message());
   return results_path(folder);
 }
 
@@ -34,21 +33,16 @@ Json identity(const Json& device) {
   return kept;
 }
 
-bool all_objects(const Json& json, const char* key) {
-  const Json* const list = json.find(key);
-  return list && list->is_array() &&
-         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
-}
-
 // Whether the file has the types that this class relies on.
 bool is_ours(const Json& json) {
   if (text_at(json, "schema") != reproduce_schema) return false;
   for (const char* key : {"runs", "items", "cases"}) {
-    if (!all_objects(json, key)) return false;
+    if (!is_list_of_objects(json.find(key))) return false;
   }
   const auto has_types = [](const Json& one) {
-    return one.contains("key") && one["key"].is_string() && all_objects(one, "results") &&
-           one.contains("seconds") && one["seconds"].is_number();
+    return one.contains("key") && one["key"].is_string() &&
+           is_list_of_objects(one.find("results")) && one.contains("seconds") &&
+           one["seconds"].is_number();
   };
   const Json& cases = json["cases"];
   return json.contains("device") && json["device"].is_object() &&
@@ -60,13 +54,12 @@ Json earlier_file(const std::string& path, const Json& head) {
   if (!read) return head;
   const Json& json = *read;
   if (!is_ours(json))
-    throw Error(Exit::failed, fmt::format("{}: not a {} file; choose another folder with --out",
-                                          path, reproduce_schema));
+    throw_error(Exit::failed, "{}: not a {} file; choose another folder with --out", path,
+                reproduce_schema);
   if (identity(json["device"]) != identity(head["device"]) ||
       text_at(json, "scale") != text_at(head, "scale")) {
-    throw Error(Exit::usage,
-                fmt::format("{}: measured on '{}', scale '{}'; choose another folder with --out",
-                            path, text_at(json["device"], "name"), text_at(json, "scale")));
+    throw_error(Exit::usage, "{}: measured on '{}', scale '{}'; choose another folder with --out",
+                path, text_at(json["device"], "name"), text_at(json, "scale"));
   }
   return json;
 }
@@ -96,32 +89,31 @@ ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSet
   run_["started"] = started;
 }
 
-Json* ReproduceResults::find(const std::string& key) {
-  for (Json& one : json_["cases"]) {
+const Json* ReproduceResults::find(const std::string& key) const {
+  for (const Json& one : json_["cases"]) {
     if (text_at(one, "key") == key) return &one;
   }
   return nullptr;
 }
 
 const Json* ReproduceResults::results(const std::string& key) const {
-  const Json* one = const_cast<ReproduceResults*>(this)->find(key);
-  return one && one->contains("results") ? &one->at("results") : nullptr;
+  const Json* one = find(key);
+  return one ? one->find("results") : nullptr;
 }
 
 double ReproduceResults::seconds(const std::string& key) const {
-  const Json* one = const_cast<ReproduceResults*>(this)->find(key);
+  const Json* one = find(key);
   return one ? one->value("seconds", 0.0) : 0;
 }
 
 bool ReproduceResults::has(const ReproduceCase& one) const {
   const Json* measured = results(one.key);
-  return measured && std::all_of(one.allocators.begin(), one.allocators.end(),
-                                 [&](const registry::RegisteredAllocator* entry) {
-                                   return std::any_of(
-                                       measured->begin(), measured->end(), [&](const Json& result) {
-                                         return text_at(result, "allocator") == entry->traits->id;
-                                       });
-                                 });
+  return measured &&
+         std::all_of(one.allocators.begin(), one.allocators.end(), [&](const Allocator* entry) {
+           return std::any_of(measured->begin(), measured->end(), [&](const Json& result) {
+             return text_at(result, "allocator") == entry->traits->id;
+           });
+         });
 }
 
 void ReproduceResults::add(const ReproduceCase& one, double seconds, Json results) {
@@ -129,13 +121,13 @@ void ReproduceResults::add(const ReproduceCase& one, double seconds, Json result
   run_ = {};
   if (Json record = device_record(device_); !record.is_null())
     json_["runs"].back()["device_record"] = std::move(record);
-  Json* place = find(one.key);
-  if (!place) place = &json_["cases"].push_back(Json());
-  *place = {{"key", one.key},
-            {"run", json_["runs"].size() - 1},
-            {"seconds", std::round(seconds * 1e3) / 1e3}};
-  if (!one.about.empty()) (*place)["about"] = one.about;
-  (*place)["results"] = std::move(results);
+  const Json* found = find(one.key);
+  Json& place = found ? const_cast<Json&>(*found) : json_["cases"].push_back(Json());
+  place = {{"key", one.key},
+           {"run", json_["runs"].size() - 1},
+           {"seconds", std::round(seconds * 1e3) / 1e3}};
+  if (!one.about.empty()) place["about"] = one.about;
+  place["results"] = std::move(results);
 }
 
 void ReproduceResults::describe(const std::vector<ReproduceItem>& items,

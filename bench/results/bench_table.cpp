@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/results/footnotes.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/json_columns.hpp"
+#include "bench/results/json_fields.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/results/result_grid.hpp"
-#include "bench/results/samples.hpp"
+#include "bench/results/row_tables.hpp"
 
 namespace heapwood::bench {
 
 namespace {
 
 // Names of the scenes; files of the same name are distinguished by their paths.
-std::vector<std::string> titles_of(const ResultGrid& grid) {
+std::vector<std::string> titles_of(const RowGrid<Result>& grid) {
   std::vector<std::string> names, titles;
   for (const Result* scene : grid.columns) names.push_back(scene->scene);
   for (std::size_t s = 0; s < names.size(); ++s) {
@@ -30,7 +28,7 @@ std::vector<std::string> titles_of(const ResultGrid& grid) {
 
 // The result that provides a scene's properties: preferably complete and AtomicMalloc's.
 template <class Has>
-const Result* witness(const ResultGrid& grid, std::size_t s, Has has) {
+const Result* witness(const RowGrid<Result>& grid, std::size_t s, Has has) {
   const Result* found = nullptr;
   for (const auto& row : grid.at) {
     const Result* result = row[s];
@@ -44,7 +42,8 @@ const Result* witness(const ResultGrid& grid, std::size_t s, Has has) {
 }
 
 template <class Has, class Text>
-void add_property(Table& table, const ResultGrid& grid, const char* label, Has has, Text text) {
+void add_property(Table& table, const RowGrid<Result>& grid, const char* label, Has has,
+                  Text text) {
   std::vector<Cell> cells{label};
   for (std::size_t s = 0; s < grid.columns.size(); ++s) {
     const Result* result = witness(grid, s, has);
@@ -53,7 +52,7 @@ void add_property(Table& table, const ResultGrid& grid, const char* label, Has h
   table.add(std::move(cells));
 }
 
-void add_properties(Table& table, const ResultGrid& grid) {
+void add_properties(Table& table, const RowGrid<Result>& grid) {
   const auto has_tree = [](const Result& r) { return r.tree.has_value(); };
   const auto has_requests = [](const Result& r) {
     return r.requests && r.requests->allocations > 0;
@@ -79,35 +78,14 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return footnotes.marked(result.wrong_tree ? "WRONG TREE" : name(result.status), result);
 }
 
-// The clearly fastest allocator that frees, if there is one, and the number of those compared.
-struct Fastest {
-  const Result* result = nullptr;
-  std::size_t candidates = 0;
-  bool is_unclear() const { return result == nullptr && candidates > 1; }
-};
-
-Fastest fastest_of(const ResultGrid& grid, std::size_t s) {
-  std::vector<const Result*> candidates;
-  std::vector<const std::vector<double>*> times;
-  for (const auto& row : grid.at) {
-    const Result* result = row[s];
-    if (!result || result->status != Status::ok || result->lower_bound || !result->median_ms())
-      continue;
-    candidates.push_back(result);
-    times.push_back(&result->runs_ms);
-  }
-  const std::optional<std::size_t> found = clearly_fastest(times);
-  return {found ? candidates[*found] : nullptr, candidates.size()};
-}
-
 // "" if there is a clearly fastest allocator in every scene.
 std::string overlap_note(const std::vector<std::string>& titles,
-                         const std::vector<Fastest>& fastest) {
+                         const std::vector<Fastest<Result>>& fastest) {
   std::string scenes;
   std::size_t unclear = 0, compared = 0;
   for (std::size_t s = 0; s < fastest.size(); ++s) {
-    compared += fastest[s].candidates > 1;
-    if (!fastest[s].is_unclear()) continue;
+    compared += fastest[s].compared > 1;
+    if (fastest[s].row != nullptr || fastest[s].compared < 2) continue;
     scenes += (unclear++ ? ", " : "") + titles[s];
   }
   if (unclear == 0) return "";
@@ -140,7 +118,7 @@ std::string cell_text(const Result* result, const std::string& scene, Footnotes&
 }  // namespace
 
 Table slowdown_table(const std::vector<Result>& results) {
-  const ResultGrid grid = grid_of_scenes(results);
+  const RowGrid<Result> grid = grid_of_results(results);
   Footnotes footnotes;
   Table table;
   if (grid.columns.empty()) return table;
@@ -150,8 +128,8 @@ Table slowdown_table(const std::vector<Result>& results) {
   for (const std::string& title : titles) table.columns.push_back({title});
   add_properties(table, grid);
 
-  std::vector<Fastest> fastest;
-  for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(fastest_of(grid, s));
+  std::vector<Fastest<Result>> fastest;
+  for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(grid.fastest(s));
   const auto has_calls = [](const Result* result) { return result && result->calls; };
   const bool registers = std::any_of(grid.at.begin(), grid.at.end(), [&](const auto& row) {
     return std::any_of(row.begin(), row.end(), has_calls);
@@ -161,7 +139,7 @@ Table slowdown_table(const std::vector<Result>& results) {
     table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
   }
 
-  bool any_bound = false, any_best = false;
+  bool any_best = false;
   // AtomicMalloc's times are above the slowdowns of the others.
   for (const bool is_atomic : {true, false}) {
     bool has_heading = false;
@@ -171,12 +149,11 @@ Table slowdown_table(const std::vector<Result>& results) {
       if (!has_heading)
         table.add_heading(is_atomic ? "build time [ms]" : "slowdown (build time / AtomicMalloc's)");
       has_heading = true;
-      any_bound |= named.lower_bound;
       std::vector<Cell> cells{named.marked_label()};
       for (std::size_t s = 0; s < titles.size(); ++s) {
         const Result* const result = grid.at[a][s];
         cells.emplace_back(cell_text(result, titles[s], footnotes),
-                           result && result == fastest[s].result);
+                           result && result == fastest[s].row);
         any_best |= cells.back().best;
       }
       if (registers) {
@@ -186,11 +163,9 @@ Table slowdown_table(const std::vector<Result>& results) {
       table.add(std::move(cells));
     }
   }
-  if (any_best)
-    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
+  explain_marks(table, any_best, results);
   if (const std::string note = overlap_note(titles, fastest); !note.empty())
     table.notes.push_back(note);
-  if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   if (std::any_of(grid.allocators.begin(), grid.allocators.end(),
                   [](const Result* named) { return named->allocator == "heapwood"; }))
     table.notes.push_back(
@@ -201,7 +176,7 @@ Table slowdown_table(const std::vector<Result>& results) {
 }
 
 Table fragmentation_table(const std::vector<Result>& results) {
-  const ResultGrid grid = grid_of_scenes(results);
+  const RowGrid<Result> grid = grid_of_results(results);
   Table table;
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
   const bool any_internal = std::any_of(results.begin(), results.end(), internal);
@@ -222,13 +197,11 @@ Table fragmentation_table(const std::vector<Result>& results) {
     for (const Result* result : grid.at[a]) {
       const bool end = result && result->at_end;
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
-      cells.emplace_back(end ? figure_text(result->at_end->external) : missing);
-      cells.emplace_back(result && result->requests ? bytes_text(result->requests->high_water_bytes)
-                                                    : missing);
+      append(cells, end ? figure_text(result->at_end->external) : missing,
+             result && result->requests ? bytes_text(result->requests->high_water_bytes) : missing);
       const bool address = result && result->requests && result->requests->address_high_water_bytes;
-      cells.emplace_back(address ? bytes_text(result->requests->address_high_water_bytes)
-                                 : missing);
-      cells.emplace_back(end ? bytes_text(result->at_end->metadata_bytes) : missing);
+      append(cells, address ? bytes_text(result->requests->address_high_water_bytes) : missing,
+             end ? bytes_text(result->at_end->metadata_bytes) : missing);
     }
     table.add(std::move(cells));
   }

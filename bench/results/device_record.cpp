@@ -125,15 +125,11 @@ void keep_earlier_record(const Json& report) {
 void warn_if_throttled() {
   const DeviceRecord& own = own_record();
   if (own.gpu && own.gpu->was_throttled())
-    warning(fmt::format("{}: {}", own.device.key, throttling_text(*own.gpu)));
+    warning("{}: {}", own.device.key, throttling_text(*own.gpu));
 }
 
-// FNV-1a, 64 bits.
 std::string uuid_hash(const std::string& uuid) {
-  if (uuid.empty()) return "";
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : uuid) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  return uuid.empty() ? "" : scenes::hex_digits(scenes::fnv1a(uuid));
 }
 
 std::vector<const Json*> device_records_in(const Json& report) {

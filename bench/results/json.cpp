@@ -7,8 +7,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "bench/program/input_file.hpp"
-#include "bench/program/out_of_memory.hpp"
+#include "bench/program/command_files.hpp"
+#include "bench/program/process.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -145,7 +145,7 @@ std::string Json::dump(std::optional<unsigned> indent, bool ascii) const {
                                 Library::error_handler_t::replace);
 }
 
-Json& Json::operator[](std::string_view key) {
+Json& Json::member(std::string_view key) {
   if (is_null()) *this = object();
   if (!is_object()) refuse_type("an object", *this);
   if (const Json* found = find(key)) return const_cast<Json&>(*found);
@@ -258,14 +258,19 @@ std::string sorted_text(const Json& json) { return sorted(json).dump(); }
 
 std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
-std::optional<Json> read_json(const std::string& path) {
-  const std::optional<std::string> text = read_text(path, Exit::failed);
+std::optional<Json> read_json(const std::string& path, Exit exit) {
+  const std::optional<std::string> text = read_text(path, exit);
   if (!text) return std::nullopt;
   try {
     return Json::parse(*text);
   } catch (const std::runtime_error& error) {
-    throw Error(Exit::failed, path + ": " + error.what() + "; repair it or choose another file");
+    throw Error(exit, path + ": " + error.what() + "; repair it or choose another file");
   }
+}
+
+bool is_list_of_objects(const Json* list) {
+  return list && list->is_array() &&
+         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
 }
 
 std::string text_at(const Json& json, std::string_view key) {

@@ -16,6 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "simt/error.hpp"
+
 namespace heapwood::bench {
 
 template <class T>
@@ -26,13 +28,23 @@ concept JsonList = requires(const T& list) {
   list.size();
 }
 &&!std::is_convertible_v<T, std::string_view>;
+template <class T>
+concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
+
+// A template, so that it is complete where Json is.
+template <class Value>
+struct JsonEntry {
+  std::string key;
+  Value value;
+  bool operator==(const JsonEntry&) const = default;
+};
 
 // Values are made from numbers, text and containers, and convert to them. Reading a value of
 // another type throws std::invalid_argument; reading a key or an integer type that the value does
 // not fit, std::out_of_range: files may have been edited.
 class Json {
  public:
-  struct Entry;
+  using Entry = JsonEntry<Json>;
 
   Json(std::nullptr_t = nullptr) {}
   template <JsonNumber T>
@@ -91,28 +103,23 @@ class Json {
 
   template <class T>
   T get() const {
-    T value{};
-    get_to(value);
-    return value;
-  }
-  template <class T>
-  void get_to(T& value) const {
     if constexpr (std::is_same_v<T, Json>) {
-      value = *this;
+      return *this;
     } else if constexpr (std::is_same_v<T, bool>) {
-      value = boolean();
+      return boolean();
     } else if constexpr (std::is_floating_point_v<T>) {
-      value = static_cast<T>(number());
+      return static_cast<T>(number());
     } else if constexpr (std::is_unsigned_v<T>) {
-      value = static_cast<T>(natural(std::numeric_limits<T>::max()));
+      return static_cast<T>(natural(std::numeric_limits<T>::max()));
     } else if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+      return static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     } else if constexpr (std::is_same_v<T, std::string>) {
-      value = text();
+      return text();
     } else {
-      const std::vector<Json>& all = elements();
-      if constexpr (requires { value.resize(1); }) value.resize(all.size());
-      for (std::size_t i = 0; i < value.size(); ++i) value[i] = at(i).get<typename T::value_type>();
+      T list{};
+      if constexpr (requires { list.resize(1); }) list.resize(elements().size());
+      for (std::size_t i = 0; i < list.size(); ++i) list[i] = at(i).get<typename T::value_type>();
+      return list;
     }
   }
   template <class T>
@@ -121,15 +128,13 @@ class Json {
 
   // Of objects, whose keys stay in the order of insertion; null becomes an object. find(): nullptr
   // if there is no such key, or no object.
-  Json& operator[](std::string_view key);
-  const Json& operator[](std::string_view key) const { return at(key); }
-  // Of literals: clang finds json["key"] ambiguous without it, as an index into the literal.
-  template <std::size_t n>
-  Json& operator[](const char (&key)[n]) {
-    return (*this)[std::string_view(key)];
+  // Templates: json["key"] is not an index into the text, for which a Json would become a number.
+  template <JsonKey Key>
+  Json& operator[](const Key& key) {
+    return member(key);
   }
-  template <std::size_t n>
-  const Json& operator[](const char (&key)[n]) const {
+  template <JsonKey Key>
+  const Json& operator[](const Key& key) const {
     return at(key);
   }
   const Json& at(std::string_view key) const;
@@ -174,6 +179,7 @@ class Json {
   friend std::ostream& operator<<(std::ostream& out, const Json& json);
 
  private:
+  Json& member(std::string_view key);
   bool boolean() const;
   double number() const;
   std::uint64_t natural(std::uint64_t max) const;
@@ -191,12 +197,6 @@ class Json {
       value_;
 };
 
-struct Json::Entry {
-  std::string key;
-  Json value;
-  bool operator==(const Entry&) const = default;
-};
-
 // Adds a figure, unless it was not measured (null) or is not finite, which JSON does not have.
 void put(Json& json, std::string_view key, Json value);
 
@@ -206,10 +206,11 @@ std::string sorted_text(const Json& json);
 // The text of a results file.
 std::string json_text(const Json& json);
 
-// A file that a command continues; nullopt if there is none. Throws Error{Exit::failed} that names
-// the file and the line if it is not JSON.
-std::optional<Json> read_json(const std::string& path);
+// nullopt if there is no such file. Throws Error with this exit code that names the file and the
+// line if it is not JSON.
+std::optional<Json> read_json(const std::string& path, Exit exit = Exit::failed);
 
+bool is_list_of_objects(const Json* list);  // false for nullptr
 // The string at this key of an object, or "".
 std::string text_at(const Json& json, std::string_view key);
 

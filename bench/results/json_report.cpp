@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "bench/program/version.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/device_record.hpp"
 #include "bench/results/json_fields.hpp"
 #include "scenes/file.hpp"
@@ -18,11 +18,9 @@ namespace {
 // 0.15f as 0.15, not as the double nearest to the float.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
-std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
-
 alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
   alloc::AllocatorOptions options;
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+  for (const Allocator& entry : registry::allocators()) {
     for (const alloc::AllocatorSetting& setting : entry.settings()) {
       const Json* const value = settings.find(setting.json);
       if (!value) continue;
@@ -36,7 +34,7 @@ alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
 
 void describe_tree(JsonFields& fields, Result& result) {
   kdtree::TreeStats& tree = *result.tree;
-  fields.named("hash", hash_text(tree.hash),
+  fields.named("hash", scenes::hex_digits(tree.hash),
                [&](const std::string& text) { tree.hash = std::stoull(text, nullptr, 16); });
   fields.derived("nodes", tree.inner + tree.leaves);
   fields("inner", tree.inner);
@@ -149,7 +147,7 @@ Json to_json(const simt::DeviceInfo& device) {
 }
 
 void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& options) {
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+  for (const Allocator& entry : registry::allocators()) {
     for (const alloc::AllocatorSetting& setting : entry.settings()) {
       if (registry::is_default(setting, options)) continue;
       if (setting.words)
@@ -252,9 +250,8 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
   const Json& json = *read;
   if (!json.is_object() || json.value("schema", Json()) != schema || !json.contains("results") ||
       !json["results"].is_array()) {
-    throw Error(
-        Exit::failed,
-        fmt::format("{}: not a {} report; --resume needs a report or a new file", path, schema));
+    throw_error(Exit::failed, "{}: not a {} report; --resume needs a report or a new file", path,
+                schema);
   }
   Json mine = to_json(device), theirs = json.value("device", Json::object());
   for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");
@@ -262,10 +259,9 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
     const bool known = theirs.is_object() && theirs.contains("name");
     const std::string threads =
         known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
-    throw Error(
-        Exit::usage,
-        fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
-                    known ? theirs["name"].dump() : "unknown", threads));
+    throw_error(Exit::usage,
+                "{}: measured on another device ({}{}); choose another file with --json", path,
+                known ? theirs["name"].dump() : "unknown", threads);
   }
   keep_earlier_record(json);
   report.results.assign(json["results"].begin(), json["results"].end());

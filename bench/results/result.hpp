@@ -11,8 +11,8 @@
 
 #include "alloc/statistics.hpp"
 #include "bench/build_settings.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/measured_row.hpp"
-#include "bench/results/samples.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/levels/builder.hpp"
 
@@ -72,5 +72,9 @@ struct Result : MeasuredRow {
     return requests->high_water_bytes;
   }
 };
+
+// Why a tree is incomplete: "cfmmalloc: pool of 4 MiB exhausted, tree incomplete: requested ...,
+// max used ..., free ..., largest free region ...; ADVICE".
+std::string exhaustion_text(const Result& result);
 
 }  // namespace heapwood::bench

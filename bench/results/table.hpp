@@ -28,6 +28,12 @@ struct Cell {
   Cell(const char* text) : text(text) {}
 };
 
+// Appends cells with these texts.
+template <class... Texts>
+void append(std::vector<Cell>& cells, Texts&&... texts) {
+  (cells.emplace_back(std::forward<Texts>(texts)), ...);
+}
+
 struct Row {
   std::vector<Cell> cells;
   bool heading = false;  // cells[0] alone, above the rows that follow

@@ -29,14 +29,13 @@ struct ArrayFacts {
 
   template <class Array>
   static ArrayFacts of(const Array& array);
-  std::size_t size() const;
-  std::string shape_text() const;   // "(100, 3)"
-  std::string device_text() const;  // "cpu", "cuda:0"
 };
 
-// `what` names the argument: "vertices".
-MeshArray vertices_of(const ArrayFacts& array);
-MeshArray triangles_of(const ArrayFacts& array);
+std::string text_of(const std::vector<std::size_t>& shape);  // "(100, 3)"
+std::string device_text(bool on_gpu, int gpu);               // "cpu", "cuda:0"
+
+// `what` names the argument: "vertices" or "triangles".
+MeshArray mesh_array(const std::string& what, const ArrayFacts& array);
 
 // Checked rays. The arrays must outlive the query.
 struct Rays {
@@ -52,8 +51,8 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
              const ArrayFacts* t_max);
 
 // The memory of an output array of this type, with shape rays.shape + more.
-void* output_of(const char* what, const ArrayFacts& array, const char* type, const Rays& rays,
-                const std::vector<std::size_t>& more);
+void* output_of(const char* what, const ArrayFacts& array, const std::string& type,
+                const Rays& rays, const std::vector<std::size_t>& more);
 
 // Rays, scene and outputs are on one device, or all arrays are in host memory.
 void check_device(const char* what, bool on_gpu, int gpu, const simt::DeviceInfo& device);

@@ -122,7 +122,8 @@ class Scene {
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
         std::size_t batch_bytes, const Streams& streams) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
-    const MeshArray corner_array = vertices_of(corners), index_array = triangles_of(indices);
+    const MeshArray corner_array = mesh_array("vertices", corners),
+                    index_array = mesh_array("triangles", indices);
     const nb::gil_scoped_release released;
     // Looking for devices changes the current one.
     const simt::CallerDevice restored(
@@ -130,7 +131,7 @@ class Scene {
     MeshOptions options;
     // Without a wish the scene goes to the GPU that has the arrays.
     const bool follow = device == "auto" && corners.on_gpu;
-    options.device = simt::find_device(follow             ? corners.device_text()
+    options.device = simt::find_device(follow             ? device_text(true, corners.gpu)
                                        : device == "cuda" ? "cuda:0"
                                                           : device,
                                        threads);
@@ -146,7 +147,7 @@ class Scene {
 
   void update(const ReadArray& vertices, const Streams& streams) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
-    const MeshArray array = vertices_of(facts);
+    const MeshArray array = mesh_array("vertices", facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);

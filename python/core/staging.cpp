@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "python/core/staging.hpp"
+#include "python/core/traced_mesh.hpp"
 
 namespace heapwood::python {
 

@@ -25,14 +25,10 @@ std::string to_text(const Rows& vertices, std::size_t i) {
          std::to_string(vertices.at(i, 2)) + ")";
 }
 
-Rows rows_of(const MeshArray& array) {
-  return {array.data, 3, array.type == MeshArray::Type::float64};
-}
+Rows rows_of(const MeshArray& array) { return {array.data, 3, array.type == "float64"}; }
 
 std::size_t bytes_of(const MeshArray& array) {
-  const bool wide = array.type == MeshArray::Type::float64 ||
-                    array.type == MeshArray::Type::int64 || array.type == MeshArray::Type::uint64;
-  return array.rows * 3 * (wide ? 8 : 4);
+  return array.rows * 3 * (array.type.ends_with("64") ? 8 : 4);
 }
 
 // The array in host memory.
@@ -71,16 +67,10 @@ std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices)
 }
 
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
-  switch (array.type) {
-    case MeshArray::Type::int32:
-      return triangles_of<std::int32_t>(array, vertices);
-    case MeshArray::Type::int64:
-      return triangles_of<std::int64_t>(array, vertices);
-    case MeshArray::Type::uint32:
-      return triangles_of<std::uint32_t>(array, vertices);
-    default:
-      return triangles_of<std::uint64_t>(array, vertices);
-  }
+  if (array.type == "int32") return triangles_of<std::int32_t>(array, vertices);
+  if (array.type == "int64") return triangles_of<std::int64_t>(array, vertices);
+  if (array.type == "uint32") return triangles_of<std::uint32_t>(array, vertices);
+  return triangles_of<std::uint64_t>(array, vertices);
 }
 
 [[noreturn]] void reject_vertex(std::size_t i, const std::string& coordinates) {

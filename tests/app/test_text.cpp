@@ -4,10 +4,9 @@
 
 #include <sstream>
 
-#include "bench/program/progress.hpp"
-#include "bench/results/footnotes.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/samples.hpp"
+#include "bench/results/row_tables.hpp"
 #include "bench/results/table.hpp"
 
 namespace heapwood::app {

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "bench/compare/compare.hpp"
-#include "bench/compare/rank_tests.hpp"
 #include "tests/errors.hpp"
 
 namespace heapwood::bench {

@@ -2,10 +2,9 @@
 // heapwood graph: phases, layouts, tables, JSON and --resume, exhaustion, and errors.
 #include <algorithm>
 
-#include "app/output/graph_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/graph_bench.hpp"
-#include "bench/graph_updates.hpp"
-#include "bench/program/allocator_names.hpp"
+#include "bench/program/options.hpp"
 #include "tests/app/executable_json.hpp"
 #include "tests/simt/turned_clock.hpp"
 #include "workloads/graph/source.hpp"

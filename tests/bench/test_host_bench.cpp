@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "app/output/host_bench_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/host_bench.hpp"
-#include "bench/program/host_memory.hpp"
-#include "bench/results/json_columns.hpp"
+#include "bench/program/options.hpp"
+#include "bench/results/json_fields.hpp"
 #include "simt/memory.hpp"
 #include "tests/app/executable.hpp"
 

@@ -4,12 +4,11 @@
 
 #include <cmath>
 
-#include "app/output/host_bench_tables.hpp"
-#include "app/output/stress_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/host_bench.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/json_columns.hpp"
+#include "bench/results/json_fields.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/stress.hpp"
 #include "tests/app/executable.hpp"

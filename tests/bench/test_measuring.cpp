@@ -13,7 +13,6 @@
 #include "bench/animate_bench.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/program/process.hpp"
-#include "bench/program/process_lock.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/json_fields.hpp"
 #include "render/backend.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "bench/prepared_scene.hpp"
-#include "bench/program/allocator_names.hpp"
 #include "bench/program/options.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"

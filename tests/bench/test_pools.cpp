@@ -4,7 +4,7 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
-#include "bench/program/allocator_names.hpp"
+#include "bench/program/options.hpp"
 #include "bench/results/bench_table.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"

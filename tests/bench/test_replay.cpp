@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "alloc/recording/trace_file.hpp"
-#include "bench/program/allocator_names.hpp"
+#include "bench/program/options.hpp"
 #include "bench/replay_bench.hpp"
 #include "tests/app/executable_json.hpp"
 #include "tests/workloads/program_traces.hpp"

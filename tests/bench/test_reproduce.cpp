@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "bench/bench_runner.hpp"
-#include "bench/program/allocator_names.hpp"
+#include "bench/program/options.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/shard.hpp"
 #include "bench/stress.hpp"

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <new>
 
-#include "bench/compare/cells.hpp"
+#include "bench/compare/compare.hpp"
 #include "bench/earlier_results.hpp"
-#include "bench/program/out_of_memory.hpp"
+#include "bench/program/process.hpp"
 #include "bench/results/device_record.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
-#include "bench/results/samples.hpp"
 #include "tests/simt/fake_nvml.hpp"
 
 namespace heapwood::bench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: sweeps, tables, the JSON format, and errors.
 
-#include "app/output/stress_tables.hpp"
+#include "app/output/tables.hpp"
 #include "bench/stress.hpp"
 #include "tests/app/executable_json.hpp"
 

@@ -4,8 +4,7 @@
 //
 // hit_judge.hpp has the criterion.
 //
-// HEAPWOOD_TEST_MESHES is the number of meshes (default 150, of the long tests 500);
-// scripts/differential.sh runs more.
+// HEAPWOOD_TEST_MESHES is the number of meshes (default 150, of the long tests 500).
 // HEAPWOOD_TEST_SEED is the first seed.
 #include <gtest/gtest.h>
 

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/output/stress_figures.hpp"
+#include "app/output/tables.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+using workloads::StressTest;
+using Row = const StressRow&;
+
+// Figures of tests of space as text.
+using SpaceFigure = std::optional<double> StressSpaceFigures::*;
+template <SpaceFigure figure>
+std::string count_of(Row row) {
+  const std::optional<double> count = space_figures(row).*figure;
+  return count ? count_text(static_cast<std::uint64_t>(*count)) : missing;
+}
+template <SpaceFigure figure>
+std::string bytes_of(Row row) {
+  const std::optional<double> bytes = space_figures(row).*figure;
+  return bytes ? bytes_text(static_cast<std::uint64_t>(*bytes)) : missing;
+}
+template <SpaceFigure figure>
+std::string ms_of(Row row) {
+  return figure_text(space_figures(row).*figure);
+}
+std::string utilization(Row row) {
+  const std::optional<double> share = space_figures(row).utilization;
+  return share ? fmt::format("{:.2f}%", 100 * *share) : missing;
+}
+std::string time_of(Row row) { return figure_text(row.median_ms()); }
+std::string refusal_us(Row row) {
+  const std::optional<double> ms = median(row.refusal_ms);
+  return ms ? figure_text(*ms * 1e3) : missing;
+}
+
+// Of inspected rows.
+using State = std::optional<workloads::PoolState> StressRow::*;
+bool is_inspected(Row row) { return row.peak && row.end; }
+template <State state>
+std::string external_text(Row row) {
+  return is_inspected(row) ? figure_text((row.*state)->fragmentation.external) : "";
+}
+
+const std::vector<StressFigure> time_figures{
+    {"time [ms]", "time [ms]", "", time_of},
+    {"kernel that only allocates [ms]", "only mallocs [ms]", "",
+     [](Row row) { return figure_text(median(row.allocate_ms)); }},
+    {"kernel that only frees [ms]", "only frees [ms]", "",
+     [](Row row) { return figure_text(median(row.free_ms)); }},
+};
+const StressFigure calls_of_p{"mallocs / frees", "mallocs / frees", "", [](Row row) {
+                                return row.counts ? count_text(row.counts->allocations) + " / " +
+                                                        count_text(row.counts->deallocations)
+                                                  : "";
+                              }};
+// Mallocs per second, including refused ones as in the paper, and the share of refused ones.
+const std::vector<StressFigure> rate_figures{
+    {"mallocs per second [M/s]", "mallocs [M/s]", "",
+     [](Row row) {
+       const std::optional<double> ms = row.median_ms();
+       return ms ? figure_text(row.point.requests / *ms / 1e3) : missing;
+     }},
+    {"refused [%]", "refused [%]", "",
+     [](Row row) {
+       // A heap outside the pool may be larger than the pool.
+       if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return std::string();
+       return fmt::format("{:.1f}",
+                          100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
+     }},
+};
+const std::vector<StressFigure> of_utilization{
+    {"bytes handed out / pool", "of the pool", "", utilization},
+    {"blocks", "blocks", "", count_of<&StressSpaceFigures::blocks>},
+    {"time [ms]", "time [ms]", "", time_of},
+    {"time of a refused call [us]", "a refused call [us]", "", refusal_us},
+};
+const std::vector<StressFigure> of_lifetimes{
+    {"held / live", "held / live", "", [](Row row) { return figure_text(held_over_live(row)); }},
+    {"mallocs", "mallocs", "",
+     [](Row row) { return row.counts ? count_text(row.counts->allocations) : missing; }},
+    {"time of the kernels [ms]", "kernels [ms]", "", time_of},
+};
+const std::vector<StressFigure> of_range{
+    {"addresses of the first iteration", "first iteration", "addresses",
+     bytes_of<&StressSpaceFigures::first_address_bytes>},
+    {"addresses of all iterations", "all iterations", "addresses",
+     bytes_of<&StressSpaceFigures::address_bytes>},
+    {"time of an iteration [ms]", "iteration [ms]", "", ms_of<&StressSpaceFigures::iteration_ms>},
+};
+const std::vector<StressFigure> of_churn{
+    {"iterations", "iterations", "", count_of<&StressSpaceFigures::iterations>},
+    {"bytes in use at the end / pool", "of the pool", "at the end", utilization},
+    {"addresses at the end", "addresses", "at the end",
+     bytes_of<&StressSpaceFigures::address_bytes>},
+    {"time of an iteration [ms]", "median", "iteration [ms]",
+     ms_of<&StressSpaceFigures::iteration_ms>},
+    {"time of the last iteration [ms]", "last", "iteration [ms]",
+     ms_of<&StressSpaceFigures::last_ms>},
+};
+const std::vector<StressFigure> memory_figures{
+    {"internal fragmentation at the peak", "internal", "at the peak",
+     [](Row row) {
+       return is_inspected(row) ? figure_text(row.peak->fragmentation.internal) : "";
+     }},
+    {"external fragmentation at the peak", "external", "at the peak",
+     external_text<&StressRow::peak>},
+    {"high-water mark of addresses", "address", "at the peak",
+     [](Row row) { return is_inspected(row) ? bytes_text(row.peak->address_bytes) : ""; }},
+    {"external fragmentation at the end", "external at the end", "",
+     external_text<&StressRow::end>},
+};
+
+const std::vector<StressFigure>& figures_of(StressTest test) {
+  switch (test) {
+    case StressTest::exhaust:
+      return rate_figures;
+    case StressTest::utilization:
+      return of_utilization;
+    case StressTest::lifetimes:
+    case StressTest::soak:
+      return of_lifetimes;
+    case StressTest::range:
+      return of_range;
+    case StressTest::churn:
+      return of_churn;
+    default:
+      return time_figures;
+  }
+}
+
+std::string title_of(const StressSettings& settings) {
+  switch (settings.test) {
+    case StressTest::alloc_dealloc:
+      return "AD: one malloc and one free per thread, in one kernel";
+    case StressTest::cycle:
+      return "ACD: mallocs, then as many frees, in one kernel";
+    case StressTest::probability:
+      return fmt::format("P: malloc or free with probability {}, one launch per iteration",
+                         settings.probability);
+    case StressTest::mixed:
+      return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in "
+             "another";
+    case StressTest::exhaust:
+      return "exhaust: one malloc per thread, exactly as many as fill the pool (bulk, figure 7)";
+    case StressTest::utilization:
+      return "utilization: each thread allocates until it is refused";
+    case StressTest::range:
+      return "range: one malloc per thread, then one free per thread, repeated";
+    case StressTest::lifetimes:
+      return "lifetimes: blocks of random sizes";
+    case StressTest::soak:
+      return "soak: blocks of random sizes and lifetimes, contents verified";
+    case StressTest::churn:
+      return "churn: one malloc per thread, half of them freed, until a request is refused";
+    default:
+      return name(settings.test) +
+             std::string(": one malloc per thread in one kernel, one free in another");
+  }
+}
+
+// What the figures of tests of space mean.
+std::vector<std::string> notes_of(StressTest test) {
+  if (!workloads::measures_space(test)) return {};
+  if (test == StressTest::utilization) {
+    return {
+        "of the pool: requested bytes of all blocks / size of the pool, including the allocator's "
+        "tables",
+        "a refused call: latency seen by one thread while all threads call, without the launch"};
+  }
+  if (workloads::has_lifetimes(test)) {
+    return {
+        "held: memory that is neither free nor in the allocator's tables, before the last frees; "
+        "live: requested bytes of blocks in use"};
+  }
+  return {"addresses: from the lowest to the end of the highest block handed out so far"};
+}
+
+// Under the calls of P the expected ones, under the first figure of range the smallest possible.
+std::vector<Cell> below_of(const StressGrid& grid, const StressSettings& settings) {
+  const bool is_p = settings.test == StressTest::probability;
+  if (!is_p && settings.test != StressTest::range) return {};
+  std::vector<Cell> cells{is_p ? "expected" : "min possible"};
+  for (const StressRow* row : grid.columns) {
+    const StressPoint& point = row->point;
+    const double threads = stress_threads(settings, point);
+    const workloads::ExpectedCounts expected =
+        workloads::expected_counts(point.iterations, settings.probability);
+    cells.emplace_back(
+        is_p ? fmt::format("{:.0f}±{:.0f} / {:.0f}±{:.0f}", threads * expected.allocations,
+                           std::sqrt(threads) * expected.allocations_sigma,
+                           threads * expected.deallocations,
+                           std::sqrt(threads) * expected.deallocations_sigma)
+             : bytes_text(std::uint64_t{point.requests} * alloc::padded(point.payload)));
+  }
+  return cells;
+}
+
+bool shares_memory(const StressRow* row) {
+  return row && is_inspected(*row) && row->overlaps.value_or(0) > 0 &&
+         !row->peak->fragmentation.internal;
+}
+
+}  // namespace
+
+Table stress_table(const std::vector<StressRow>& rows) {
+  Table table;
+  if (rows.empty()) return table;
+  const StressSettings& settings = rows.front().settings;
+  const bool is_p = settings.test == StressTest::probability,
+             is_space = workloads::measures_space(settings.test),
+             names_fastest = !is_space && settings.test != StressTest::exhaust;
+  const StressGrid grid(rows);
+  table.title = title_of(settings) + grid.constants();
+  if (settings.test == StressTest::lifetimes)
+    table.title += fmt::format(", {} order", name(settings.order));
+  if (!is_space && settings.rounds > 1)
+    table.title += fmt::format(", round {} in one pool", settings.rounds);
+  std::vector<StressFigure> figures = figures_of(settings.test);
+  if (is_p) figures.push_back(calls_of_p);
+  Footnotes footnotes;
+  add_figures(table, grid, figures,
+              {true, names_fastest, is_p ? figures.size() - 1 : 0, below_of(grid, settings)},
+              footnotes);
+  table.notes = notes_of(settings.test);
+  explain_marks(table, names_fastest && grid.has_fastest(), rows);
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+Table stress_memory_table(const std::vector<StressRow>& rows) {
+  Table table;
+  if (rows.empty()) return table;
+  const StressGrid grid(rows);
+  Footnotes none;
+  if (!add_figures(table, grid, memory_figures, {.has_status = false}, none)) return table;
+  table.title = "Memory" + grid.constants();
+  table.notes.push_back(
+      "internal: mean of (size - requested) / size over used regions; external: 1 - largest free "
+      "region / all free memory; address: from the pool's start to the end of the highest block; "
+      "peak: max blocks in use; inspected between kernels of an untimed run");
+  std::vector<std::string> absent, shared;
+  for (std::size_t a = 0; a < grid.at.size(); ++a) {
+    const auto has = [&](auto is) { return std::any_of(grid.at[a].begin(), grid.at[a].end(), is); };
+    if (!has([](const StressRow* row) { return row && is_inspected(*row); }))
+      absent.push_back(grid.allocators[a]->label);
+    if (has(shares_memory)) shared.push_back(grid.allocators[a]->label);
+  }
+  if (!shared.empty())
+    table.notes.push_back(fmt::format(
+        "internal fragmentation unknown: {} (blocks in use share memory)", joined(shared)));
+  if (!absent.empty())
+    table.notes.push_back(
+        fmt::format("not inspected: {} (failed, or its pool cannot be walked)", joined(absent)));
+  return table;
+}
+
+std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
+  std::vector<std::string> lines;
+  if (rows.empty()) return lines;
+  const StressSettings& settings = rows.front().settings;
+  std::uint64_t overlaps = 0, damaged = 0, compared = 0;
+  std::vector<double> floors;
+  for (const StressRow& row : rows) {
+    overlaps += row.overlaps.value_or(0);
+    damaged += row.damaged;
+    compared += row.overlaps.has_value();
+    floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
+  }
+  const bool space = workloads::measures_space(settings.test);
+  lines.push_back(fmt::format(
+      "method: {} of 32 threads allocate{}{}{}, {}{}{}, allocators interleaved, pool reset before "
+      "each run",
+      settings.lanes, settings.lanes == 1 ? "s" : "",
+      settings.coalesced ? ", their requests coalesced" : "",
+      settings.allocator.large_backend == alloc::LargeBackend::builtin
+          ? ", large ones from the built-in malloc"
+          : "",
+      space && settings.runs == 1 ? "" : "median of ",
+      plural_text(static_cast<std::uint64_t>(settings.runs), "run"),
+      space ? "" : " after a warm-up"));
+  if (!floors.empty())
+    lines.push_back(
+        fmt::format("launch: an empty kernel of the same size takes {} ms (median of all)",
+                    figure_text(median(floors))));
+  lines.push_back(fmt::format(
+      "overlaps: {} by addresses of blocks live at once ({}){}", count_text(overlaps),
+      plural_text(compared, "measurement"),
+      settings.touch ? fmt::format(", {} blocks damaged by contents", count_text(damaged)) : ""));
+  if (settings.test == StressTest::probability)
+    lines.push_back(
+        "RegEff table 2 has 1450 mallocs and 986 frees for 120 blocks and 10 launches; they do not "
+        "follow from its rule");
+  return lines;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What the tables of measured rows have in common: grids, the fastest row, footnotes.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/results/format.hpp"
+#include "bench/results/result.hpp"
+#include "bench/results/table.hpp"
+
+namespace heapwood::bench {
+
+// Numbered remarks below a table, each once, with all names it applies to: "[1] CMalloc, CFMalloc:
+// ...".
+class Footnotes {
+ public:
+  std::string mark(const std::string& name, const std::string& remark) {
+    auto at = std::find_if(notes_.begin(), notes_.end(),
+                           [&](const Note& note) { return note.remark == remark; });
+    if (at == notes_.end()) at = notes_.insert(at, Note{remark, {}});
+    if (std::find(at->names.begin(), at->names.end(), name) == at->names.end())
+      at->names.push_back(name);
+    return number(static_cast<std::size_t>(at - notes_.begin()));
+  }
+  // The text, with a mark if the row has a reason.
+  std::string marked(const std::string& text, const MeasuredRow& row) {
+    return row.reason.empty() ? text : text + " " + mark(row.label, row.reason);
+  }
+  void append_to(std::vector<std::string>& lines) const {
+    for (std::size_t i = 0; i < notes_.size(); ++i)
+      lines.push_back(number(i) + " " + joined(notes_[i].names) + ": " + notes_[i].remark);
+  }
+
+ private:
+  struct Note {
+    std::string remark;
+    std::vector<std::string> names;
+  };
+  static std::string number(std::size_t i) { return "[" + std::to_string(i + 1) + "]"; }
+
+  std::vector<Note> notes_;
+};
+
+template <class Row>
+std::vector<const Row*> pointers_to(const std::vector<Row>& rows) {
+  std::vector<const Row*> pointers;
+  for (const Row& row : rows) pointers.push_back(&row);
+  return pointers;
+}
+
+template <class Row>
+struct Fastest {
+  const Row* row = nullptr;  // the clearly fastest, if there is one
+  std::size_t compared = 0;
+};
+// Compares rows that are complete and no lower bounds; nullptr is no row. samples(row) points to
+// the times of a row; nullptr: it is not compared.
+template <class Row, class Samples>
+Fastest<Row> find_fastest(const std::vector<const Row*>& rows, Samples samples) {
+  std::vector<const Row*> compared;
+  std::vector<const std::vector<double>*> times;
+  for (const Row* row : rows) {
+    if (row == nullptr || row->status != Status::ok || row->lower_bound) continue;
+    const std::vector<double>* const ms = samples(*row);
+    if (ms == nullptr || ms->empty()) continue;
+    compared.push_back(row);
+    times.push_back(ms);
+  }
+  const std::optional<std::size_t> best = clearly_fastest(times);
+  return {best ? compared[*best] : nullptr, compared.size()};
+}
+
+// Allocators in rows; a column has the rows that is_same(a, b) takes for one.
+template <class Row>
+struct RowGrid {
+  std::vector<const Row*> allocators;       // the first row of each: id, label, traits
+  std::vector<const Row*> columns;          // the first row of each
+  std::vector<std::vector<const Row*>> at;  // [allocator][column], nullptr if absent
+
+  template <class Same>
+  RowGrid(const std::vector<const Row*>& rows, Same is_same) {
+    const auto place_of = [](std::vector<const Row*>& list, const Row* row, auto same) {
+      std::size_t place = 0;
+      while (place < list.size() && !same(*list[place], *row)) ++place;
+      if (place == list.size()) list.push_back(row);
+      return place;
+    };
+    for (const Row* row : rows) {
+      const std::size_t column = place_of(columns, row, is_same);
+      const std::size_t line = place_of(
+          allocators, row, [](const Row& a, const Row& b) { return a.allocator == b.allocator; });
+      at.resize(allocators.size());
+      at[line].resize(std::max(at[line].size(), column + 1));
+      at[line][column] = row;
+    }
+    for (auto& line : at) line.resize(columns.size());
+  }
+
+  Fastest<Row> fastest(std::size_t column) const {
+    std::vector<const Row*> rows;
+    for (const auto& line : at) rows.push_back(line[column]);
+    return find_fastest(rows, [](const Row& row) { return &row.runs_ms; });
+  }
+};
+
+// Results of the single-kernel builder; columns are scenes, or scenes in pools.
+inline RowGrid<Result> grid_of_results(const std::vector<Result>& results, bool by_pool = false) {
+  std::vector<const Result*> single = pointers_to(results);
+  std::erase_if(single, [](const Result* result) { return result->per_level(); });
+  return {single, [by_pool](const Result& a, const Result& b) {
+            return a.source == b.source &&
+                   (!by_pool || a.settings.pool.text == b.settings.pool.text);
+          }};
+}
+
+// Explains the marks of a table: "◂", if a fastest one is named, and "*", if a row has it.
+template <class Row>
+void explain_marks(Table& table, bool has_fastest, const std::vector<Row>& rows) {
+  if (has_fastest)
+    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
+  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.lower_bound; }))
+    table.notes.push_back("* lower bound: cannot free, never named the fastest");
+}
+
+}  // namespace heapwood::bench
