@@ -27,7 +27,8 @@ expect() {
     exit 1
   fi
 }
-on_terminal() { script -qec "$2 '$setup' faults" /dev/null <<< "$1"; }
+# script waits for seconds if its input has ended before the command.
+on_terminal() { { echo "$1"; sleep 0.2; } | script -qec "$2 '$setup' faults" /dev/null; }
 expect 0 '*strace' 'setup: installed' "$setup" faults < /dev/null
 expect 0 '*strace' 'apt-get install --no-install-recommends strace' on_terminal '' ''
 expect 0 '*strace' 'Install these packages?' on_terminal y ''
