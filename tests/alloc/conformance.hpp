@@ -83,13 +83,11 @@ class Conformance : public testing::TestWithParam<Target> {
 
   ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes,
                   std::uint32_t slots) const {
-    ExerciseJob j;
-    j.device = target().device;
-    j.pool_bytes = pool_bytes;
-    j.warps = warps;
-    j.lanes = lanes;
-    j.slots = slots;
-    return j;
+    return {.device = target().device,
+            .pool_bytes = pool_bytes,
+            .warps = warps,
+            .lanes = lanes,
+            .slots = slots};
   }
 
   // Runs the job and checks what holds for every job: walks cover the pool, patterns are intact,
@@ -163,14 +161,12 @@ inline const simt::DeviceId four_threads{.threads = 4};
 inline ExerciseJob job_of(std::size_t pool_bytes, unsigned warps, std::uint32_t slots,
                           std::vector<ExercisePhase> phases = {},
                           const AllocatorOptions& options = {}) {
-  ExerciseJob job;
-  job.device = four_threads;
-  job.pool_bytes = pool_bytes;
-  job.options = options;
-  job.warps = warps;
-  job.slots = slots;
-  job.phases = std::move(phases);
-  return job;
+  return {.device = four_threads,
+          .pool_bytes = pool_bytes,
+          .options = options,
+          .warps = warps,
+          .slots = slots,
+          .phases = std::move(phases)};
 }
 
 // One operation for every step-th slot from `first` to before `end`.

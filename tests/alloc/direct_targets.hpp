@@ -51,7 +51,6 @@ void append_all(std::vector<Target>& list, const std::string& suffix,
          XMalloc::WithBuiltin>(list, "_builtin" + suffix, device);
 }
 
-void append_serial(std::vector<Target>& list);
 void append_lockstep(std::vector<Target>& list);
 
 }  // namespace heapwood::alloc::test

@@ -42,12 +42,12 @@ struct ExercisePhase {
 struct ExerciseJob {
   simt::DeviceId device;
   std::size_t pool_bytes = std::size_t{1} << 20;
-  alloc::AllocatorOptions options;
+  alloc::AllocatorOptions options = {};
   unsigned warps = 1;
   // Lanes per warp that run a script; on narrower warps one lane runs several scripts in turn.
   unsigned lanes = 1;
   std::uint32_t slots = 0;
-  std::vector<ExercisePhase> phases;
+  std::vector<ExercisePhase> phases = {};
   // Repetitions of create() and all phases; results are those of the last one.
   unsigned cycles = 1;
   bool counted = false;    // Counted<Failing<A>>: RequestStats and the log of requested bytes

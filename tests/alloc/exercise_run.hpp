@@ -13,9 +13,8 @@
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/erased.hpp"
 #include "simt/launch.hpp"
+#include "tests/alloc/adaptors.hpp"
 #include "tests/alloc/exercise.hpp"
-#include "tests/alloc/guarded.hpp"
-#include "tests/alloc/two_heaps.hpp"
 
 namespace heapwood::workloads {
 

@@ -11,11 +11,33 @@
 #include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
-#include "tests/alloc/interrupt.hpp"
 #include "tests/alloc/launch.hpp"
 
 namespace heapwood::alloc::test {
 namespace {
+
+// Calls first(), and second() from start to end before the k-th atomic operation of first(),
+// counted from 0. Returns false if first() has no more than k operations; second() is not called
+// then. second() must not wait for first().
+template <class First, class Second>
+bool interrupt(unsigned k, First first, Second second) {
+  struct At final : simt::BeforeAtomic {
+    unsigned left;
+    Second& second;
+    bool done = false;
+    At(unsigned k, Second& other) : left(k), second(other) {}
+    void operation() override {
+      if (left-- != 0) return;
+      simt::before_atomic = nullptr;
+      done = true;
+      second();
+    }
+  } at(k, second);
+  simt::before_atomic = &at;
+  first();
+  simt::before_atomic = nullptr;
+  return at.done;
+}
 
 constexpr std::size_t pool_bytes = 64 << 10, chunk = 256, small = 256;
 

@@ -6,16 +6,12 @@
 
 namespace heapwood::alloc::test {
 
-void append_serial(std::vector<Target>& list) {
+std::vector<Target> targets() {
+  std::vector<Target> list;
   const simt::DeviceId device{.threads = 4};
   append_all<simt::Cpu>(list, "_threads", device);
   // CfmMallocPublished only here: it has no code for lanes that act together.
   append<simt::Cpu, CfmMallocPublished, Toy>(list, "_threads", device);
-}
-
-std::vector<Target> targets() {
-  std::vector<Target> list;
-  append_serial(list);
 #ifndef HEAPWOOD_WITHOUT_LOCKSTEP  // tests/CMakeLists.txt
   append_lockstep(list);
 #endif

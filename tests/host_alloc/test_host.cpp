@@ -20,19 +20,6 @@ using namespace testing;
 
 class HostAllocators : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(HostAllocators, ServesExactlyTheCapacity) {
-  const auto allocator = untouchable(GetParam(), {.capacity = 8 * mib, .growth_bytes = 2 * mib});
-  std::vector<void*> blocks;
-  for (int i = 0; i < 8; ++i) blocks.push_back(allocator->allocate(mib));
-  for (void* block : blocks) ASSERT_NE(block, nullptr);
-  EXPECT_EQ(allocator->allocate(1), nullptr);
-  EXPECT_EQ(allocator->allocate(~std::size_t{0}), nullptr);
-  EXPECT_EQ(allocator->allocate(~std::size_t{0} / 2), nullptr);
-  allocator->deallocate(blocks[3]);
-  EXPECT_EQ(allocator->allocate(mib + 1), nullptr);
-  EXPECT_EQ(allocator->allocate(mib), blocks[3]);
-}
-
 // Every second 2 MiB is free: enough in total, but contiguous only after memory has been mapped
 // elsewhere.
 TEST_P(HostAllocators, MapsFreeMemoryElsewhereForALargeRequest) {
@@ -45,7 +32,7 @@ TEST_P(HostAllocators, MapsFreeMemoryElsewhereForALargeRequest) {
   EXPECT_EQ(allocator->statistics().mapped_bytes, 16 * mib);
 }
 
-TEST_P(HostAllocators, RefusesWrongFrees) {
+TEST_P(HostAllocators, RefusesWrongFreesAndSizes) {
   const auto allocator = untouchable(GetParam(), {.capacity = 8 * mib});
   void* block = allocator->allocate(10 * kib);
   int foreign = 0;
@@ -60,6 +47,8 @@ TEST_P(HostAllocators, RefusesWrongFrees) {
   allocator->shrink();
   EXPECT_NE(free(block), "");
   EXPECT_EQ(allocator->statistics().deallocations, 1u);
+  for (const std::size_t bytes : {8 * mib + 1, ~std::size_t{0}, ~std::size_t{0} / 2})
+    EXPECT_EQ(allocator->allocate(bytes), nullptr);
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, 4 * mib})
     EXPECT_NE(error_of([&] { allocator->allocate(1, alignment); }), "");
 }

@@ -3,7 +3,8 @@
 // same, but a thread occasionally yields before an atomic operation. With few cores this widens
 // race windows of a few instructions. A thread that has lost a second to other programs this way
 // yields no more. All sources of an executable must be compiled with it.
-// A test can also run code before the atomic operations of its thread (tests/alloc/interrupt.hpp).
+// A test can also run code before the atomic operations of its thread: interrupt() in
+// test_direct_ouroboros.cpp.
 #pragma once
 
 #include <chrono>
