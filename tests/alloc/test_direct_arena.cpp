@@ -24,7 +24,13 @@ std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
   return old;
 }
 
-using Draw = test::Random;
+struct Draw {
+  std::uint32_t state;
+  std::uint32_t operator()(std::uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
+  }
+};
 
 // Every warp puts blocks of its private arena into shared slots and frees the blocks that it finds
 // there, most of which are another warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
@@ -38,7 +44,7 @@ struct Trade {
 
   template <class Warp, class Own>
   void operator()(Warp& warp, Own& own) const {
-    Draw draw(warp.worker());
+    Draw draw{warp.worker() * 2654435769u + 1};
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
       if (draw(2) == 0) {
