@@ -23,8 +23,7 @@
 // allocate returns 16-byte aligned memory, or nullptr if the pool is exhausted or the request is
 // larger than the allocator can serve, and never hangs (unless options say to wait until there is
 // memory). A request of 0 bytes gets a valid unique pointer, as if it were 1. Thread is one lane of
-// a simt::Warp. An allocator keeps its tables inside the pool, so that the pool's size is its whole
-// footprint.
+// a simt::Warp. Tables are inside the pool.
 #pragma once
 
 #include <cstddef>
@@ -144,14 +143,11 @@ constexpr AllocatorSetting setting_of(AllocatorSetting setting) {
 // Host access to device memory at quiescence, for walk() and tests.
 class HostView {
  public:
-  explicit HostView(const simt::DeviceId& device)
-      : download_([device](void* to, const void* from, std::size_t bytes) {
-          simt::device_download(device, to, from, bytes);
-        }) {}
-  template <simt::MovesMemory Id>
+  // A DeviceId, or a device that moves memory itself.
+  template <class Id = simt::DeviceId>
   explicit HostView(const Id& id)
       : download_([id](void* to, const void* from, std::size_t bytes) {
-          id.download(to, from, bytes);
+          simt::device_download(id, to, from, bytes);
         }) {}
   template <class T>
   std::vector<T> read(const T* device_pointer, std::size_t count) const {
@@ -211,8 +207,7 @@ struct LaidOut : Base {
   }
 };
 
-// Whether A's traits are known at compile time. Those of Erased (erased.hpp) are not, nor those of
-// adaptors around it.
+// Whether A's traits are known at compile time: not those of Erased (erased.hpp).
 template <class A>
 inline constexpr bool has_static_traits = requires {
   typename std::bool_constant<A::traits.in_pool>;
@@ -277,14 +272,12 @@ void release_pool(Pool pool, const Device& device) {
     A::release(pool, device);
   }
 }
-// Calls release_pool at the end of its scope. Declared after every create(), because a
-// launch that is stopped leaves blocks behind.
+// Calls release_pool at the end of its scope.
 template <class A, class Device>
 class ReleaseAtEnd {
  public:
   ReleaseAtEnd(Pool pool, const Device& device) : pool_(pool), device_(device) {}
-  ReleaseAtEnd(const ReleaseAtEnd&) = delete;
-  ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
+  ReleaseAtEnd(ReleaseAtEnd&&) = delete;
   ~ReleaseAtEnd() { release_pool<A>(pool_, device_); }
 
  private:
@@ -294,8 +287,8 @@ class ReleaseAtEnd {
 
 // An allocator may have a class template Context: state that one warp holds from the beginning to
 // the end of a kernel. All lanes of the warp call it together, with the same arguments, get the
-// same results, and sync between two calls. Sizes are in granules, in 32 bits and below 2^30, which
-// takes fewer instructions. Blocks are freed with their size:
+// same results, and sync between two calls. Sizes are in granules, below 2^30. Blocks are freed
+// with their size:
 //
 //   struct WarpState;                              // in the warp's fast memory
 //   Context(const Example&, Warp&, WarpState&);

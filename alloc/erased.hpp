@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Type erasure: Erased<Device> is any allocator on Device, called through pointers, so that
-// the builder, the workloads and the conformance suite are compiled once for all allocators on CPU
-// threads instead of once per allocator. ErasedDevice is the device and names the allocator that
-// Erased::create creates. GPU kernels always contain their allocator.
+// Type erasure: Erased<Device> is any allocator on Device, called through pointers, so that the
+// builder, the workloads and the conformance suite are compiled once for all allocators on CPU
+// threads instead of once per allocator. ErasedDevice names the allocator that Erased::create
+// creates.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "alloc/allocator.hpp"
 

@@ -4,12 +4,11 @@
 // (kdtree/build/profile.hpp), not in the registry.
 //
 // Remaining cost: a build never touches memory twice, so its arrays come from memory and not from a
-// cache. It may lose against an allocator that reuses recently freed memory.
+// cache.
 #pragma once
 
 #include "alloc/allocator.hpp"
 #include "alloc/primitives/word.hpp"
-#include "simt/math.hpp"
 
 namespace heapwood::alloc {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -65,7 +64,7 @@ Fragmentation fragmentation_by_region(std::span<const Region> regions,
 struct LiveBlock {
   std::uint64_t offset = 0, bytes = 0;
 };
-// The same from the blocks, in order of offset.
+// From the blocks, in order of offset.
 Fragmentation fragmentation_of_blocks(std::span<const Region> regions,
                                       std::span<const LiveBlock> blocks);
 // The number of blocks, padded to the granule, that begin before an earlier one ends; blocks in

@@ -20,7 +20,7 @@
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "simt/device.hpp"
-#include "simt/pinned.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::bench {
 

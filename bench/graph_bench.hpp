@@ -14,7 +14,6 @@
 #include "simt/device.hpp"
 #include "workloads/graph/generate.hpp"
 #include "workloads/graph/host_graph.hpp"
-#include "workloads/graph/layouts.hpp"
 #include "workloads/graph/store.hpp"
 
 namespace heapwood::bench {

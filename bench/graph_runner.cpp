@@ -9,7 +9,7 @@
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/layouts.hpp"
+#include "workloads/graph/store.hpp"
 
 namespace heapwood::bench {
 

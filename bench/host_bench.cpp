@@ -9,7 +9,7 @@
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/row_bench.hpp"
-#include "simt/memory_source.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::bench {
 

@@ -107,12 +107,9 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(const Allocator& entry
   return prepare(entry).build_instrumented(*workspace_, build_options());
 }
 
-kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry, std::size_t capacity,
-                                                  alloc::LiveRecording* live) {
-  kdtree::BuildOptions options = build_options();
-  options.live = live;
-  if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
-  return prepare(entry).build_recorded(*workspace_, options, capacity);
+kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry,
+                                                  std::size_t capacity) {
+  return prepare(entry).build_recorded(*workspace_, build_options(), capacity);
 }
 
 kdtree::LevelRun PreparedScene::build_per_level() {

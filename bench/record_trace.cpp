@@ -10,7 +10,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/layouts.hpp"
+#include "workloads/graph/store.hpp"
 #include "workloads/program_trace/recorded_workloads.hpp"
 
 namespace heapwood::bench {

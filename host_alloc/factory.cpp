@@ -42,7 +42,9 @@ std::unique_ptr<Policy> over_range(const std::string& id, std::unique_ptr<simt::
 // while memory is mapped, and requests of other threads wait for that.
 class Front final : public HostAllocator {
  public:
-  explicit Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { update_mapped(); }
+  explicit Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {
+    update_mapped(statistics_);
+  }
 
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > largest_alignment) {
@@ -52,7 +54,7 @@ class Front final : public HostAllocator {
     }
     const std::lock_guard lock(mutex_);
     const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
-    if (policy_->mappings() != statistics_.mappings) update_mapped();
+    if (policy_->mappings() != statistics_.mappings) update_mapped(statistics_);
     if (block.address == nullptr) {
       ++statistics_.refused;
       return nullptr;
@@ -77,10 +79,7 @@ class Front final : public HostAllocator {
   HostStatistics statistics() const override {
     const std::lock_guard lock(mutex_);
     HostStatistics result = statistics_;
-    result.mapped_bytes = policy_->mapped_bytes();
-    if (result.mapped_bytes)
-      result.peak_mapped_bytes =
-          std::max(result.peak_mapped_bytes.value_or(0), *result.mapped_bytes);
+    update_mapped(result);
     return result;
   }
   void walk(const std::function<void(const HostRegion&)>& visit) const override {
@@ -90,17 +89,17 @@ class Front final : public HostAllocator {
   std::size_t shrink() override {
     const std::lock_guard lock(mutex_);
     const std::size_t bytes = policy_->shrink();
-    update_mapped();
+    update_mapped(statistics_);
     return bytes;
   }
 
  private:
-  void update_mapped() {
-    statistics_.mapped_bytes = policy_->mapped_bytes();
-    statistics_.mappings = policy_->mappings();
-    if (statistics_.mapped_bytes)
-      statistics_.peak_mapped_bytes =
-          std::max(statistics_.peak_mapped_bytes.value_or(0), *statistics_.mapped_bytes);
+  void update_mapped(HostStatistics& statistics) const {
+    statistics.mapped_bytes = policy_->mapped_bytes();
+    statistics.mappings = policy_->mappings();
+    if (statistics.mapped_bytes)
+      statistics.peak_mapped_bytes =
+          std::max(statistics.peak_mapped_bytes.value_or(0), *statistics.mapped_bytes);
   }
 
   mutable std::mutex mutex_;

@@ -89,8 +89,8 @@ const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options = {});
-// The same over a range provided by the caller, which must be empty. Not for allocators whose
-// memory the platform manages.
+// Manages a range provided by the caller, which must be empty. Not for allocators whose memory the
+// platform manages.
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    std::unique_ptr<simt::VirtualRange> range,
                                                    const HostAllocatorOptions& options);

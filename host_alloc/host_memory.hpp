@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host_alloc/trace.hpp"
-#include "simt/memory_source.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::host_alloc {
 
@@ -20,8 +20,7 @@ class HostMemory final : public simt::MemorySource {
   // must be no other source of memory, and no buffer yet.
   explicit HostMemory(std::string id, bool record = false);
   ~HostMemory() override;
-  HostMemory(const HostMemory&) = delete;
-  HostMemory& operator=(const HostMemory&) = delete;
+  HostMemory(HostMemory&&) = delete;
 
   void* allocate(const simt::DeviceId& device, std::size_t bytes) override;
   void deallocate(const simt::DeviceId& device, void* block) noexcept override;

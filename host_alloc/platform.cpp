@@ -5,16 +5,16 @@
 
 #include "host_alloc/policy.hpp"
 #include "simt/cuda_runtime.hpp"
-#include "simt/memory_source.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::host_alloc {
 namespace {
 
 class Platform final : public Policy {
  public:
-  enum class Kind { plain, async };  // async: in the order of CUDA's default stream
-  Platform(const simt::DeviceId& device, Kind kind, const HostAllocatorOptions& options)
-      : device_(device), kind_(kind), capacity_(options.capacity) {}
+  // async: in the order of CUDA's default stream.
+  Platform(const simt::DeviceId& device, bool async, const HostAllocatorOptions& options)
+      : device_(device), async_(async), capacity_(options.capacity) {}
   ~Platform() override {
     for (const auto& [address, piece] : live_) give_back(piece);
   }
@@ -24,9 +24,8 @@ class Platform final : public Policy {
     const std::size_t remaining = capacity_ - taken_;
     if (remaining < padding || bytes > remaining - padding) return {};
     Piece piece{nullptr, bytes + padding, bytes};
-    piece.begin = kind_ == Kind::async
-                      ? simt::cuda_runtime::pool_allocate(device_.index, piece.bytes)
-                      : simt::platform_allocate(device_, piece.bytes);
+    piece.begin = async_ ? simt::cuda_runtime::pool_allocate(device_.index, piece.bytes)
+                         : simt::platform_allocate(device_, piece.bytes);
     if (piece.begin == nullptr) return {};
     taken_ += piece.bytes;
     const std::uintptr_t address =
@@ -50,13 +49,13 @@ class Platform final : public Policy {
     }
   }
   std::size_t shrink() override {
-    if (kind_ == Kind::plain) return 0;
+    if (!async_) return 0;
     const std::size_t before = simt::cuda_runtime::pool_reserved(device_.index);
     simt::cuda_runtime::pool_trim(device_.index);
     return before - simt::cuda_runtime::pool_reserved(device_.index);
   }
   std::optional<std::size_t> mapped_bytes() const override {
-    if (kind_ == Kind::async) return simt::cuda_runtime::pool_reserved(device_.index);
+    if (async_) return simt::cuda_runtime::pool_reserved(device_.index);
     return std::nullopt;
   }
   std::uint64_t mappings() const override { return 0; }
@@ -67,12 +66,12 @@ class Platform final : public Policy {
     std::size_t bytes, requested;
   };
   void give_back(const Piece& piece) noexcept {
-    if (kind_ == Kind::async) return simt::cuda_runtime::pool_free(device_.index, piece.begin);
+    if (async_) return simt::cuda_runtime::pool_free(device_.index, piece.begin);
     simt::platform_free(device_, piece.begin, piece.bytes);
   }
 
   simt::DeviceId device_;
-  Kind kind_;
+  bool async_;
   std::size_t capacity_, taken_ = 0;
   AddressTable<Piece> live_;
 };
@@ -81,8 +80,7 @@ class Platform final : public Policy {
 
 std::unique_ptr<Policy> make_platform(const simt::DeviceId& device, bool async,
                                       const HostAllocatorOptions& options) {
-  return std::make_unique<Platform>(device, async ? Platform::Kind::async : Platform::Kind::plain,
-                                    options);
+  return std::make_unique<Platform>(device, async, options);
 }
 
 }  // namespace heapwood::host_alloc

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A finished tree on the host, and the costs it was built for.
+// A finished tree on the host, its nodes of 8 bytes (docs/architecture.md, "Tree"), and the costs
+// it was built for.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,44 @@
 
 #include "geometry/box.hpp"
 #include "geometry/triangle.hpp"
-#include "kdtree/node.hpp"
+#include "simt/config.hpp"
 
 namespace heapwood::kdtree {
 
-// The costs of the surface area heuristic:
-//   cost(leaf)  = intersection * n
-//   cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA,
-//                 times (1 - empty_bonus) if one side is empty,
-//                 plus duplicate * (n_l + n_r - n) for the refs that the split adds.
-// The published heuristic has no `duplicate`. A small value makes trees smaller at almost no cost
-// in quality, as does a traversal cost above the real one (docs/performance.md).
+// Inner node: `split` is the plane, `link` is pair << 2 | axis + 1 (1 to 3). Its children are
+// nodes[2 * pair], below the plane, and nodes[2 * pair + 1]. Leaf: `first` is the index of its
+// first ref in the tree's ref array, `link` is count << 2.
+struct alignas(8) Node {
+  union {
+    float split;
+    std::uint32_t first;
+  };
+  std::uint32_t link;
+
+  HEAPWOOD_INLINE bool leaf() const { return (link & 3u) == 0; }
+  HEAPWOOD_INLINE unsigned axis() const { return (link & 3u) - 1; }
+  HEAPWOOD_INLINE std::uint32_t child(unsigned side) const { return 2 * (link >> 2) + side; }
+  HEAPWOOD_INLINE std::uint32_t count() const { return link >> 2; }
+
+  static HEAPWOOD_INLINE Node make_inner(float split, unsigned axis, std::uint32_t pair) {
+    Node node;
+    node.split = split;
+    node.link = pair << 2 | (axis + 1);
+    return node;
+  }
+  static HEAPWOOD_INLINE Node make_leaf(std::uint32_t first, std::uint32_t count) {
+    Node node;
+    node.first = first;
+    node.link = count << 2;
+    return node;
+  }
+};
+static_assert(sizeof(Node) == 8);
+
+// The costs of the surface area heuristic: cost(leaf) = intersection * n cost(split) = traversal +
+// intersection * (SA_l n_l + SA_r n_r) / SA, times (1 - empty_bonus) if one side is empty, plus
+// duplicate * (n_l + n_r - n) for the refs that the split adds. The published heuristic has no
+// `duplicate`.
 struct SahCosts {
   float traversal = 1.5f;
   float intersection = 1.0f;

@@ -58,7 +58,7 @@ struct CompiledAllocator {
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
   // Runs a stress test once on a new pool (workloads/stress.hpp).
   workloads::StressResult (*stress)(const workloads::StressJob&);
-  // The adjacency blocks of a dynamic graph (workloads/graph/layouts.hpp).
+  // The adjacency blocks of a dynamic graph (workloads/graph/store.hpp).
   std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).

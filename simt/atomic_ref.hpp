@@ -21,10 +21,9 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
-// atomic_ref of a 64-bit word that is known to be in global memory. libcu++ takes generic
-// addresses: for each 64-bit addition the compiler emits a test for shared memory, so the warp
-// waits for the answer from L2 even if the result is unused, and about 20 instructions that are
-// never executed occupy the instruction cache.
+// atomic_ref of a 64-bit word that is known to be in global memory. For a generic address the
+// compiler emits a test for shared memory at each 64-bit addition: the warp waits for the answer
+// from L2 even if the result is unused.
 class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> {
  public:
   HEAPWOOD_INLINE explicit global_ref(std::uint64_t& word)
@@ -75,6 +74,20 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
 // For words that host and GPU access while a kernel runs (the abort flag).
 template <class T>
 using system_atomic_ref = cuda::atomic_ref<T, cuda::thread_scope_system>;
+
+// The memory order of an atomic write to memory that is freed and reused later, where another
+// thread overwrites the same word before the free.
+//
+// In C++ only a release orders the write before the stores of the memory's next owner. On a GPU it
+// may be relaxed: PTX orders accesses of one location by coherence, and the overwriting access
+// happens before those stores. A release would wait for all of the thread's own stores.
+HEAPWOOD_FN constexpr auto order_by_coherence() {
+#if defined(__CUDA_ARCH__)
+  return relaxed;
+#else
+  return release;
+#endif
+}
 
 // fence_acq_rel() orders all of a thread's preceding accesses before all subsequent ones, in device
 // scope: one fence for many words, if `has_device_fence`. CPU threads do not use it, since

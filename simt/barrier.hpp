@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A barrier for all warps of a launch(). They are all resident (launch.hpp), so every wait ends;
-// not for launch_independent(). Each use costs one addition per warp to a shared word and a round
-// trip to memory, less than a launch.
+// not for launch_independent().
 #pragma once
 
 #include <cstdint>

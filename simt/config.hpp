@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The project's macros: attributes of functions that run on the GPU and on CPU threads. The library
 // has one more, HEAPWOOD_HERE (include/heapwood/handle_operations.hpp). Every header of the library
-// includes this one before its first line of code, so it ends the compilation with one message if
-// the language is older than the headers need.
+// includes it first: it rejects an older language with one message.
 #pragma once
 
 #if __cplusplus < 202002L

@@ -48,8 +48,7 @@ class DeviceControl {
     check_cuda(cudaMemset(device_, 0, sizeof(Control)), "control block");
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "control stream");
   }
-  DeviceControl(const DeviceControl&) = delete;
-  DeviceControl& operator=(const DeviceControl&) = delete;
+  DeviceControl(DeviceControl&&) = delete;
   ~DeviceControl() {
     cudaFree(device_);
     cudaStreamDestroy(stream_);
@@ -70,8 +69,7 @@ class CudaEvent {
  public:
   CudaEvent() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
   ~CudaEvent() { cudaEventDestroy(event_); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
+  CudaEvent(CudaEvent&&) = delete;
   void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
   cudaEvent_t get() const { return event_; }
   float ms_since(const CudaEvent& begin) const {
@@ -92,8 +90,7 @@ class Pinned {
     check_cuda(cudaMallocHost(reinterpret_cast<void**>(&memory_), sizeof(T)), "pinned memory");
   }
   ~Pinned() { cudaFreeHost(memory_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
+  Pinned(Pinned&&) = delete;
   T* get() const { return memory_; }
 
  private:
@@ -135,8 +132,8 @@ struct CudaWait {
   }
 };
 
-// The control block, the events and the outcome of one launch. Creating them takes as long as a
-// short kernel, so launches reuse them, unless one has modified its control block.
+// The control block, the events and the outcome of one launch. Launches reuse them, unless one has
+// modified its control block.
 class LaunchState {
  public:
   LaunchState() {
@@ -151,8 +148,7 @@ class LaunchState {
     }
     if (!parts_) parts_ = std::make_unique<Parts>();
   }
-  LaunchState(const LaunchState&) = delete;
-  LaunchState& operator=(const LaunchState&) = delete;
+  LaunchState(LaunchState&&) = delete;
   Control* control() { return parts_->control.device(); }
   void record_begin() { parts_->begin.record(); }
   // Enqueues a copy of the outcome behind the kernel, so that one wait covers both.
@@ -240,8 +236,7 @@ class CudaStream {
     start_ = std::chrono::steady_clock::now();
     begin_.record();
   }
-  CudaStream(const CudaStream&) = delete;
-  CudaStream& operator=(const CudaStream&) = delete;
+  CudaStream(CudaStream&&) = delete;
   // Waits, also if the host has thrown: kernels must not outlive the memory that they use.
   ~CudaStream() { cudaStreamSynchronize(nullptr); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The functions of .cu files in builds without CUDA.
-#include "simt/caller.hpp"
 #include "simt/cuda_runtime.hpp"
+#include "simt/device.hpp"
 #include "simt/nvml.hpp"
 
 namespace heapwood::simt {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "simt/caller.hpp"
 #include "simt/cuda.hpp"
+#include "simt/device.hpp"
 #include "simt/nvml.hpp"
 
 namespace heapwood::simt::cuda_runtime {
@@ -105,15 +105,21 @@ std::vector<DeviceInfo> list() {
   return all;
 }
 
+namespace {
+// The block of an allocation; nullptr if memory is exhausted.
+void* block_or_null(cudaError_t status, void* block, const char* what) {
+  if (status == cudaSuccess) return block;
+  cudaGetLastError();
+  if (status != cudaErrorMemoryAllocation) check_cuda(status, what);
+  return nullptr;
+}
+}  // namespace
+
 void* allocate(int device, std::size_t bytes) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
   void* pointer = nullptr;
   const cudaError_t status = cudaMalloc(&pointer, bytes);
-  if (status == cudaSuccess) return pointer;
-  cudaGetLastError();
-  if (status == cudaErrorMemoryAllocation) return nullptr;
-  check_cuda(status, "cudaMalloc");
-  return nullptr;
+  return block_or_null(status, pointer, "cudaMalloc");
 }
 
 void free(int device, void* pointer) noexcept {
@@ -175,11 +181,7 @@ void* pool_allocate(int device, std::size_t bytes) {
   });
   void* pointer = nullptr;
   const cudaError_t status = cudaMallocAsync(&pointer, bytes, nullptr);
-  if (status == cudaSuccess) return pointer;
-  cudaGetLastError();
-  if (status == cudaErrorMemoryAllocation) return nullptr;
-  check_cuda(status, "cudaMallocAsync");
-  return nullptr;
+  return block_or_null(status, pointer, "cudaMallocAsync");
 }
 
 void pool_free(int device, void* pointer) noexcept {

@@ -124,16 +124,12 @@ class CudaLanes {
   // All lanes of an active mask have read the same mask, so each of them reaches the *_sync
   // operations that take it; those wait for lanes that diverge in between. The calling lane's own
   // bit is set again because ptxas 13.0 takes a mask that comes from activemask alone for uniform:
-  // on an H100, shuffles with such a mask did not wait for the first lane of a group and returned 0
-  // (tests/library/gpu/measure_reuse.cu: blocks allocated twice).
+  // shuffles with such a mask did not wait for the first lane of a group
+  // (tests/library/gpu/measure_reuse.cu).
   HEAPWOOD_INLINE std::uint32_t together() const { return with_own_lane(__activemask() & mask()); }
   HEAPWOOD_INLINE std::uint32_t together(const void* key) const {
-    std::uint32_t all = 0;
-    return together(key, all);
-  }
-  HEAPWOOD_INLINE std::uint32_t together(const void* key, std::uint32_t& all) const {
     const unsigned active = __activemask() & mask();
-    all = with_own_lane(active);
+    const std::uint32_t all = with_own_lane(active);
     if ((active & (active - 1)) == 0) return all;  // a single lane
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
@@ -190,7 +186,6 @@ class CudaLanes {
   HEAPWOOD_FN std::uint32_t inclusive_add(std::uint32_t) const;
   HEAPWOOD_FN std::uint32_t together() const;
   HEAPWOOD_FN std::uint32_t together(const void*) const;
-  HEAPWOOD_FN std::uint32_t together(const void*, std::uint32_t&) const;
   HEAPWOOD_FN void sync(std::uint32_t) const;
   HEAPWOOD_FN std::uint32_t ballot(std::uint32_t, bool) const;
   template <class T>

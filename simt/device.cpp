@@ -15,8 +15,6 @@
 #include "simt/cuda_runtime.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
-#include "simt/memory_source.hpp"
-#include "simt/pinned.hpp"
 
 namespace heapwood::simt {
 

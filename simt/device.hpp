@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,21 @@ std::vector<DeviceInfo> list_devices();
 // Error{Exit::device} with the reason, or Error{Exit::usage} for other names.
 DeviceInfo find_device(const std::string& key, int threads = 0);
 DeviceInfo describe(const DeviceId& id);
+
+// Orders all later work on the default stream, which Heapwood uses, after the work that the caller
+// has enqueued in `stream` (a cudaStream_t as a number). No effect on the CPU.
+void wait_for_stream(const DeviceId& device, std::uintptr_t stream);
+
+// Restores the calling thread's current GPU at the end of a scope.
+class CallerDevice {
+ public:
+  explicit CallerDevice(const DeviceId& device);
+  ~CallerDevice();
+  CallerDevice(CallerDevice&&) = delete;
+
+ private:
+  int before_ = -1;  // none to restore
+};
 
 // Requests running launches to stop and prevents new ones (Ctrl-C). Async-signal-safe.
 void interrupt() noexcept;

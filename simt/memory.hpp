@@ -2,7 +2,9 @@
 // Owned device memory: Memory is bytes, Buffer<T> is an array of trivially copyable T.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -22,6 +24,27 @@ void device_download(const DeviceId& device, void* to_host, const void* from, st
 void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
 // Bytes that can still be allocated.
 std::size_t device_available(const DeviceId& device);
+
+// The source of memory for device_allocate(), and so for every Memory and Buffer: the platform
+// (cudaMalloc, mmap), or one that was set.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  // Aligned to 256 bytes; nullptr if memory is exhausted.
+  virtual void* allocate(const DeviceId& device, std::size_t bytes) = 0;
+  virtual void deallocate(const DeviceId& device, void* block) noexcept = 0;
+  virtual std::size_t available(const DeviceId& device) = 0;
+};
+
+// nullptr selects the platform. A block is freed to the source that is set at that time, so the
+// source must be changed only while no block is allocated.
+void set_memory_source(MemorySource* source) noexcept;
+
+// Platform memory, independent of the source; nullptr if memory is exhausted. CPU memory is
+// untouched zero pages.
+void* platform_allocate(const DeviceId& device, std::size_t bytes);
+void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept;
+std::size_t platform_available(const DeviceId& device);
 
 // A device that moves memory itself, in the order of its stream (stream_device.hpp). These
 // overloads need no compiled code, so allocators can be used as headers alone.
@@ -111,6 +134,39 @@ class Buffer {
  private:
   Memory memory_;
   std::size_t count_ = 0;
+};
+
+// Page-locked for a GPU, plain for the CPU. Throws Error{Exit::failed} if memory is exhausted.
+void* pinned_allocate(const DeviceId& device, std::size_t bytes);
+void pinned_free(const DeviceId& device, void* pointer) noexcept;
+
+template <class T>
+class PinnedArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit PinnedArray(const DeviceId& device) : device_(device) {}
+  PinnedArray(PinnedArray&&) = delete;
+  ~PinnedArray() { pinned_free(device_, data_); }
+
+  std::span<const T> values() const { return {data_, count_}; }
+  // Copies the values. Allocates only if there are more of them than the capacity.
+  void assign(std::span<const T> values) {
+    if (values.size() > capacity_) {
+      const std::size_t more = std::max(values.size(), capacity_ + capacity_ / 4);
+      pinned_free(device_, std::exchange(data_, nullptr));
+      capacity_ = count_ = 0;
+      data_ = static_cast<T*>(pinned_allocate(device_, more * sizeof(T)));
+      capacity_ = more;
+    }
+    if (!values.empty()) std::memcpy(data_, values.data(), values.size_bytes());
+    count_ = values.size();
+  }
+
+ private:
+  DeviceId device_;
+  T* data_ = nullptr;
+  std::size_t count_ = 0, capacity_ = 0;
 };
 
 }  // namespace heapwood::simt

@@ -53,8 +53,7 @@ class Nvml {
   // fails.
   explicit Nvml(const std::string& library);
   ~Nvml();
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
+  Nvml(Nvml&&) = delete;
 
   // The driver's library, or that of the path in the environment variable HEAPWOOD_NVML ("": none).
   // Loaded at the first call.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // StreamDevice: what a library needs of a device, without launchers, control blocks or compiled
 // code: memory, copies and loops in the order of a stream. With nvcc it is the current GPU, with a
-// host compiler the CPU. Fills, uploads and loops can be captured into a CUDA graph.
+// host compiler the CPU.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -74,8 +73,7 @@ class CurrentDevice {
     if (previous_ != device) cudaSetDevice(device);
   }
   ~CurrentDevice() { cudaSetDevice(previous_); }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  CurrentDevice(CurrentDevice&&) = delete;
 
  private:
   int previous_ = 0;

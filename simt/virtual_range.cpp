@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "simt/cuda_runtime.hpp"
-#include "simt/memory_source.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::simt {
 

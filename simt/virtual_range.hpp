@@ -14,8 +14,7 @@ namespace heapwood::simt {
 class VirtualRange {
  public:
   virtual ~VirtualRange() = default;
-  VirtualRange(const VirtualRange&) = delete;
-  VirtualRange& operator=(const VirtualRange&) = delete;
+  VirtualRange(VirtualRange&&) = delete;
 
   // Aligned to the granularity. Unmapped memory must not be accessed.
   std::byte* base() const { return base_; }

@@ -18,7 +18,6 @@
 // ballot, shfl and reduce_or need not.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #if !defined(__CUDA_ARCH__)
 #include <chrono>
@@ -62,10 +61,8 @@ class SerialWarp {
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
   std::uint32_t together() const { return 1; }
-  // The lanes of that set that pass the same key. `all` becomes the whole set; a second call may
-  // return a different one.
+  // The lanes of that set that pass the same key.
   std::uint32_t together(const void* /*key*/) const { return 1; }
-  std::uint32_t together(const void* /*key*/, std::uint32_t& all) const { return all = 1; }
   void sync(std::uint32_t /*lanes*/) const {}
   std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const {
     return predicate ? 1u : 0u;
@@ -96,12 +93,6 @@ class SerialWarp {
     }
 #endif
   }
-  // Sleeps in waits that a user ends, such as a build in slow motion. SerialWarp only.
-  void nap() const {
-#if !defined(__CUDA_ARCH__)
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
-#endif
-  }
 
  private:
   Control* control_;
@@ -121,9 +112,7 @@ HEAPWOOD_FN bool wait_until(Warp& warp, Done done) {
 }
 
 // wait_until for all lanes of a warp: waits until `done()` is true for each of them. Lanes that
-// wait in the same loop stay converged. If a single lane waits and the others wait for it, a GPU
-// may leave the warp split into two halves, which then execute the subsequent code one after the
-// other.
+// wait in the same loop stay converged: if one lane waits for all, a GPU may leave the warp split.
 template <class Warp, class Done>
 HEAPWOOD_FN bool wait_until_all(Warp& warp, Done done) {
   for (unsigned turn = 0; warp.any(!done()); ++turn) {

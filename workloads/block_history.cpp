@@ -57,8 +57,7 @@ GapList::Map::iterator GapList::remove(Map::iterator gap) {
 }
 
 void HistoryBuilder::add(const alloc::RecordedEvent& event) {
-  if (event.kind() == alloc::RecordedEvent::Kind::allocate) allocate_block(event);
-  if (event.kind() == alloc::RecordedEvent::Kind::free) free_block(event);
+  event.kind() == alloc::RecordedEvent::Kind::allocate ? allocate_block(event) : free_block(event);
   ++time_;
 }
 

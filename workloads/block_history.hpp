@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reconstructs the life of every block and the gaps between blocks from a recording
-// (alloc/recording/recording.hpp), afterwards or while it is written. Host code.
+// (alloc/recording/recording.hpp). Host code.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>

@@ -4,9 +4,7 @@
 // stress_kernels.hpp, called through registry::CompiledAllocator::stress.
 //
 // Probability (RegEff section 6): a thread without a block allocates one with probability 3/4; a
-// thread with one frees it with probability 3/4. RegEff table 2 counts 1450 allocations and 986
-// deallocations of 960 threads in 10 launches; its rule gives 3840 and 3360, a probability of 1/4
-// gives 1440 and 960 (expected_counts()).
+// thread with one frees it with probability 3/4.
 //
 // Requests are padded to 16 bytes before the call, as in RegEff section 6; internal fragmentation
 // is relative to the size wanted.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernels of StressDriver (stress_driver.hpp). None of their warps waits for another one, so
-// the grid may be larger than the resident warps (launch_independent). An allocator may wait for
-// threads inside it, which are running. With options.wait_when_full it waits for frees of warps
-// that may not have started; then the time limit ends the launch.
+// the grid may be larger than the resident warps (launch_independent). With options.wait_when_full
+// an allocator waits for frees of warps that may not have started; then the time limit ends the
+// launch.
 //
 // AllocateKernel, FreeKernel and PairKernel contain one call of malloc, one of free, and one of
 // each: RegEff table 1 counts their registers, which no launch bound limits. OwnPairKernel has one
@@ -96,9 +96,9 @@ struct PairKernel : KernelShape {
   }
 };
 
-// The same through the allocator's per-warp context (Context). Kernels with a context have
-// persistent warps and are compiled for the number of resident warps: here 48 per multiprocessor,
-// with 40 registers per thread.
+// Allocates and frees through the allocator's per-warp context (Context). Kernels with a context
+// have persistent warps and are compiled for the number of resident warps: here 48 per
+// multiprocessor, with 40 registers per thread.
 template <class A>
 struct OwnPairKernel {
   struct Scratch : alloc::WarpStateOf<A>::Type {};
@@ -163,7 +163,7 @@ enum Parts : std::uint32_t {
 template <class A>
 struct CycleKernel : KernelShape {
   // Without this bound the kernel has 96 registers and two resident blocks, and the number of waves
-  // would dominate the time. The registers of this kernel are not reported.
+  // would dominate the time.
   static constexpr unsigned blocks_per_multiprocessor = 4;
   A allocator;
   Share share;

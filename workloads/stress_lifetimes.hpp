@@ -9,7 +9,7 @@
 //   immortal  random, but one block in 256 stays until the end
 //
 // The pool is walked while no kernel runs. The ratio of held to live memory is the cost of the
-// order: arenas, slabs and chunks that cannot be reused because of one long-lived block.
+// order.
 #pragma once
 
 #include <algorithm>

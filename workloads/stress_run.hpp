@@ -19,8 +19,8 @@ auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
   return f.template operator()<A>();
 }
-// The same with A or A::WithBuiltin, if A has one. A separate type, because loading a kernel that
-// uses the device heap fixes the heap's size.
+// with_variant() for A or A::WithBuiltin, if A has one. A separate type, because loading a kernel
+// that uses the device heap fixes the heap's size.
 template <class A, class F>
 auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
@@ -89,7 +89,7 @@ class StressRun : StressDriver<A, Device> {
     finish_split(split);
   }
 
-  // The same tests with blocks that are filled and checked.
+  // AD and tests with one allocation per thread, with blocks that are filled and checked.
   void run_touched() {
     using namespace stress_detail;
     if (job_.test == StressTest::alloc_dealloc) {

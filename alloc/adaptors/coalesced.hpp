@@ -3,8 +3,7 @@
 // freed when the last of them has freed its part. After the "coalesced" variants of RegEff section
 // 7 and XMalloc (Huang et al. 2010, 2013).
 //
-// Differs: works over any allocator and any subset of a warp's lanes, because simt's together()
-// returns the lanes and the warp is not assumed to be in lock step; blocks stay aligned to 16
+// Differs: works over any allocator and any subset of a warp's lanes; blocks stay aligned to 16
 // bytes.
 //
 // Memory: 16 bytes per block and 16 per group. A shared block begins with the number of parts still

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counted<Base>: counts requests and logs the requested size of each live block. For instrumented
-// runs, whose times are meaningless: every call changes words that all threads share, an
-// allocation eight.
+// runs.
 //
 // The log is one u32 per granule of the pool (0: no block starts there; requests of 4 GiB or more
 // are logged as 2^32-1). If Base's blocks lie outside the pool (traits.in_pool), each gets a header

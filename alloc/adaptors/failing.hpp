@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Failing<Base>: allocation number `fail_at` (counted from 1 over all threads) and all later ones
-// return nullptr; 0 = none. Fault injection for tests of what a program does when the pool is
-// exhausted, at every allocation that may find out.
+// return nullptr; 0 = none. For tests of exhaustion.
 #pragma once
 
 #include "alloc/allocator.hpp"

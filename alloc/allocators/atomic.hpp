@@ -48,8 +48,7 @@ class OneOffset {
 // AtomicMalloc (RegEff section 4.1): one fetch_add on one offset. The papers' lower bound.
 //
 // Differs from the paper: nullptr instead of a pointer outside the pool. A request that fails still
-// moves the offset: undoing the add could make a later request overlap one that was served in
-// between.
+// moves the offset.
 //
 // Limits: the largest request is what is left of the pool.
 struct Atomic : LaidOut<Atomic, OneOffset> {
@@ -77,9 +76,9 @@ struct Atomic : LaidOut<Atomic, OneOffset> {
 // Differs from the paper: a request larger than the pool gets nullptr (the published loop never
 // ends for it).
 //
-// Limits: the largest request is the pool less 256 bytes. Never reports exhaustion: only a build
-// that allocates less than the pool in total, or frees in about the order it allocates, gets
-// correct results. walk() knows the ring's position only, on every lap.
+// Limits: never reports exhaustion: only a build that allocates less than the pool in total, or
+// frees in about the order it allocates, gets correct results. walk() knows the ring's position
+// only.
 struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
   static constexpr AllocatorTraits traits{
       .id = "awmalloc",
@@ -90,9 +89,7 @@ struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
       .lower_bound = true,
       .keeps_live_memory = false};
 
-  // relaxed throughout: no order could make the reuse of live memory safe, and none is claimed. The
-  // loop is lock-free: a failed exchange means that another thread moved the offset, and each
-  // thread that finds it past the end moves it back.
+  // relaxed throughout: no order could make the reuse of live memory safe.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;

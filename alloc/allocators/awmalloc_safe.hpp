@@ -7,15 +7,11 @@
 // requests of more than a quarter of a segment. Each half also serves requests of the other when
 // that is full.
 //
-// Differs from the paper: frees make memory reusable, exhaustion is reported, and live memory is
-// never overwritten, at the cost of one more atomic add per allocation.
+// Differs from the paper: frees make memory reusable, and exhaustion is reported.
 //
 // Limits: one long-lived block holds its whole segment; the largest request is the buddy's largest
-// block. Many concurrent threads may skip further than they need, past an empty segment; then the
-// other half serves the request.
+// block.
 #pragma once
-
-#include <algorithm>
 
 #include "alloc/primitives/large_part.hpp"
 #include "alloc/primitives/word.hpp"

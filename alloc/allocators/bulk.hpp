@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "alloc/bulk/ualloc.hpp"
 #include "alloc/primitives/lane_group.hpp"

@@ -96,9 +96,6 @@ struct UngroupedThread : Thread {
   HEAPWOOD_INLINE explicit UngroupedThread(const Thread& thread) : Thread(thread) {}
   HEAPWOOD_INLINE std::uint32_t together() const { return 1u << Thread::lane(); }
   HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
-  HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/, std::uint32_t& all) const {
-    return all = together();
-  }
 };
 
 // Fourth step: the redesigned list without groups; every lane walks alone.

@@ -13,19 +13,17 @@
 //     lanes of a warp allocate independently;
 //   - superblocks are smaller in a small pool, as in fdg.hpp.
 //
-// Synchronization. The header and the list belong to the thread that holds the slot's lock. Only
-// that thread adds to the count of blocks; a free subtracts without the lock. A thread that
-// subtracts the last block locks and reads the count again. If it is still 0, no block is in use,
-// and none can be added, so the thread detaches the header, unlocks, and frees the memory. Threads
-// wait for the lock only. Its holder is running and waits for nothing but the device's malloc.
+// The header and the list belong to the thread that holds the slot's lock. Only that thread adds to
+// the count of blocks; a free subtracts without the lock. A thread that subtracts the last block
+// locks and reads the count again; if it is still 0, it detaches the header and frees the memory.
 //
 // Limits: a block in use keeps all memory of its slot; the end of a superblock is lost if a request
 // does not fit there; a request larger than a superblock gets one of its size; 16 bytes per block.
 // The pool's size determines the heap's size, and the heap cannot be walked.
 #pragma once
 
+#include "alloc/allocators/fdg.hpp"
 #include "alloc/primitives/builtin_heap.hpp"
-#include "alloc/primitives/superblocks.hpp"
 #include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc {

@@ -9,9 +9,9 @@
 // Differs from the paper:
 //   - a slab's class and count are one word and its bitmap has one bit per block
 //     (primitives/block_pages.hpp): slabs need no locks, and are neither lost nor in two sets. An
-//     empty slab can change its class; in the paper a nearly empty one can as well;
-//   - up to 16 heads per class, because every thread of a GPU changes the counts of a head; they
-//     have slabs from the start, but any class can take an empty slab, whether it is a head or not;
+//     empty slab can change its class;
+//   - up to 16 heads per class; they have slabs from the start, but any class can take an empty
+//     slab, whether it is a head or not;
 //   - a thread that finds a head to be replaced tries its lock once and otherwise continues with
 //     the head, which has a sixth of its blocks left; it waits only if there is no head, for a
 //     bounded time. When only full slabs are left, they are used up to the last block;

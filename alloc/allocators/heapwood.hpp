@@ -12,8 +12,7 @@
 //
 // docs/own-allocator.md has the correctness arguments. Related: the bitmaps of slabs in Halloc and
 // ScatterAlloc, the chunks of Ouroboros-C, FDGMalloc's per-warp superblocks, XMalloc's counted
-// slabs. Here a page has no count: which pages are free is found by a search, when no other memory
-// is left.
+// slabs.
 //
 // Limits: sizes are rounded up to classes, four per doubling (12% on average), and above an arena
 // (16 KiB in pools from 96 MiB) to whole arenas. Blocks of more than 32 arenas occupy whole
@@ -85,6 +84,45 @@ struct Heapwood {
   arena::SharedPages shared_;
   Pool pool_;
   bool wait_ = false;
+};
+
+// Heapwood without its context: every request of a build goes through allocate() and deallocate(),
+// as with all other allocators. The arenas are those of a program without persistent warps.
+class HeapwoodGeneral {
+ public:
+  static constexpr AllocatorTraits traits{.id = "heapwood-general",
+                                          .label = "Heapwood (general)",
+                                          .paper = "none: own design",
+                                          .note =
+                                              "heapwood without a context: malloc and free of "
+                                              "any lanes, also in builds",
+                                          .smallest_pool = Heapwood::traits.smallest_pool};
+
+  template <class Device>
+  static HeapwoodGeneral create(Pool pool, AllocatorOptions options, const Device& device) {
+    check_pool(traits, pool);
+    options.has_persistent_warps = false;
+    options.spare_bytes_for_warps = 0;
+    HeapwoodGeneral h;
+    h.heap_ = Heapwood::create(pool, options, device);
+    return h;
+  }
+
+  template <class Thread>
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+    return heap_.allocate(thread, bytes);
+  }
+  template <class Thread>
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
+    heap_.deallocate(thread, block);
+  }
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    heap_.walk(host, visit);
+  }
+
+ private:
+  Heapwood heap_;
 };
 
 }  // namespace heapwood::alloc

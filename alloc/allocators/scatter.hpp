@@ -5,17 +5,14 @@
 // contend; the page is divided into equal chunks when it is first used.
 //
 // Differs from the paper:
-//   - sizes are rounded to classes (primitives/size_class.hpp); in the paper a page gets the size
-//     of its first request;
+//   - sizes are rounded to classes (primitives/size_class.hpp);
 //   - bitmaps are in a table, not at the end of each page, and the size and count of a page are one
 //     word, so that an empty page changes its size with one exchange (primitives/block_pages.hpp).
 //     By default the paper's pages keep their size;
-//   - if hashing fails, hints lead to a suitable page if there is one. The paper's regions count
-//     failed searches, and all pages are searched for every request that cannot be served;
-//   - requests larger than a page go to a buddy allocator in the other half; the paper locks runs
-//     of pages under one mutex, which "serializes all allocation requests of large memory chunks"
-//     (RegEff). As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing
-//     below 64 KiB), and a chunk of up to twice the size serves a request that finds no better one.
+//   - if hashing fails, hints lead to a suitable page if there is one.;
+//   - requests larger than a page go to a buddy allocator in the other half. As in the paper a page
+//     has at most 1024 chunks (so a page of 64 MiB serves nothing below 64 KiB), and a chunk of up
+//     to twice the size serves a request that finds no better one.
 //
 // Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB per page.
 #pragma once

@@ -5,9 +5,7 @@
 //
 // Differs from the paper:
 //   - the first-level buffer of a class is one word that names the current superblock, its blocks
-//     that may be allocated, and how many have been: an allocation is one fetch_add. The published
-//     FIFOs of single blocks take several dependent compare-and-swaps, and one thread fills them
-//     with 16 blocks while the others wait;
+//     that may be allocated, and how many have been: an allocation is one fetch_add.;
 //   - superblocks with free blocks are on stacks, one stack per such word, not in one FIFO per
 //     class;
 //   - the general allocator is primitives/buddy.hpp, and free superblocks are returned to it when
@@ -18,14 +16,12 @@
 //     blocks are aligned to 16 bytes.
 //
 // Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger ones to whole pages of 1 KiB;
-// the largest is the buddy's largest block. A block in use keeps its superblock in its class. An
-// allocation may fail while another thread is returning superblocks. At most 64 GiB of a pool are
-// used.
+// the largest is the buddy's largest block. A block in use keeps its superblock in its class. At
+// most 64 GiB of a pool are used.
 #pragma once
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "alloc/primitives/buddy.hpp"
 #include "alloc/primitives/large_part.hpp"

@@ -8,7 +8,7 @@
 //                            signal(0, batch - n) without one. fail: the launch is aborted, or no
 //                            batch can be had (`dry`). All calls pass the same `batch`; if n is
 //                            larger, the caller produces as many batches as hold n units.
-//   wait_and_move(...)       wait() for a caller that divides what it gets: a move (moves.hpp)
+//   wait_and_move(...)       wait() for a caller that divides what it gets: a move (Moves)
 //                            begins before units are taken; if the result is `got`, the caller ends
 //                            it. Units are taken only after a read has seen enough of them.
 //   signal(n, expected)      adds n units, `expected` of which were promised.
@@ -21,19 +21,16 @@
 // expected units E, and units reserved by waiting threads R. This class keeps C and the balance
 // V = C + E - R, the units left if all promises were kept and all waiting threads served. Both may
 // be negative. Differs from the papers:
-// - every change is one fetch_add or fetch_sub: a compare-and-swap succeeds about once per round
-//   trip to the L2 cache, however many threads try;
+// - every change is one fetch_add or fetch_sub;
 // - V alone decides which threads grow: requests that find V <= 0 form groups of `batch`, and the
-//   first thread of each group grows. So there are as many growers as the uncovered requests need,
-//   including those that have not announced their batch yet;
+//   first thread of each group grows.;
 // - a thread that takes units and loses the race returns them. This changes only C, so no other
 //   thread sees a shortage that does not exist and grows needlessly;
 // - of many waiting threads about as many try to take units as there are units;
-// - a waiting thread checks whether units are available, not whether others have reserved them
-//   (with the papers' condition, threads leave and reserve again repeatedly while R = C + E). After
-//   a grower has failed, V stays negative; a thread that has seen that for `patience` turns grows
-//   in its place. Hence all waiting ends, with units or with a failure of the thread's own batch,
-//   or immediately if the caller's word `dry` is not 0: no batch can be had.
+// - a waiting thread checks whether units are available, not whether others have reserved them.
+//   After a grower has failed, V stays negative; a thread that has seen that for `patience` turns
+//   grows in its place. Hence all waiting ends, with units or with a failure of the thread's own
+//   batch, or immediately if the caller's word `dry` is not 0: no batch can be had.
 //
 // Waits only for threads that grow, which are running. Limits: C, V and the sum of all units
 // requested at a time are below 2^31.
@@ -41,11 +38,50 @@
 
 #include <cstdint>
 
-#include "alloc/bulk/moves.hpp"
 #include "alloc/primitives/word.hpp"
 #include "simt/config.hpp"
 
 namespace heapwood::alloc {
+
+// Moves: counts moves of a resource between places, so that an observer of several places can tell
+// whether it missed something. A thread that takes the resource out of one place and puts it into
+// another begins a move before it takes, and ends it after it has put. One word holds both the
+// number of moves in progress and the number of moves that have ended.
+//
+// An observer reads the count, reads the state of all places, and reads the count again. If no move
+// was in progress and none has ended meanwhile, no move overlaps its reads: every resource that was
+// not in use was in one of the places.
+//
+// Memory orders: an observer that reads a place from which a resource has been taken (take with
+// release, read with acquire) sees in its second reading of the count that the move began. An
+// observer whose first reading shows that a move has ended also sees what that move put.
+class Moves {
+ public:
+  static constexpr bool counted = true;
+
+  HEAPWOOD_INLINE explicit Moves(std::uint64_t* word) : word_(word) {}
+
+  // relaxed: the release of the operation that takes orders this increment before it.
+  HEAPWOOD_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
+  // release: orders the put before the end of the move.
+  HEAPWOOD_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
+  // Ends a move that moved nothing. release: orders the return of units taken by mistake before it.
+  HEAPWOOD_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
+
+  // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
+  // only when moves end, and sums are compared only if no move is in progress.
+  HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
+  // The second reading. relaxed: the reads of the places before it are acquires.
+  HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
+  static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) { return low(reading); }
+
+ private:
+  static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32;
+
+  HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
+
+  std::uint64_t* word_;
+};
 
 // hands_over: signal() hands over what the units represent to the thread that receives `got`.
 // Otherwise it is handed over elsewhere, and the semaphore only counts.
@@ -79,7 +115,7 @@ class BasicBulkSemaphore {
     std::uint64_t old = word().load(simt::relaxed);
     if (available(old) >= wanted) {
       moves.begin();
-      // acquire: what the units represent. release: see moves.hpp.
+      // acquire: what the units represent. release: see Moves.
       old = word().fetch_sub(counts(n, n), moving);
       if (available(old) >= wanted) return Wait::got;
       word().fetch_add(counts(0, n), simt::relaxed);
@@ -182,7 +218,7 @@ class BasicBulkSemaphore {
       const std::uint32_t turns_away = idle_turns < 7 ? dice & (8191u >> 2 * idle_turns) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
         move.begin();
-        // acquire: what the units represent. release: see moves.hpp.
+        // acquire: what the units represent. release: see Moves.
         constexpr auto order = Move::counted ? moving : taking;
         if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n))
           return Wait::got;

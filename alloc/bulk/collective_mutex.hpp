@@ -8,7 +8,7 @@
 //
 // Limits: if the owners are diverged lanes of the same warp, the waiting lanes rely on independent
 // thread scheduling: they pause, and give up when the launch is aborted. For that reason the
-// allocators of this project do not use it and delegate instead (delegation.hpp).
+// allocators of this project do not use it and delegate instead (rcu.hpp).
 #pragma once
 
 #include <cstdint>

@@ -8,23 +8,21 @@
 // Differs from the paper:
 // - the static tree is one bitmap per order with summaries (sum_map.hpp): a set bit is an available
 //   node. Nothing is locked or propagated; one fetch_and takes both halves of a block;
-// - an order grows from the order five above it: one fetch_or splits a block into 32, so the blocks
-//   that thousands of threads wait for are available after a few splits, not after one memory round
-//   trip per level. Blocks of the orders between are split if there are any;
+// - an order grows from the order five above it: one fetch_or splits a block into 32. Blocks of the
+//   orders between are split if there are any;
 // - a merge takes the two halves first and then two units of their order, so it fails only if a
-//   thread that holds a unit needs one of the halves (in the published order also while another
-//   merge holds units for a moment). The merged block is promised to the next order before its
-//   halves disappear from this one;
+//   thread that holds a unit needs one of the halves. The merged block is promised to the next
+//   order before its halves disappear from this one;
 // - blocks serve n pages of 2^k >= n; the remaining 2^k - n pages are promised from the beginning
 //   and freed at once;
 // - orders in which a split or a failed merge leaves pairs of free buddies are recorded; a request
 //   that finds no block large enough merges these pairs first (sweep()).
 //
 // No false starvation: a thread takes units out of one order to put their memory into another only
-// within a move (moves.hpp), which is counted at the higher of the two orders. A request is refused
-// only after supply() has seen no unit in its order and above, and no overlapping move there. So
-// all memory of these orders was in use or taken by other requests at that moment, however long any
-// thread was suspended. tests/model/tbuddy_model.cpp checks all interleavings.
+// within a move (bulk_semaphore.hpp), which is counted at the higher of the two orders. A request
+// is refused only after supply() has seen no unit in its order and above, and no overlapping move
+// there. So all memory of these orders was in use or taken by other requests at that moment,
+// however long any thread was suspended. tests/model/tbuddy_model.cpp checks all interleavings.
 //
 // Waits end: a block's unit is added before its bit is set, so a thread with a unit waits only for
 // threads between these two operations, and a thread that takes a bit knows that its unit has been
@@ -40,7 +38,6 @@
 #include <vector>
 
 #include "alloc/bulk/bulk_semaphore.hpp"
-#include "alloc/bulk/moves.hpp"
 #include "alloc/primitives/sum_map.hpp"
 #include "alloc/primitives/word.hpp"
 
@@ -379,7 +376,7 @@ class TBuddy {
       const auto least = static_cast<std::int32_t>(n);
       return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
     };
-    // relaxed: units only count. release: see moves.hpp.
+    // relaxed: units only count. release: see bulk_semaphore.hpp.
     if (!enough(word.load(simt::relaxed))) return false;
     if (enough(word.fetch_sub(Semaphore::initial(n), simt::release))) return true;
     word.fetch_add(Semaphore::initial(n), simt::relaxed);

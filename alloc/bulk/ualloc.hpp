@@ -16,20 +16,17 @@
 //
 // Membership. A bin with free blocks is in the list or about to be. The thread that changes this
 // (the first block freed, the last one taken, the last one freed) sets `queued` together with the
-// count and posts the bin (delegation.hpp); one thread at a time adds posted bins to the list or
+// count and posts the bin (rcu.hpp); one thread at a time adds posted bins to the list or
 // removes them. A bin whose blocks are all free is closed if the list already has one like it: it
 // is unlinked, and its page is released once the readers that may be at its header have left
 // (rcu.hpp) and its post has been processed.
 //
 // Differs from the paper:
 // - chunks have as many pages as a page has tails, one of them for the header and the tails: 32
-//   pages of 4 KiB, so that there is a tail for each bin (published: 512 KiB, with two pages of 62
-//   tails);
+//   pages of 4 KiB, so that there is a tail for each bin;
 // - no thread waits for a mutex or for readers: delegation replaces the collective mutex, and the
-//   next thread that works on the list checks the barrier again. So a lane never waits for another
-//   lane of its warp that owns something;
-// - partly free bins are queued at the end of the list, not at its head, so that they collect free
-//   blocks and are seldom removed and added again;
+//   next thread that works on the list checks the barrier again;
+// - partly free bins are queued at the end of the list, not at its head;
 // - lanes of a warp that request the same class together are served by one of them;
 // - the smallest block has 16 bytes (8 published), so 256 blocks per bin; small pools have smaller
 //   pages;

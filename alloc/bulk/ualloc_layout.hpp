@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "alloc/allocator.hpp"
 #include "alloc/bulk/rcu.hpp"
@@ -61,7 +60,7 @@ class UAllocLayout {
     std::uint64_t unused[3];  // padding: the words above and below are in sectors of their own
     RcuState readers;
     std::uint32_t first, last;  // bins: page + 1
-    std::uint32_t posted;       // bins whose membership has changed (delegation.hpp)
+    std::uint32_t posted;       // bins whose membership has changed (rcu.hpp)
     std::uint32_t spare;        // bins without a block in use, approximately
     // Owned by the worker of the list: dead bins that are unlinked, and those among them whose
     // readers it waits for.

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 // A pool as one circular list of chunks, first fit from a moving offset: the allocators of RegEff
-// section 5. They differ in template arguments: headers in one word or two, one offset or one per
-// multiprocessor, and whether a free merges all free chunks that follow it (the paper's future
-// work) or only one.
+// section 5, by template arguments. A chunk is split if it has at least twice the requested units
+// (the paper's maximum fragmentation of 2); a free absorbs the next chunk if that is free, or with
+// Joins::all (the paper's future work) all free chunks that follow.
 //
 // Differs from the paper:
-//   - headers are in a table beside the memory (header_words.hpp). In the pool, as published, a
-//     thread that stalls between reading a link and following it writes into user data;
-//   - the list is divided into pieces (presplit.hpp), which count their free chunks and beyond
-//     which these do not grow. A walk that does not succeed within a few chunks of the offset, or
-//     that meets a chunk held by another thread, continues in a piece drawn by hash: first among
-//     the large enough ones of the caller's heap, then among the larger ones, then among those of
-//     the rest; only then does it go round all pieces. The published walkers stay near the offset,
-//     where thousands of others have just taken everything;
+//   - headers are in a table beside the memory (header_words.hpp);
+//   - the list is divided into pieces (presplit.hpp). A walk that does not succeed within a few
+//     chunks of the offset, or that meets a chunk held by another thread, continues in a piece
+//     drawn by hash: first among the large enough ones of the caller's heap, then among the larger
+//     ones, then among those of the rest; only then does it go round all pieces;
 //   - lanes of a warp that make the same request together share one walk and get adjacent blocks;
-//   - a walker merges a free chunk that is too small with the free ones after it, not only a free;
+//   - a walker merges a free chunk that is too small with the free ones after it;
 //   - a request larger than a piece of the rest and than what the heaps can serve takes whole
 //     pieces of the rest;
 //   - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
-//     A chunk that is being split, merged or freed must be visited again. The published walkers
-//     circle forever.
-//
-// A chunk is split if it has at least twice the requested units (the paper's maximum fragmentation
-// of 2); a free absorbs the next chunk if that is free.
+//     A chunk that is being split, merged or freed must be visited again.
 //
 // Limits: the largest request is the rest, half of the pool or more. Units are 16 bytes in pools up
 // to 16 GiB and double with every doubling beyond, because a link has 30 bits. Overhead: 4 or 8

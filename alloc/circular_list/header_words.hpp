@@ -4,10 +4,9 @@
 // busy) and a link to the next chunk, which is 0 after the last one. Two representations: both in
 // one word, or one word each.
 //
-// busy = claimed briefly by a running thread that splits, merges or frees; a walker that meets it
-// knows that memory may become free. Only the owner of a chunk stores to a header that is not free;
-// all other threads only exchange a free header for a busy one. User data is never in the table, so
-// a thread with an outdated position reads 0 or a valid header, never garbage.
+// busy = claimed briefly by a running thread that splits, merges or frees. Only the owner of a
+// chunk stores to a header that is not free; all other threads only exchange a free header for a
+// busy one. A thread with an outdated position reads 0 or a valid header, never user data.
 #pragma once
 
 #include <cstdint>

@@ -5,12 +5,9 @@
 //
 // Differs from the paper:
 //   - sizes are powers of two, and unless a smallest chunk is requested, the heaps get at most half
-//     of the pool and about 2^13 chunks. The paper's smallest chunk of 16 bytes makes 8 million
-//     chunks of 2 GiB, and with one heap per multiprocessor leaves nothing larger than a heap's
-//     root;
+//     of the pool and about 2^13 chunks;
 //   - pieces are permanent: free chunks do not grow beyond a piece, so a walk can begin at any
-//     piece at any time, and areas used by thousands of threads do not merge into one chunk. Only a
-//     block larger than a piece of the rest takes several pieces, as a whole;
+//     piece at any time. Only a block larger than a piece of the rest takes several, as a whole;
 //   - each piece knows how many free chunks it has, so that walks skip full pieces, and where a
 //     walk through it should begin.
 #pragma once

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Grace periods for headers that lie in the pool. A walker may stop between reading a link and
-// following it. Meanwhile the chunk at the link may be merged with the one before it, so that its
-// header is in the middle of a free chunk, and user data would overwrite it. The paper assumes that
-// no thread is stopped for that long (RegEff section 5.2). Here a merged chunk is not handed out
-// before all walkers that were under way at the merge have left.
+// Grace periods for headers that lie in the pool: a merged chunk, in whose middle a header lies, is
+// not handed out before all walkers that were under way at the merge have left. The paper assumes
+// that no thread is stopped for that long between reading a link and following it (RegEff section
+// 5.2).
 //
 // Walks are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all groups.
 // A merged chunk carries a stamp, the number of the first grace period that begins after the merge.
 // It may be handed out once that period has ended. Periods are begun and ended by walkers that meet
-// such a chunk, by polling: no thread waits for another one.
-//
-// Offsets outlive walks. So each period, before that of its groups begins, moves the offsets that
-// lead to a dead header. A thread stores a position to an offset only before the chunk at that
-// position can be merged, so a dead position is never stored after that.
+// such a chunk, by polling: no thread waits for another one. Each period begins by moving the
+// offsets that lead to a dead header. A thread stores a position to an offset only before the chunk
+// there can be merged, so a dead position is never stored after that.
 //
 // Limits: 2^29 grace periods between a merge and the next use of the chunk.
 #pragma once

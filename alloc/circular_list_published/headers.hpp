@@ -4,15 +4,12 @@
 // link to the next chunk, in two words (CMalloc) or fused into one (CFMalloc). A flag is a state,
 // and for a free chunk a stamp (grace.hpp).
 //
-// Differs from the paper:
-//   - blocks are aligned to 16 bytes, so a header occupies the last 8 bytes of a unit and a fused
-//     header can have 64 bits instead of 32: the list is not limited to 8 GiB;
-//   - besides free and used there are two states. busy = locked by a walker that may unlock it, or
-//     being freed: a walker that meets a large enough one must look again before it refuses. dead =
-//     merged with the chunk before it: its link remains valid until all walkers have left.
-//
-// Only the owner of a chunk stores to a header that is not free. All other threads only exchange a
-// free state for a busy one.
+// Differs from the paper: a header occupies the last 8 bytes of a unit, so a fused one has 64 bits
+// instead of 32; besides free and used there are two states. busy = locked by a walker that may
+// unlock it, or being freed: a walker that meets a large enough one must look again before it
+// refuses. dead = merged with the chunk before it: its link remains valid until all walkers have
+// left. Only the owner of a chunk stores to a header that is not free. All other threads only
+// exchange a free state for a busy one.
 #pragma once
 
 #include <cstdint>

@@ -7,10 +7,9 @@
 //
 // Differs from the paper, so that every block has one owner and every call ends:
 //   - memory of a merged chunk is handed out only after the walkers that may still read the header
-//     in its middle have left (grace.hpp). Costs two atomic adds per request and one per merge;
+//     in its middle have left (grace.hpp);
 //   - exhaustion is exact. A walk that has found nothing makes one lap that locks only chunks that
-//     are large enough, and returns nullptr if no large enough chunk was free or busy in that lap.
-//     The published walkers circle until some thread frees memory;
+//     are large enough, and returns nullptr if no large enough chunk was free or busy in that lap;
 //   - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
 //   - each offset has its own 32-byte sector.
 //
@@ -19,11 +18,8 @@
 // (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
 // pre-split drawn by hash.
 //
-// The pre-split is the paper's heap, or chunks of one size (AllocatorOptions::presplit).
-//
 // Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB
-// of a larger pool are used. A request that finds nothing visits every chunk twice: with the
-// published smallest chunk of 16 bytes these are 8 million in a pool of 2 GiB.
+// of a larger pool are used. A request that finds nothing visits every chunk twice.
 #pragma once
 
 #include <algorithm>
@@ -244,7 +240,7 @@ class List {
       if (result == Result::refused || thread.aborted()) return nullptr;
       if (result == Result::merged_chunk) {
         ++polls;
-        // As in a long wait: the walkers that the grace period waits for need the processor.
+        // Yields: the walkers that the grace period waits for need the processor.
         thread.pause(turn + 64);
       } else if (!refusing) {
         refusing = true;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A pool divided into arenas of equal size, grouped into superblocks of 32. The state of an arena
 // is one word, its count of live blocks. An arena whose count is 0 is free, whichever operation
-// brought it to 0. A free is therefore one atomic subtraction whose result is not needed, and there
-// is no free list to maintain. Own design. The values of the words are in words.hpp.
+// brought it to 0. Own design. The values of the words are in words.hpp.
 //
 // Invariants, each maintained by one atomic operation or by the order of two (proofs in
 // docs/own-allocator.md):
@@ -21,7 +20,6 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "alloc/heapwood/team.hpp"
 #include "alloc/heapwood/words.hpp"
 #include "alloc/primitives/lane_group.hpp"
 #include "simt/atomic_ref.hpp"
@@ -183,9 +181,9 @@ class Arenas {
     team.sync();  // makes the acquires visible to all lanes
     return {place(a, 0), place(a + n, 0)};
   }
-  // The same for one or two blocks of more than 32 arenas each, in superblocks, which are handed
-  // out in turn by a ticket: those of the pool's last quarter, from its end. Fails if the blocks
-  // together need more than 1/8 of the pool's arenas, or one of them 1 to 32 arenas.
+  // Claims one or two blocks of more than 32 arenas each, in superblocks, which a ticket hands out
+  // in turn: those of the pool's last quarter, from its end. Fails if the blocks together need more
+  // than 1/8 of the pool's arenas, or one of them 1 to 32 arenas.
   template <class Warp>
   HEAPWOOD_INLINE BlockPair claim_superblock_runs(Warp& warp, std::uint32_t first,
                                                   std::uint32_t second) const {

@@ -8,9 +8,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "alloc/heapwood/arena_walk.hpp"
+#include "alloc/allocator.hpp"
+#include "alloc/heapwood/arenas.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
 
 namespace heapwood::alloc::arena {
@@ -69,6 +74,51 @@ struct InitialWords {
     return OpenPage::initial();
   }
 };
+
+// Visits the regions of the pool in order of offset. Free regions of arenas are runs of free arenas
+// within one superblock and runs of superblocks without a used arena. Spans are used, and so is any
+// other arena unless `divided(i, add)` adds its regions with add(bytes, state) and returns how many
+// arenas they fill; it returns 0 for an arena that is used as a whole. `counts` is padded to whole
+// superblocks.
+template <class Visitor, class Divided>
+void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& counts,
+                 const std::vector<std::uint32_t>& superblocks, Visitor visit, Divided divided) {
+  const auto empty = [&](std::uint32_t s) {
+    if (s >= a.superblocks || is_span(superblocks[s])) return false;
+    const auto first = counts.begin() + s * Arenas::per_superblock;
+    return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
+  };
+  std::size_t at = 0;
+  const auto add = [&](std::size_t bytes, Region::State state) {
+    if (bytes > 0) visit(Region{at, bytes, state});
+    at += bytes;
+  };
+  add(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
+  for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
+    const std::uint32_t s = i / Arenas::per_superblock, word = counts[i];
+    n = 1;
+    Region::State state = Region::State::used;
+    if (i % Arenas::per_superblock == 0 && is_span(superblocks[s])) {
+      n = std::min((superblocks[s] - span) * Arenas::per_superblock, a.arenas - i);
+    } else if (i % Arenas::per_superblock == 0 && empty(s)) {
+      state = Region::State::free;
+      n = a.arenas_in(s);
+      for (std::uint32_t next = s + 1; empty(next); ++next) n += a.arenas_in(next);
+    } else if (word == 0) {
+      state = Region::State::free;
+      while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
+    } else if (is_span(word)) {
+      n = word - span;
+    } else if (const std::uint32_t filled = divided(i, add); filled != 0) {
+      n = filled;
+      continue;
+    }
+    if (n == 0 || n > a.arenas - i)
+      throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
+    add(std::size_t{n} << a.shift, state);
+  }
+  add(pool.bytes - at, Region::State::metadata);
+}
 
 class Layout {
  public:
@@ -219,9 +269,7 @@ class Layout {
   // Log2 of an arena's bytes for persistent warps: 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on,
   // because builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least
   // 12,288 arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas,
-  // enough to be ample for 2,640 warps. Larger arenas let a warp claim less often; the cost is that
-  // with mixed lifetimes one long-lived block pins a whole arena. The limits are measured
-  // (docs/experiments.md).
+  // enough to be ample for 2,640 warps. The limits are measured (docs/experiments.md).
   static unsigned arena_shift_for_warps(std::size_t pool_bytes, std::size_t spare_bytes) {
     unsigned shift = simt::highest_bit(spare_bytes / min_spare_arenas | 1);
     if (pool_bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
@@ -271,8 +319,8 @@ class Layout {
     const std::uint32_t quarter = std::max(a.arenas / 4, 1u);
     a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
     a.run_first = 3 * quarter - a.run_capacity;
-    // The reserve is hidden from all other allocations until a search fails. It is at most half
-    // of the spare memory, so that no request has to wait for memory held in it.
+    // The reserve is hidden from all other allocations until a search fails. It is at most half of
+    // the spare memory.
     const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
                                                                    << a.shift;
     a.reserve = a.shift >= max_shift && has_spare_memory ? a.run_capacity : 0;

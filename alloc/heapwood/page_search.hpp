@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
 // threads that search at the same time share the superblocks (cooperative_search in words.hpp).
-// Slots limit their number (Refusals in refusals.hpp).
+// Slots limit their number (Refusals).
 #pragma once
 
 #include "alloc/heapwood/page_slots.hpp"
@@ -18,6 +18,7 @@ class PageSearch {
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
                                                std::uint32_t class_index) {
+    // Count the request in its slot, which says whether a search is due.
     const BlockClass c(class_index);
     const LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
     const std::uint32_t i = PageSlots::slot_index(thread, group.size());
@@ -25,12 +26,14 @@ class PageSearch {
         group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });
     const bool thorough = Refusals::search_due(refusal);
     const std::uint32_t released = released_so_far(*slots);
+    // Without a search, try one page at random.
     OwnedBlocks found = OwnedBlocks::nothing();
     if (!thorough) {
       found = take_free_page(slots->pages, c,
                              (thread.worker() * 32 + thread.lane()) + refusal * seed_stride);
       if (!found.found()) return nullptr;
     }
+    // Search all arenas, and once more if that makes space.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
       if (turn == 1 && !make_space(*slots, released)) break;
@@ -56,6 +59,7 @@ class PageSearch {
     const bool thorough = Refusals::search_due(refusal);
     const std::uint32_t released = released_so_far(*slots);
     std::byte* block = nullptr;
+    // Claim arenas, and once more if a search is due and makes space.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && block == nullptr; ++turn) {
       if (turn == 1 && !(thorough && make_space(*slots, released))) break;
@@ -133,8 +137,7 @@ class PageSearch {
     return OwnedBlocks::nothing();
   }
   // If a page at a place chosen by `seed` has no block in use, releases it and takes its first
-  // arena as a page of class c. A slot that refuses thus finds pages of other classes that have
-  // become empty, if there are many.
+  // arena as a page of class c.
   static HEAPWOOD_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
                                                     std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
@@ -152,13 +155,13 @@ class PageSearch {
     const std::uint32_t blocks = pages.blocks_in(c, page.run());
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
     std::uint32_t w = 0;
-    // relaxed: a hint.
+    // Return early if some block seems to be in use. relaxed: a hint.
     if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
     std::uint32_t marked = 0;
     HEAPWOOD_ROLLED
     for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
     if (marked != blocks) return 0;
-    // Takes each word if it has the marks of all its blocks. The first word includes the first
+    // Take each word if it has the marks of all its blocks. The first word includes the first
     // block, and while this thread owns that block the page cannot change. So the count can be
     // compared with `page`: another page at the same place may have the same marks.
     bool is_same = true;
@@ -169,6 +172,7 @@ class PageSearch {
       if (!pages.word(a, w).compare_exchange_strong(bits, 0, simt::acquire, simt::relaxed)) break;
       is_same = pages.page_word(a).bits() == page.bits();
     }
+    // Give the words back if one was missing; otherwise release the arenas.
     if (!is_same || w < all) {
       HEAPWOOD_ROLLED
       while (w > 0) {
@@ -208,6 +212,7 @@ class PageSearch {
         PageSlots::HintWord(slots.tickets[PageSlots::released]).fetch_add(n, simt::relaxed);
       return none;
     };
+    // First the fresh arenas, then the blocks in slots, then the pages that are now free.
     add_released(slots.pages.arenas.release_reserve(SingleLane()));
     cooperative_search(SingleLane(), slots.tickets[PageSlots::slot_tickets],
                        (all + each - 1) / each, [&](std::uint32_t part) {

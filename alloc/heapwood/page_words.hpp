@@ -36,8 +36,7 @@ class BlockClass {
   // Log2 of the arenas in the smallest page of the class; Pages::run_for() may choose a larger one.
   // An arena has 2^arena_shift granules, and the class is no larger, so this is at most 2. Blocks
   // whose size is a power of two fill one arena. A page of another class has at least 4 blocks, and
-  // at most 1/8 of it is unused, above 2 KiB 1/40. Larger pages would waste less at their end, but
-  // more in the slots, which each have a page that is partly used.
+  // at most 1/8 of it is unused, above 2 KiB 1/40.
   HEAPWOOD_INLINE std::uint32_t run_shift(std::uint32_t arena_shift) const {
     const std::uint32_t wanted = shift() + 5;
     const bool is_power_of_two = index_ < 4 || (index_ & 3) == 3;
@@ -105,7 +104,7 @@ class OwnedBlocks {
   HEAPWOOD_INLINE bool found() const { return arena() != no_arena; }
   HEAPWOOD_INLINE bool is_page() const { return marks() == 0; }
   HEAPWOOD_INLINE std::uint32_t run() const { return word(); }
-  // The same word with other marks.
+  // Other marks of this word.
   HEAPWOOD_INLINE OwnedBlocks with(std::uint32_t marks) const { return {arena(), word(), marks}; }
   // Whether a thread is about to replace a slot's word that has no marks: a hint.
   HEAPWOOD_INLINE bool is_awaited() const { return (bits_ >> 39 & 1) != 0; }

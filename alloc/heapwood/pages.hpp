@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Arenas divided into blocks of one class (page_words.hpp): pages of 1 to 8 adjacent arenas. Each
 // granule has a mark, a bit that is set while the granule is the first one of a free block. A free
-// sets one bit. It needs to know neither the class nor the state of the page, and no thread waits
-// for its result.
+// sets one bit.
 //
 // The marks of an arena are words of 32. Granule g has bit g / words of word g % words. The starts
 // of blocks are multiples of their size, so this puts their marks densely into few words: one word
@@ -28,7 +27,7 @@ struct Pages {
     std::uint32_t bit;
   };
 
-  // ---- shape; set by PageLayout (page_layout.hpp) -----------------------------------------------
+  // ---- shape; set by Layout (layout.hpp) -----------------------------------------------
 
   Arenas arenas;
   std::uint32_t* marks = nullptr;

@@ -2,8 +2,7 @@
 // A warp's own arena, for kernels whose warps allocate and free continuously: blocks are allocated,
 // and usually freed, without access to shared memory locations. Implements the Context of an
 // allocator (alloc/allocator.hpp). Its state is in the warp's fast memory, because such kernels are
-// short of registers. They are also short of instruction cache, so only the fast path is inlined;
-// everything else is called out of line.
+// short of registers and of instruction cache: only the fast path is inlined.
 //
 // Frees of blocks of the warp's own arena stay local. If all of its blocks are free it is reused
 // from its start. This is safe because `live` counts the blocks that were allocated and not freed
@@ -15,7 +14,7 @@
 // waits for the warp's own stores, and one wait covers as many words as there are lanes.
 #pragma once
 
-#include "alloc/heapwood/claim_for_warp.hpp"
+#include "alloc/heapwood/arenas.hpp"
 #include "alloc/heapwood/run_collector.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
 #include "simt/scratch.hpp"
@@ -53,6 +52,51 @@ struct WarpState {
   // A copy of its arenas, which saves an access to L2 after each acquire.
   Arenas arenas;
 };
+
+// Claims one arena for a whole warp without a search.
+//
+// Reads 32 counts at a random place among the first `known` arenas and tries to take a free one.
+// If none is free there, takes the next fresh arena and updates `known`, which the warp
+// keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more places:
+// single used arenas spread all over the pool would leave no space for large blocks.
+template <class Warp>
+HEAPWOOD_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, std::uint32_t value,
+                                             std::uint32_t seed, std::uint32_t& known) {
+  constexpr std::uint32_t per_superblock = Arenas::per_superblock;
+  const Arenas::Word high_water(*arenas.high_water);
+  const WholeWarp<Warp> team(warp);
+  const std::uint32_t used = known;
+  team.sync();  // all lanes have read `known`
+  std::uint32_t taken = none;
+  HEAPWOOD_ROLLED
+  for (std::uint32_t attempt = 0; attempt < Arenas::attempts && taken == none; ++attempt) {
+    const std::uint32_t hash = Arenas::hashed(seed + used + attempt);
+    std::uint32_t a = Arenas::scaled(hash, used) & ~(per_superblock - 1);
+    std::uint32_t* const words = arenas.counts + a;
+    // relaxed: only a candidate; the exchange decides.
+    const std::uint32_t bits =
+        team.mask([&](std::uint32_t i) { return Arenas::Word(words[i]).load(simt::relaxed) == 0; });
+    const std::uint32_t behind = bits & ~0u << (hash >> 8) % per_superblock;
+    a += simt::lowest_bit(behind != 0 ? behind : bits);
+    taken = team.once([&] {
+      if (bits == 0) {
+        if (used > arenas.arenas / 8 * 3 && attempt + 1 < Arenas::attempts) return none;
+        // relaxed: the counts decide.
+        a = used < arenas.arenas ? high_water.fetch_add(1, simt::relaxed) : none;
+        if (a - arenas.run_first < arenas.reserve)
+          high_water.fetch_max(arenas.run_first + arenas.reserve, simt::relaxed);
+        known = a < arenas.arenas ? a + 1 : arenas.arenas;
+      }
+      if (a >= arenas.arenas) return none;
+      if (bits == 0 && a < arenas.fresh_end) {
+        arenas.count(a).store(value, simt::relaxed);  // relaxed: as in Arenas::take_unused()
+        return a;
+      }
+      return arenas.take_arena(a, value) ? a : none;
+    });
+  }
+  return taken;
+}
 
 template <class Warp>
 class PrivateArena {
@@ -164,8 +208,8 @@ class PrivateArena {
 
  private:
   // The form in which out-of-line functions receive the state; saves registers
-  // (docs/own-allocator.md). ptxas places these functions, and assigns their registers, in the
-  // order of their mangled names: renaming one may change the machine code of a kernel.
+  // (docs/own-allocator.md). Renaming a function may change the machine code of a kernel: ptxas
+  // assigns registers in the order of mangled names.
   using State = simt::ScratchRef<WarpState>;
 
   // Defers the free of a block outside the warp's arena. Returns false if the list is full or the
@@ -181,9 +225,8 @@ class PrivateArena {
     return true;
   }
 
-  // Claims the arena before there is work: a warp that claims its first arena with work in hand
-  // delays all warps that wait for the result of that work. Arenas are assigned by warp number. A
-  // warp whose arena is already taken starts without one.
+  // Claims the arena before there is work. Arenas are assigned by warp number. A warp whose arena
+  // is already taken starts without one.
   HEAPWOOD_INLINE static void claim_initial_arena(const Arenas& arenas, Warp& warp,
                                                   WarpState& state) {
     if (warp.lane() == 0) {
@@ -197,9 +240,8 @@ class PrivateArena {
     warp.sync();  // makes the claim's acquire visible to all lanes
   }
   // Allocates and frees a run, so that the code is in the multiprocessor's instruction cache before
-  // all warps wait for the warp that splits the first large nodes there. In a kernel with at least
-  // 16 warps per multiprocessor, in blocks of two that are distributed round-robin, at least one
-  // warp per multiprocessor does this; in other kernels, some warps do.
+  // all warps wait for the warp that splits the first large nodes there. In a kernel of at least 16
+  // warps per multiprocessor, at least one per multiprocessor does this.
   HEAPWOOD_INLINE void warm_instruction_cache(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
     void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
@@ -222,13 +264,13 @@ class PrivateArena {
   // Claims an arena and allocates its first `used` granules, for `blocks` blocks. With
   // `replace_own` it takes the place of the warp's arena, which is closed; without, the warp's
   // arena has more space left than this one would have, and stays. Flushes the deferred frees.
-  // Nearly all calls out of line lead here, so this does everything in one piece. Returns the
-  // arena's start, or nullptr if none is found at once.
+  // Returns the arena's start, or nullptr if none is found at once.
   static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
                                                 std::uint32_t used, std::uint32_t blocks) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t seed = search_seed(warp, state.own, arenas);
+    // Flush the deferred frees, claim the arena, then install it.
     hand_over(warp, at, replace_own);
     const std::uint32_t a =
         claim_for_warp(arenas, warp, replace_own ? open : blocks, seed, state.known_used);
@@ -238,8 +280,7 @@ class PrivateArena {
       state.own = {.used = used, .live = blocks, .base = base};
     return base;
   }
-  // Allocates two blocks of more than an arena together, while the reserve lasts. All warps may be
-  // waiting for a large node's split, so the latency is the minimum: one access to L2.
+  // Allocates two blocks of more than an arena together, while the reserve lasts.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State at,
                                                                std::uint32_t first,
                                                                std::uint32_t second) {
@@ -247,7 +288,7 @@ class PrivateArena {
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
     if (all > arenas.reserve / 4) return allocate_pair_as_runs(warp, at, first, second);
-    // relaxed: each ticket is handed out once.
+    // Take a ticket for the arenas. relaxed: each ticket is handed out once.
     std::uint64_t ticket =
         warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed)
                          : 0;
@@ -262,7 +303,7 @@ class PrivateArena {
     std::byte* const block = arenas.place(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
-  // The same without the reserve.
+  // Allocates two blocks of more than an arena together, without the reserve.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first,
                                                           std::uint32_t second) {
     WarpState& state = *at;
@@ -321,6 +362,7 @@ class PrivateArena {
   static HEAPWOOD_OUTLINE void* allocate_one_block_or_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     warp.sync();  // lane 0 has written
+    // Several arenas; the warp's own arena; the next one; or any, by a search.
     if (n > state.arenas.granules()) return allocate_run(warp, state, n);
     if (state.own.used + n <= state.arenas.granules()) return bump_allocate(warp, state, n);
     void* block = claim_next(warp, at, n < state.own.used, n, 1);
@@ -329,6 +371,8 @@ class PrivateArena {
   }
   static HEAPWOOD_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
+    // A few places first, then the whole pool, then with the reserve; at last collect single
+    // arenas.
     void* block = claim_runs(warp, at, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
     if (block == nullptr && state.arenas.release_reserve(WholeWarp<Warp>(warp)) != 0)
@@ -348,12 +392,14 @@ class PrivateArena {
     const Refusals refusals = state.self->refusals_of(PageSlots::slot_index(warp, 1));
     const bool replace_own = n < state.own.used;
     const std::uint32_t value = replace_own ? open : 1;
+    // Count the request in the warp's slot, which says whether a search is due.
     const std::uint32_t refusal =
         arenas.superblocks <= Refusals::small_pool_superblocks
             ? 0
             : team.once([&] { return refusals.refuse(n, 1, arenas.superblocks); });
     const std::uint32_t seed = search_seed(warp, state.own, arenas) + refusal * seed_stride;
     const bool thorough = Refusals::search_due(refusal);
+    // Claim an arena, if need be with the reserve.
     std::uint32_t a = arenas.claim(team, 1, value, seed, thorough);
     if (a == none && thorough && arenas.release_reserve(team) != 0)
       a = arenas.claim(team, 1, value, seed, true);
@@ -373,8 +419,7 @@ class PrivateArena {
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
-  // Collects a run for a block of more arenas than a superblock has. Such blocks are rare, and many
-  // warps may wait for the node that needs one.
+  // Collects a run for a block of more arenas than a superblock has.
   static HEAPWOOD_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;

@@ -103,6 +103,8 @@ struct SharedPages : PageSlots {
     bool in_page = true;
     HEAPWOOD_ROLLED
     for (unsigned round = 0;; ++round) {
+      // Hand out what the group got: the lanes whose blocks fit into the page, or the marked
+      // blocks.
       void* block = nullptr;
       bool crosses = false;
       if (in_page) {
@@ -120,6 +122,7 @@ struct SharedPages : PageSlots {
       }
       if (crosses || !in_page) group = group.part(block != nullptr);
       if (block != nullptr) return block;
+      // Get more for the lanes that are left.
       seen = group.once(
           [&] { return self->renew(thread, group.size(), c, i, crosses, round, in_page); });
       in_page = group.once([&] { return in_page ? 1u : 0u; }) != 0;
@@ -139,17 +142,17 @@ struct SharedPages : PageSlots {
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
     const Hints seen = hints(c, i);
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
-    // A request that has been added to an exhausted slot passes here before it adds to a slot
-    // again, so the position exceeds max_position by at most one request per thread.
+    // Reset a position that could wrap. Each request passes here before it adds to a slot again, so
+    // the position exceeds max_position by at most one request per thread.
     HEAPWOOD_ROLLED
     while (OpenPage(now).position() > max_position) {
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::relaxed,
                                        simt::relaxed))
         now = OpenPage::vacant().bits();
     }
-    // The request that crosses the end of the page, or is the first to find a slot without a page
-    // and without free blocks, renews the slot; others wait for it for a short time. After a failed
-    // search there is nothing to wait for.
+    // Take blocks of the slot's spare word, or wait a short time for the request that renews the
+    // slot: the one that crosses the end of the page, or the first to find neither a page nor free
+    // blocks. After a failed search there is nothing to wait for.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       in_page = false;
@@ -167,7 +170,7 @@ struct SharedPages : PageSlots {
       if (crosses || refuses || turn == max_polls || !is_exhausted(OpenPage(now))) break;
       const bool is_awaited = OpenPage(now).has_page() || OwnedBlocks(spare_seen).is_awaited();
       if (is_awaited && i % slots_per_multiprocessor == 0 && blocks < spread_lanes) {
-        // The slot is in demand: from now on this request uses another one.
+        // The slot is in demand: use another one from now on.
         const std::uint32_t others =
             pages.has_few_blocks(c) ? slots_of_few_blocks - 1 : slots_per_multiprocessor - 1;
         i += 1 + thread.worker() % others;
@@ -184,11 +187,13 @@ struct SharedPages : PageSlots {
       now = slot.load(simt::relaxed);
       spare_seen = spare.load(simt::relaxed);
     }
-    // acquire: as in allocate()
+    // Add the request to the slot, if another thread has installed a page. acquire: as in
+    // allocate().
     const auto add_request = [&] {
       return slot.fetch_add(OpenPage::request(total), simt::acquire);
     };
     if (!is_exhausted(OpenPage(now))) return add_request();
+    // Renew the slot: find free blocks or a page.
     OwnedBlocks last = OwnedBlocks(spare_seen).with(0);
     const OpenPage old(now);
     const std::uint32_t demand =
@@ -196,6 +201,7 @@ struct SharedPages : PageSlots {
     const OwnedBlocks found = take_blocks(thread, c, i, seen, last, true, refuses, demand,
                                           crosses ? seen.newest.growth() : 0);
     if (found.found() && found.is_page()) {
+      // Install the page, unless another one has been installed.
       const bool is_last_round = round >= max_rounds;
       HEAPWOOD_ROLLED
       while (is_exhausted(OpenPage(now)) && !is_last_round) {
@@ -207,7 +213,6 @@ struct SharedPages : PageSlots {
           return OpenPage(found, 0).bits();
         }
       }
-      // Another page has been installed.
       if (is_last_round || pages.blocks_in(c, found.run()) <= Pages::few_blocks) {
         follow_with(found, c, i, seen);
         pages.mark_blocks(found.arena(), c, total, limit(OpenPage(found, 0)));

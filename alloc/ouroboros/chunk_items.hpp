@@ -6,14 +6,12 @@
 //
 // Differs from the paper:
 //   - a chunk's class, its count of used pages and its membership in the queue share one word,
-//     which is only changed by read-modify-writes. The published count is decremented and restored
-//     separately, so chunks are lost or queued twice, and a thread with an outdated index takes
-//     pages of a chunk that by then has another class;
+//     which is only changed by read-modify-writes, so that no chunk is lost or queued twice;
 //   - chunks from which pages are being taken are not read in place at the front of the queue, but
 //     removed from it and kept in `heads`, up to eight per class. The queue is therefore one of
-//     tickets as in page_items.hpp, and threads that find nothing at its front do not pass it;
+//     tickets as in page_items.hpp;
 //   - an empty chunk leaves its class only when a thread needs a chunk and there is none
-//     (reclaim()); otherwise every second request could add it and every free remove it again;
+//     (reclaim());
 //   - lanes that request pages together wait for their units as one; lanes that free pages together
 //     signal their units as one, and subtract those of one chunk as one.
 //
@@ -309,6 +307,7 @@ class ChunkItems {
     for (bool queued = seen == 0;; queued = true) {
       const std::uint32_t c = queued ? pop(thread, q) : low(seen) - 1;
       if (c == none) return none;
+      // Count a page in the chunk; undo that if the chunk is full or has another class.
       if (queued) before = reserve(c, q);
       if (before == none) release_pages(this, thread, c, 1);
       std::uint64_t expected = queued ? 0 : seen;
@@ -317,6 +316,7 @@ class ChunkItems {
         // or that removes it from the head.
         if (queued || head.compare_exchange_strong(expected, 0, simt::relaxed, simt::relaxed))
           remove_from_queue(thread, c, q);
+        // The chunk has more pages: make it the head, or put it back into the queue.
       } else if (queued &&
                  !head.compare_exchange_strong(expected, c + 1, simt::relaxed, simt::relaxed)) {
         push(thread, c, q);
@@ -335,6 +335,8 @@ class ChunkItems {
     const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n,
                         promised = grows ? others : 0;
     std::uint32_t c = none;  // of the first lane, which gets the chunk's first page
+    // Add a chunk: one page for the first lane, the others for all who hold units. Without a chunk,
+    // withdraw the promise and take the units that are free by now.
     const std::uint32_t seats = group.once([&] {
       c = self->new_chunk(thread, q, 1);
       if (c == none) {
@@ -354,11 +356,12 @@ class ChunkItems {
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q,
                                           std::uint32_t used) const {
+    // Take a free chunk, or an empty one of any class.
     std::uint32_t c = chunks_.take(thread);
     if (c == none) c = reclaim(this, thread);
     if (c == none) return none;
-    // The slot belongs to the chunk permanently: it may return to this class, or still have an
-    // entry there.
+    // Reserve a slot for it in the class's queue, unless it has one. The slot belongs to the chunk
+    // permanently: it may return to this class, or still have an entry there.
     if ((chunks_.state(c).load(simt::relaxed) & has_slot(q)) == 0) {
       const auto reserve_slots = [&] {
         return queue_.reserve_slots(chunks_, thread, q, 1, &queue_, &chunks_);

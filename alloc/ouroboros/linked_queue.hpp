@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The virtualized linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces
 // (queue_pieces.hpp) of a class's queue form a list in the order of their numbers, from `first` to
-// `end`. Threads start at `last`, a piece that was recently found by a thread that put an entry. To
-// take an entry with an earlier number they start at `front`, a hint at the first piece that is not
+// `end`. Threads start at `last`, which a thread that put an entry has recently found. To take an
+// entry with an earlier number they start at `front`, a hint at the first piece that is not
 // emptied. From there they walk to the piece with their number. Pieces are emptied in any order.
 //
 // Differs from the paper:
@@ -12,9 +12,7 @@
 //   - a link names its class. A thread that arrives at a chunk that has been released, and may be a
 //     piece of another queue, sees this and restarts from `first`;
 //   - the list is changed by one thread at a time. Other threads check whether their piece has
-//     appeared; they wait for their turn only if they hold a new piece. (Published: the thread that
-//     gets a piece's first slot links the next piece, and the thread that moves the front releases
-//     the piece ten places earlier);
+//     appeared; they wait for their turn only if they hold a new piece;
 //   - a slot that has not been left keeps its piece and all later ones in the list, so every thread
 //     finds its piece; a thread that finds a number beyond its own restarts from `first`.
 //

@@ -12,8 +12,7 @@
 //   index_queue, ../bulk/bulk_semaphore               tickets and slots; which thread adds a chunk
 //   chunks, page_spill                                memory; free pages without a slot
 //
-// malloc and free may run in the same kernel. The headers of the parts state what the paper leaves
-// open.
+// malloc and free may run in the same kernel.
 //
 // The accesses of a page's last user happen before those of its next user. Every path between the
 // two is a chain of a release and an acquire on one word, and the next release comes after that

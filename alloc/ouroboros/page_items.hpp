@@ -7,12 +7,11 @@
 //   - a failure to get a chunk is reported to the semaphore (published: ignored, after which memory
 //     without an owner is written);
 //   - a slot of the queue is reserved before a page is put into it, and pages without a slot are
-//     kept in lists (page_spill.hpp). They are not units of the semaphore. A thread that finds the
+//     kept in lists (PageSpill). They are not units of the semaphore. A thread that finds the
 //     queue empty takes a whole list, keeps the pages it needs and puts the others into the queue,
-//     for the threads that wait. If it withdrew its promise instead, each of them would become a
-//     grower itself, which the semaphore's word permits one at a time;
+//     for the threads that wait;
 //   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
-//     have their own slots, and do not contend for one word, while the pages are put;
+//     have their own slots while the pages are put;
 //   - lanes that call together act as one: one wait for all their units, one fetch_add for all
 //     their tickets, and they share the work of putting a chunk's pages.
 //
@@ -20,13 +19,145 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "alloc/bulk/bulk_semaphore.hpp"
+#include "alloc/ouroboros/chunks.hpp"
 #include "alloc/ouroboros/index_queue.hpp"
-#include "alloc/ouroboros/page_spill.hpp"
 #include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::ouroboros {
+
+// Free pages for which their class's queue has no slot: one list per chunk, whose links are stored
+// in the pages themselves. So a free needs no memory, where the published queues overflow, and a
+// queue does not need a slot for every page of its class.
+//
+// Pages are added one at a time or as a row, and a list is always taken as a whole by one exchange.
+// No thread therefore follows a link into a page that it does not own, and no page is reused while
+// it is read. The first page, the last page and the length are in one word, so a list is returned
+// in part without reading its rest.
+//
+// One bitmap per class holds the chunks with such pages. The thread that adds the first page of a
+// list sets the bit; the thread that takes the bit takes the list, and sets the bit again if it
+// returns a part of it. Overhead: 4 bytes and 10 bits per chunk.
+class PageSpill {
+ public:
+  // Its bitmaps are Chunks::map(q).
+  std::size_t plan(const Shape& shape, std::size_t at) {
+    lists_at_ = at;
+    return at + shape.chunks * sizeof(std::uint32_t);
+  }
+
+  // Adds pages [i, i + n) of chunk c, of class q; the lanes of the group share the work.
+  template <class Thread>
+  HEAPWOOD_INLINE void put(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q,
+                           std::uint32_t c, std::uint32_t i, std::uint32_t n) const {
+    for (std::uint32_t k = group.rank(); k + 1 < n; k += group.size())
+      *link(chunks, q, c, i + k) = i + k + 2;
+    group.sync();
+    if (group.rank() == 0) add_list(chunks, q, c, make_list(i, i + n - 1, n));
+  }
+
+  // Takes all pages of one chunk, {chunk:32, list:32}, or returns 0. Each thread searches from its
+  // own place, so that threads do not contend for the first list.
+  template <class Thread>
+  HEAPWOOD_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
+                                          std::uint32_t q) const {
+    const SumMap map = chunks.map(q);
+    HEAPWOOD_ROLLED
+    for (std::uint32_t c = scaled(seed_of(thread), chunks.shape().chunks);
+         (c = map.find(c)) != SumMap::none;) {
+      if (map.take(c) == 0) continue;
+      // acquire: the links, and the pages' last users.
+      const std::uint32_t list = Word32(*list_at(chunks, c)).exchange(0, simt::acquire);
+      if (list != 0) return std::uint64_t{c} << 32 | list;
+    }
+    return 0;
+  }
+  static HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint64_t found) { return high(found); }
+  static HEAPWOOD_INLINE std::uint32_t list_of(std::uint64_t found) { return low(found); }
+  static HEAPWOOD_INLINE std::uint32_t first_of(std::uint32_t list) {
+    return (list & (max_pages - 1)) - 1;
+  }
+  static HEAPWOOD_INLINE std::uint32_t length_of(std::uint32_t list) {
+    return list >> 2 * page_bits;
+  }
+  // The page after page `at` of a list that has been taken; the last one has no next.
+  HEAPWOOD_INLINE std::uint32_t next(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                     std::uint32_t at) const {
+    return *link(chunks, q, c, at) - 1;
+  }
+  // Returns the pages of a list from page `at` on, of which there are n.
+  HEAPWOOD_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                std::uint32_t at, std::uint32_t n, std::uint32_t list) const {
+    add_list(chunks, q, c, make_list(at, last_of(list), n));
+  }
+
+  // Whether there may be any pages.
+  HEAPWOOD_INLINE bool may_have_pages(const Chunks& chunks, std::uint32_t q) const {
+    return chunks.map(q).hinted();
+  }
+
+  // Calls visit(chunk, page) on the host.
+  template <class Visitor>
+  void read(const HostView& host, const Chunks& chunks, Visitor visit) const {
+    const auto lists = host.read(list_at(chunks, 0), chunks.shape().chunks);
+    const auto states = chunks.read_states(host);
+    for (std::uint32_t c = 0; c < chunks.shape().chunks; ++c) {
+      if (lists[c] == 0) continue;
+      const std::uint32_t q = Chunks::kind_of(states[c]) - 1, shift = chunks.shape().page_shift(q);
+      const auto copy = host.read(chunks.chunk(c), std::size_t{1} << chunks.shape().chunk_shift);
+      for (std::uint32_t at = first_of(lists[c]);;) {
+        visit(c, at);
+        if (at == last_of(lists[c])) break;
+        std::uint32_t next = 0;
+        std::memcpy(&next, copy.data() + (std::size_t{at} << shift), sizeof(next));
+        at = next - 1;
+      }
+    }
+  }
+
+ private:
+  // A list: {length:10, last page:10, first page + 1:10}, 0: empty. The link of a page is the next
+  // page + 1; that of the last page is undefined.
+  static constexpr unsigned page_bits = 10;
+  static constexpr std::uint32_t max_pages = 1u << page_bits;  // of a chunk, exclusive
+  static HEAPWOOD_INLINE std::uint32_t make_list(std::uint32_t first, std::uint32_t last,
+                                                 std::uint32_t length) {
+    return length << 2 * page_bits | last << page_bits | (first + 1);
+  }
+  static HEAPWOOD_INLINE std::uint32_t last_of(std::uint32_t list) {
+    return list >> page_bits & (max_pages - 1);
+  }
+  HEAPWOOD_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
+    return as<std::uint32_t>(chunks.base() + lists_at_) + c;
+  }
+  static HEAPWOOD_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                             std::uint32_t i) {
+    return as<std::uint32_t>(chunks.page(c, q, i));
+  }
+
+  // Prepends the list to the present one.
+  HEAPWOOD_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                std::uint32_t list) const {
+    const Word32 word(*list_at(chunks, c));
+    std::uint32_t seen = word.load(simt::relaxed), next = 0;
+    HEAPWOOD_ROLLED
+    do {
+      next = list;
+      if (seen != 0) {
+        *link(chunks, q, c, last_of(list)) = first_of(seen) + 1;
+        next = make_list(first_of(list), last_of(seen), length_of(list) + length_of(seen));
+      }
+      // release: hands pages and links over. As a read-modify-write it continues the release
+      // sequence of the pages already there.
+    } while (!word.compare_exchange_weak(seen, next, simt::release, simt::relaxed));
+    chunks.map(q).set(c);
+  }
+
+  std::size_t lists_at_ = 0;
+};
 
 template <class Queue>
 class PageItems {
@@ -195,6 +326,7 @@ class PageItems {
                         after = (0 - group.size()) & (pages - 1);
     std::uint32_t promised = grows ? after : 0, served = 0;
     void* page = nullptr;
+    // Take pages that have no slot in the queue.
     if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) !=
         0) {
       // A list that has been taken is hidden until its pages are signaled. Threads that look for
@@ -203,6 +335,7 @@ class PageItems {
       promised = after;
       page = self->take_spilled(thread, group, q, served, promised);
     }
+    // Add chunks for the lanes without a page, or for the threads that were promised pages.
     if (served < group.size()) {
       group = group.part(page != nullptr);
       if (page != nullptr) return page;
@@ -211,6 +344,7 @@ class PageItems {
       if (promised > 0) self->grow(thread, group, q, 0, promised);
       return page;
     }
+    // Without a chunk, the first lanes take the units that are free by now.
     group = group.part(page != nullptr);
     if (page != nullptr) return page;
     const bool has_unit =
@@ -233,12 +367,14 @@ class PageItems {
       const std::uint64_t found = group.once([&] { return spill_.take_list(chunks_, thread, q); });
       if (found == 0) break;
       group.sync();  // makes the acquired links visible to all lanes
+      // Divide the list: pages of the group's own, and others for the queue.
       const std::uint32_t c = PageSpill::chunk_of(found), list = PageSpill::list_of(found),
                           count = PageSpill::length_of(list), missing = group.size() - served,
                           own = count < missing ? count : missing, others = count - own;
       const bool queues = others > 0 && group.once([&] {
         return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, others, &queue_, &chunks_)};
       }) != 0;
+      // Reserve places in the queue and signal the units.
       std::uint64_t position = 0;
       if (queues) {
         const std::uint32_t kept = others < promised ? others : promised;
@@ -249,6 +385,7 @@ class PageItems {
         });
         promised -= kept;
       }
+      // Walk the list; the lanes take turns in putting its pages.
       std::uint32_t at = PageSpill::first_of(list), turn = missing > 0 ? served : 0;
       HEAPWOOD_ROLLED
       for (std::uint32_t k = 0; k < own + (queues ? others : 0); ++k) {
@@ -285,13 +422,14 @@ class PageItems {
                              std::uint32_t needed, std::uint32_t promised) const {
     const std::uint32_t pages = chunks_.shape().pages(q);
     const std::uint32_t i = needed > 0 ? group.rank() & (pages - 1) : group.rank();
+    // The first lane of each chunk takes it.
     std::uint32_t c = Chunks::none;
     if (i == 0) c = chunks_.take(thread);
     // release: hands the chunk over to the threads that take its fresh pages.
     if (i == 0 && c != Chunks::none) chunks_.state(c).store(Chunks::of_kind(q + 1), simt::release);
     c = lane_value(thread, group, group.rank() - i, c);
     group.sync();  // makes the chunks visible to all lanes
-    // The pages after those of the group, all in the last chunk.
+    // Put the pages after those of the group, all in the last chunk, into the queue or a list.
     const std::uint32_t last = needed > 0 ? (needed - 1) & ~(pages - 1) : 0, kept = needed - last,
                         others = pages - kept;
     const std::uint32_t from = lane_value(thread, group, last, c);

@@ -9,14 +9,12 @@
 //
 // Differs from the paper:
 //   - a thread that puts entries reserves slots for them before it takes tickets, with a bulk
-//     semaphore of slots whose batch is a piece. A free that finds no memory for a piece therefore
-//     learns this in time, and a thread that looks for the piece of its ticket finds it. Chunks in
-//     queues of chunks (C) reserve a slot once, when they join the class, so a free never needs
-//     one;
+//     semaphore of slots whose batch is a piece. So a free that finds no memory for a piece learns
+//     this in time. Chunks in queues of chunks (C) reserve a slot once, when they join the class,
+//     so a free never needs one;
 //   - a piece is released when its count says that every thread that had a position in it has left,
-//     so no thread accesses its slots afterwards. (The published list releases the piece ten places
-//     before the front, and assumes that no thread is later than that.) Chunks in queues of chunks
-//     keep their slots, so those pieces stay;
+//     so no thread accesses its slots afterwards. Chunks in queues of chunks keep their slots, so
+//     those pieces stay;
 //   - one count per piece, of entries taken; an entry that was taken had been put;
 //   - each class has a few pieces from the start, for the first thousands of threads.
 //

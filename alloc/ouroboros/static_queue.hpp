@@ -3,8 +3,7 @@
 // the array's length.
 //
 // Differs from the paper: the length depends on the pool's size, and a queue of pages counts its
-// free slots, so a free learns that there is none before it takes a ticket. The published array has
-// 2,000,000 slots, and the program stops if a free finds it full.
+// free slots, so a free learns that there is none before it takes a ticket.
 //
 // Overhead: for pages in the queue at most 1.3% of the pool; for chunks in it 4 bytes per chunk and
 // class.

@@ -19,9 +19,7 @@
 // class, until a thread follows it and clears it. For each kind of hint the state has a flag,
 // "hinted", so that a thread whose change enables a page to serve more requests sets a hint
 // (`list`) only if there is none. A page that is hinted as empty needs no other hint: the thread
-// that clears that one sets those that the page needs. So pages fill and empty without accesses to
-// the hints, and yet every page that can serve requests has a hint, except while a thread is inside
-// an operation.
+// that clears that one sets those that the page needs.
 //
 // Flag and hint are two words. A thread that clears a hint clears the hint, then the flag, and then
 // reads the state again; a thread that sets one sets the flag, and if it was clear, the hint. So a
@@ -154,8 +152,8 @@ class BlockPages {
     return got > 0 ? count_of(old) : none;
   }
 
-  // As reserve(), but changes an empty page of another class to k. May also fail because another
-  // thread uses the page.
+  // Reserves a block, and changes an empty page of another class to k. May also fail because
+  // another thread uses the page.
   HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
     // acquire: as in reserve().
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
@@ -163,7 +161,7 @@ class BlockPages {
     return settle(self(), page, k, n, old);
   }
 
-  // As enter(), but reads the state first, for a page that probably cannot serve the request. Fails
+  // enter() that reads the state first, for a page that probably cannot serve the request. Fails
   // only if it cannot.
   static HEAPWOOD_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
                                                        std::uint32_t k, std::uint32_t n) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A lock-free buddy allocator of pages: the backend for large requests of allocators that have none
-// of their own. The published ones call the device's malloc, which does not exist on the CPU,
-// cannot be walked, and is slow. Own design: levels of bitmaps (run_map.hpp), where a unit of level
-// l is 64^l pages. A request of up to 32 units of a level is an aligned run of bits in one word of
-// that level, so a block is split at most once per level, into 64 units, and 64 units are merged by
-// one exchange. The published TBuddy (Gelado and Garland 2019, section 4.1) halves blocks instead,
-// which results in chains of up to 20 steps through the few words of the largest blocks.
+// of their own. Own design: levels of bitmaps (run_map.hpp), where a unit of level l is 64^l pages.
+// A request of up to 32 units of a level is an aligned run of bits in one word of that level, so a
+// block is split at most once per level, into 64 units, and 64 units are merged by one exchange.
 //
 // Serves n pages from a block of 2^k >= n pages and frees the pages after the first n immediately.
 //

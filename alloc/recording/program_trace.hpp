@@ -51,12 +51,12 @@ struct ProgramTrace {
 class ProgramTraceBuilder {
  public:
   void add(const RecordedEvent& event) {
-    if (event.word == 0) return;  // never written: the launch was stopped
+    if (event.word == 0) return;
     if (event.kind() == RecordedEvent::Kind::allocate) {
       // A recording that was cut off may miss the free of the last block at this address.
       live_[event.offset()] = trace_.requests;
       add(event, TraceEvent::Kind::allocate, trace_.requests++);
-    } else if (event.kind() == RecordedEvent::Kind::free) {
+    } else {
       const auto found = live_.find(event.offset());
       if (found == live_.end()) {
         ++trace_.unmatched;
@@ -92,7 +92,6 @@ class ProgramTraceBuilder {
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // by offset
 };
 
-// kernel_ends: numbers of recorded events (RecordedMemory), which include those of nodes.
 // `total`: events that occurred, of which `events` fitted into the buffer.
 inline ProgramTrace make_program_trace(std::span<const RecordedEvent> events,
                                        std::span<const std::uint64_t> kernel_ends,

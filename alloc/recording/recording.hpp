@@ -14,33 +14,26 @@ namespace heapwood::alloc {
 
 // An event of a recording; its index is its time.
 struct RecordedEvent {
-  enum class Kind : std::uint8_t {
-    allocate,
-    free,
-    inner,  // an event of the program: a node of the tree was split ...
-    leaf,   // ... or became a leaf
-  };
+  enum class Kind : std::uint8_t { allocate, free };
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
   static constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 48) - 1;
-  // written | place << 24 | low 16 bits of the warp << 8 | detail << 2 | kind: never 0, so that an
-  // observer can recognize a written event.
+  // written | place << 24 | low 16 bits of the warp << 8 | lane << 2 | kind: 0 if a launch was
+  // stopped before the event was written.
   std::uint64_t word = 0;
-  std::uint64_t bytes : 48 = 0;  // as requested; for a node, its refs
+  std::uint64_t bytes : 48 = 0;  // as requested
   std::uint64_t high_warp : 16 = 0;
 
-  // `detail`: the depth of a node; of a request or free, the lane.
-  static HEAPWOOD_INLINE RecordedEvent make(Kind kind, unsigned detail, unsigned warp,
+  static HEAPWOOD_INLINE RecordedEvent make(Kind kind, unsigned lane, unsigned warp,
                                             std::uint64_t place, std::uint64_t bytes) {
     RecordedEvent event;
     event.word = written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
-                 std::uint64_t{detail & 63u} << 2 | static_cast<std::uint64_t>(kind);
+                 std::uint64_t{lane & 63u} << 2 | static_cast<std::uint64_t>(kind);
     event.bytes = bytes & max_bytes;
     event.high_warp = static_cast<std::uint16_t>(warp >> 16);
     return event;
   }
   Kind kind() const { return static_cast<Kind>(word & 3u); }
-  unsigned depth() const { return static_cast<unsigned>(word >> 2 & 63u); }
-  unsigned lane() const { return depth(); }
+  unsigned lane() const { return static_cast<unsigned>(word >> 2 & 63u); }
   unsigned warp() const {
     return static_cast<unsigned>(word >> 8 & 0xffffu) | static_cast<unsigned>(high_warp) << 16;
   }
@@ -55,36 +48,28 @@ struct EventCounts {
   std::uint64_t refused = 0;  // requests; these are not events
 };
 
-// Writes events into a buffer of fixed capacity, from any thread of a kernel. The number of an
-// event comes from one counter; events that do not fit are only counted.
+// Writes events into a buffer of fixed capacity, from any thread of a kernel. Events that do not
+// fit are only counted. The host reads them after the launch.
 struct EventWriter {
   const std::byte* pool = nullptr;  // places are relative to it
   EventCounts* counts = nullptr;
   RecordedEvent* lines = nullptr;  // zeroed beforehand: no event is all zeros
   std::uint64_t capacity = 0;      // 0: nothing is recorded
 
-  // relaxed: the modification order of the counter is the order of the events. The host reads them
-  // after the launch, or watches their words.
-  HEAPWOOD_INLINE std::uint64_t next_number() const {
-    return Word64(counts->events).fetch_add(1, simt::relaxed);
-  }
+  // Gives the event the next number, and writes it if it fits.
   template <class Thread>
-  HEAPWOOD_INLINE void write(Thread& thread, std::uint64_t number, RecordedEvent::Kind kind,
-                             unsigned detail, std::uint64_t place, std::uint64_t bytes) const {
+  HEAPWOOD_INLINE void write(const Thread& thread, RecordedEvent::Kind kind, const void* block,
+                             std::uint64_t bytes) const {
+    // relaxed: the modification order of the counter is the order of the events.
+    const std::uint64_t number = Word64(counts->events).fetch_add(1, simt::relaxed);
     if (number >= capacity) return;
-    const RecordedEvent event = RecordedEvent::make(kind, detail, thread.worker(), place, bytes);
-    RecordedEvent& line = lines[number];
-    line.bytes = event.bytes;
-    line.high_warp = event.high_warp;
-    // release: a thread that sees the word sees the bytes (LiveRecording::read).
-    Word64(line.word).store(event.word, simt::release);
+    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool);
+    lines[number] =
+        RecordedEvent::make(kind, thread.lane(), thread.worker(), offset / granule, bytes);
   }
   HEAPWOOD_INLINE void count_refusal() const {
     // relaxed: only a number.
     Word64(counts->refused).fetch_add(1, simt::relaxed);
-  }
-  HEAPWOOD_INLINE std::uint64_t place(const void* block) const {
-    return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
 };
 

@@ -40,7 +40,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
                        std::uint32_t kernel)
       : heap_(base), tables_(tables), kernel_(kernel) {}
 
-  // As those of basic_heap_handle.
+  // Semantics: basic_heap_handle.
   HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
     return allocate(bytes, alloc::granule, 0);
   }

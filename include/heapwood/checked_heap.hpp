@@ -208,7 +208,7 @@ class basic_checked_heap {
     heap_.reset(stream);
     clear(simt::StreamDevice(device_.index, stream));
   }
-  // As those of basic_heap. stats() counts the head and guard of a block as bytes of it, and freed
+  // Semantics: basic_heap. stats() counts the head and guard of a block as bytes of it, and freed
   // blocks in the ring as used.
   heap_stats stats() const {
     heap_stats stats = heap_.stats();

@@ -121,8 +121,7 @@ class device_scope {
  public:
   device_scope() { ++depth(); }
   ~device_scope() { --depth(); }
-  device_scope(const device_scope&) = delete;
-  device_scope& operator=(const device_scope&) = delete;
+  device_scope(device_scope&&) = delete;
   static bool is_active() { return depth() > 0; }
 
  private:

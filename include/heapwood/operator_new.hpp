@@ -203,80 +203,56 @@ requires std::derived_from<Heap, operator_new::heap_type>
 }  // namespace heapwood
 
 // new (tag) T: nullptr if there is no memory. The forms of delete are called if the constructor
-// throws, which it cannot on a GPU.
-#define HEAPWOOD_FORMS_OR_NULL(attributes, tag)                                              \
-  attributes void* operator new(std::size_t n, tag) noexcept {                               \
-    return heapwood::operator_new::new_block_or_null(n, 1, false);                           \
-  }                                                                                          \
-  attributes void* operator new[](std::size_t n, tag) noexcept {                             \
-    return heapwood::operator_new::new_block_or_null(n, 1, true);                            \
-  }                                                                                          \
-  attributes void* operator new(std::size_t n, std::align_val_t a, tag) noexcept {           \
-    return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), false); \
-  }                                                                                          \
-  attributes void* operator new[](std::size_t n, std::align_val_t a, tag) noexcept {         \
-    return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), true);  \
-  }                                                                                          \
-  attributes void operator delete(void* block, tag) noexcept {                               \
-    heapwood::operator_new::delete_block_or_null(block, 1, false);                           \
-  }                                                                                          \
-  attributes void operator delete[](void* block, tag) noexcept {                             \
-    heapwood::operator_new::delete_block_or_null(block, 1, true);                            \
-  }                                                                                          \
-  attributes void operator delete(void* block, std::align_val_t a, tag) noexcept {           \
-    heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), false); \
-  }                                                                                          \
-  attributes void operator delete[](void* block, std::align_val_t a, tag) noexcept {         \
-    heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), true);  \
+// throws, which it cannot on a GPU. `array`: nothing, or [] with `is_array`.
+#define HEAPWOOD_FORMS_OR_NULL(attributes, tag, array, is_array)                                \
+  attributes void* operator new array(std::size_t n, tag) noexcept {                            \
+    return heapwood::operator_new::new_block_or_null(n, 1, is_array);                           \
+  }                                                                                             \
+  attributes void* operator new array(std::size_t n, std::align_val_t a, tag) noexcept {        \
+    return heapwood::operator_new::new_block_or_null(n, static_cast<std::size_t>(a), is_array); \
+  }                                                                                             \
+  attributes void operator delete array(void* block, tag) noexcept {                            \
+    heapwood::operator_new::delete_block_or_null(block, 1, is_array);                           \
+  }                                                                                             \
+  attributes void operator delete array(void* block, std::align_val_t a, tag) noexcept {        \
+    heapwood::operator_new::delete_block_or_null(block, static_cast<std::size_t>(a), is_array); \
   }
 
 #if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
 
 // Weak: a program has one of each, and its own take precedence. Device code has no weak functions.
 #define HEAPWOOD_REPLACED HEAPWOOD_FN __attribute__((weak))
-
-HEAPWOOD_REPLACED void* operator new(std::size_t n) {
-  return heapwood::operator_new::new_block_or_throw(n, 1);
-}
-HEAPWOOD_REPLACED void* operator new[](std::size_t n) {
-  return heapwood::operator_new::new_block_or_throw(n, 1);
-}
-HEAPWOOD_REPLACED void* operator new(std::size_t n, std::align_val_t a) {
-  return heapwood::operator_new::new_block_or_throw(n, static_cast<std::size_t>(a));
-}
-HEAPWOOD_REPLACED void* operator new[](std::size_t n, std::align_val_t a) {
-  return heapwood::operator_new::new_block_or_throw(n, static_cast<std::size_t>(a));
-}
-HEAPWOOD_REPLACED void operator delete(void* block) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
-}
-HEAPWOOD_REPLACED void operator delete[](void* block) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
-}
-HEAPWOOD_REPLACED void operator delete(void* block, std::size_t) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
-}
-HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t) noexcept {
-  heapwood::operator_new::delete_block(block, 1);
-}
-HEAPWOOD_REPLACED void operator delete(void* block, std::align_val_t a) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
-}
-HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
-}
-HEAPWOOD_REPLACED void operator delete(void* block, std::size_t, std::align_val_t a) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
-}
-HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_val_t a) noexcept {
-  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
-}
+#define HEAPWOOD_REPLACED_FORMS(array)                                                     \
+  HEAPWOOD_REPLACED void* operator new array(std::size_t n) {                              \
+    return heapwood::operator_new::new_block_or_throw(n, 1);                               \
+  }                                                                                        \
+  HEAPWOOD_REPLACED void* operator new array(std::size_t n, std::align_val_t a) {          \
+    return heapwood::operator_new::new_block_or_throw(n, static_cast<std::size_t>(a));     \
+  }                                                                                        \
+  HEAPWOOD_REPLACED void operator delete array(void* block) noexcept {                     \
+    heapwood::operator_new::delete_block(block, 1);                                        \
+  }                                                                                        \
+  HEAPWOOD_REPLACED void operator delete array(void* block, std::size_t) noexcept {        \
+    heapwood::operator_new::delete_block(block, 1);                                        \
+  }                                                                                        \
+  HEAPWOOD_REPLACED void operator delete array(void* block, std::align_val_t a) noexcept { \
+    heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));              \
+  }                                                                                        \
+  HEAPWOOD_REPLACED void operator delete array(void* block, std::size_t,                   \
+                                               std::align_val_t a) noexcept {              \
+    heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));              \
+  }
+HEAPWOOD_REPLACED_FORMS()
+HEAPWOOD_REPLACED_FORMS([])
+#undef HEAPWOOD_REPLACED_FORMS
 #undef HEAPWOOD_REPLACED
 
 // Host only: device code cannot name std::nothrow.
-HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&)
+HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&, , false)
+HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&, [], true)
 
 #endif
 
-HEAPWOOD_FORMS_OR_NULL(HEAPWOOD_FN inline, heapwood::or_null_t)
+HEAPWOOD_FORMS_OR_NULL(HEAPWOOD_FN inline, heapwood::or_null_t, , false)
+HEAPWOOD_FORMS_OR_NULL(HEAPWOOD_FN inline, heapwood::or_null_t, [], true)
 #undef HEAPWOOD_FORMS_OR_NULL

@@ -78,8 +78,7 @@ class shared_array {
   explicit shared_array(std::size_t size)
       : size_(size),
         data_(static_cast<T*>(simt::allocate_shared(detail::multiply_sizes(size, sizeof(T))))) {}
-  shared_array(const shared_array&) = delete;
-  shared_array& operator=(const shared_array&) = delete;
+  shared_array(shared_array&&) = delete;
   ~shared_array() { simt::free_shared(data_); }
   T* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -41,13 +41,13 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   basic_recording_handle(const basic_heap_handle<A>& base, const alloc::EventWriter& events)
       : base_(base), events_(events) {}
 
-  // As those of basic_heap_handle.
+  // Semantics: basic_heap_handle.
   HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
     void* const block = base_.malloc(bytes);
     if constexpr (simt::this_thread_runs) {
       // Recorded once the block is the caller's: its free has a higher number.
       if (block != nullptr) {
-        write(alloc::RecordedEvent::Kind::allocate, block, bytes);
+        events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::allocate, block, bytes);
       } else {
         events_.count_refusal();
       }
@@ -61,7 +61,8 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     if constexpr (simt::this_thread_runs) {
       // Recorded while the block is the caller's: the next request that gets it has a higher
       // number.
-      if (block != nullptr) write(alloc::RecordedEvent::Kind::free, block, 0);
+      if (block != nullptr)
+        events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::free, block, 0);
     }
     base_.free(block);
   }
@@ -80,12 +81,6 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   HEAPWOOD_INLINE alloc::Pool pool() const { return base_.pool(); }
 
  private:
-  HEAPWOOD_INLINE void write(alloc::RecordedEvent::Kind kind, const void* block,
-                             std::size_t bytes) const {
-    const simt::ThisThread thread;
-    events_.write(thread, events_.next_number(), kind, thread.lane(), events_.place(block), bytes);
-  }
-
   basic_heap_handle<A> base_;
   alloc::EventWriter events_;
 };
@@ -98,7 +93,7 @@ class basic_recording_heap {
 
   static constexpr std::size_t default_max_events = std::size_t{1} << 22;
 
-  // As those of basic_heap. Events are recorded in memory of their own.
+  // Semantics: basic_heap. Events are recorded in memory of their own.
   explicit basic_recording_heap(std::size_t bytes, stream_handle stream = {},
                                 heap_options options = {},
                                 std::size_t max_events = default_max_events)

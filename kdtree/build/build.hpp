@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "alloc/recording/live_recording.hpp"
+#include "alloc/recording/recording.hpp"
 #include "alloc/statistics.hpp"
 #include "kdtree/device_mesh.hpp"
 #include "kdtree/tree.hpp"
@@ -59,8 +59,6 @@ struct BuildOptions {
   std::optional<std::chrono::steady_clock::time_point> started{};
   // Instrumented builds only: allocation number fail_at and all later ones fail; 0 = none.
   std::uint64_t fail_at = 0;
-  // Recorded builds on the CPU only: receives the events; must outlive the build.
-  alloc::LiveRecording* live = nullptr;
   // Builds without instruments only: continues in this allocator's pool; must outlive the build.
   KeptAllocator* kept = nullptr;
 };
@@ -84,8 +82,7 @@ struct InstrumentedRun {
   alloc::Fragmentation at_end;  // after the build: nothing is live if the allocator can free
 };
 
-// An instrumented build with a record of every request, free and node
-// (alloc/adaptors/recorded.hpp).
+// An instrumented build with a record of every request and free (alloc/adaptors/recorded.hpp).
 struct RecordedRun {
   InstrumentedRun instrumented;
   std::vector<alloc::RecordedEvent> events;

@@ -6,16 +6,52 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
-#include "kdtree/build/deadline.hpp"
+#include "kdtree/build/build.hpp"
 #include "kdtree/build/worker.hpp"
 #include "kdtree/build/workspace.hpp"
+#include "simt/clock.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::kdtree {
+
+// The time limit of a build. All launches share it: a restart with larger arrays does not extend
+// it.
+class BuildDeadline {
+ public:
+  // Messages name `what`. The limit starts at options.started or, by default, at construction.
+  BuildDeadline(std::string what, const BuildOptions& options)
+      : what_(std::move(what)),
+        seconds_(options.seconds),
+        started_(options.started.value_or(simt::HostClock::now())) {}
+
+  // Calls f with the limits of a launch and returns the milliseconds that f reports.
+  template <class F>
+  double launch(F f) const {
+    return f(limits());
+  }
+  // Call before a restart. Throws simt::Stopped after an interruption or when the time is up.
+  void check() const {
+    simt::check_outcome(0, {}, simt::interrupted() || limits().seconds <= 0, simt::interrupted(),
+                        limits());
+  }
+
+ private:
+  // Messages state the limit of the build, not the part of it that a launch has.
+  simt::LaunchLimits limits() const {
+    return {.seconds = seconds_ - simt::seconds_since(started_),
+            .what = what_.c_str(),
+            .stated_seconds = seconds_};
+  }
+
+  std::string what_;
+  double seconds_;
+  simt::HostClock::time_point started_;
+};
 
 // Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
 // fewer warps: as many as the allocator prefers, but at least two fifths of the resident ones. Both
@@ -159,7 +195,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
   const alloc::Pool pool = workspace.pool();
   alloc::CountedMemory counted(workspace.device(), pool.bytes);
   alloc::FailingMemory failing(workspace.device(), options.fail_at);
-  alloc::RecordedMemory recorded(workspace.device(), capacity, options.live);
+  alloc::RecordedMemory recorded(workspace.device(), capacity);
   Allocator base{};
   result.instrumented.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {

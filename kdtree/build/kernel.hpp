@@ -56,22 +56,20 @@ struct BuildKernel {
   using Refs = RefArray<kind>;
   using Probe = ProbeType;
   // Blocks of two warps give the finest steps of registers per warp; warps do not depend on their
-  // block. 20 warps per multiprocessor with 96 registers each, some spilled, are faster than 16
-  // warps without that limit, except in scenes too small for either.
+  // block.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor =
       limits_registers ? warps_per_multiprocessor * 32 / block_threads : 1;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
-  // Minimum size of a node that is published for another warp. Publishing costs both warps together
-  // about as much as a split; while most warps are idle, only the publishing warp's time counts. A
-  // warp with more than max_kept_tasks nodes on its stack publishes nodes of any size: if each
-  // split cuts most refs in two, few refs become many nodes.
+  // Minimum size of a node that is published for another warp. A warp with more than max_kept_tasks
+  // nodes on its stack publishes nodes of any size: if each split cuts most refs in two, few refs
+  // become many nodes.
   static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4,
                                  max_kept_tasks = 6;
   // While most warps are idle, a shared node's child with more refs than this becomes a shared node
-  // too, because the whole build then waits for it. 384 measured slightly faster than 256 and 512
-  // (docs/experiments.md). The tree does not depend on it.
+  // too, because the whole build then waits for it. The value is measured (docs/experiments.md);
+  // the tree does not depend on it.
   static constexpr std::uint32_t shared_limit_when_idle = 384;
   static_assert(shared_limit_when_idle >= exact_limit && shared_limit_when_idle <= shared_limit);
   // Stack bound: a node that moves to the top leaves fewer than max_kept_tasks nodes below it, and
@@ -79,9 +77,8 @@ struct BuildKernel {
   static_assert(stack_size >= max_kept_tasks - 1 + max_depth - 1);
 
   // Whether small nodes are split in a loop without calls, with nodes that need a call left to the
-  // code behind it (NodeSplitter::split_nodes). For allocators without a context that can free, the
-  // loop would hold a second copy of their code and be up to 20% slower than one place for all
-  // nodes.
+  // code behind it (NodeSplitter::split_nodes). For other allocators the loop would hold a second
+  // copy of their code.
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
   static constexpr bool splits_in_loop = has_context || alloc::never_frees<Allocator>;
   // A node whose split has been chosen, with the blocks of its children if they are allocated.
@@ -133,8 +130,7 @@ struct BuildKernel {
 };
 
 // Refs per chunk of a shared node: enough to be worth waking a warp, few enough to occupy all
-// warps. Chunks are smaller while `waiting` warps have no other work: the build then waits for this
-// node, and the time of a chunk is proportional to its rounds of 32 refs.
+// warps. Chunks are smaller while `waiting` warps have no other work.
 HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
   const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
   const std::uint32_t even = in_rounds(n / 2048),
@@ -147,8 +143,8 @@ HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting 
 template <class Refs, class Warp>
 inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
 
-// The same for a given warp. With vectors there are no rounds of lanes: chunks are larger, as long
-// as every thread gets some.
+// chunk_size() for a given warp. With vectors there are no rounds of lanes: chunks are larger, as
+// long as every thread gets some.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE std::uint32_t chunk_size_for(Warp& warp, std::uint32_t n, std::uint32_t waiting) {
   if constexpr (uses_simd<Refs, Warp>) {
@@ -175,8 +171,7 @@ HEAPWOOD_INLINE ParentSplit parent_split(const ChosenSplit& split) {
           split.children.allowance};
 }
 
-// The task of the child on one side. It is built from selected components, because selecting whole
-// structs would place them in local memory.
+// The task of the child on one side. Selecting whole structs would place them in local memory.
 HEAPWOOD_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side,
                                     std::byte* refs, std::uint32_t pair) {
   return {refs,

@@ -5,13 +5,43 @@
 
 #include <cstdint>
 
-#include "kdtree/build/middle_split.hpp"
+#include "kdtree/build/kernel.hpp"
 #include "kdtree/build/node_stack.hpp"
 #include "kdtree/build/partition.hpp"
 #include "kdtree/build/ref_memory.hpp"
 #include "kdtree/build/tree_writer.hpp"
 
 namespace heapwood::kdtree {
+
+// The slow path of a node for which no split costs less than a leaf: a split in its middle, which
+// is then the node's chosen split. This is rare, so the code is called, not inlined. The task is in
+// stack entry `at`. Leaves the split in scratch.chosen; returns false if there is none.
+template <class Kernel, class Warp>
+HEAPWOOD_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
+                                         const PackedCorners* corners, SahCosts costs,
+                                         std::uint32_t at) {
+  const NodeTask& task = scratch.stack[at];
+  const SplitCost cost(costs, task.path.scale(), task.box, task.n);
+  const ChosenSplit split =
+      choose_middle<typename Kernel::Refs>(warp, scratch.choose, task, corners, cost);
+  if (warp.lane() == 0) scratch.chosen = split;
+  warp.sync();
+  return split.found();
+}
+
+// Chooses a split in the middle of a node and returns the path with which the node is the next one
+// again: it is then split there, or becomes a leaf. Call it right after the choice of choose.hpp
+// for the same node.
+template <class Kernel, class Warp>
+HEAPWOOD_INLINE NodePath choose_middle_of(const Kernel& k, Warp& warp,
+                                          typename Kernel::Scratch& scratch,
+                                          NodeStack<Kernel, Warp>& stack, const NodeTask& task) {
+  stack.store_in_free_entry(task);
+  warp.sync();
+  const bool found =
+      choose_middle_slow<Kernel>(warp, scratch, k.corners, k.costs, stack.free_entry());
+  return found ? task.path.with_chosen_split() : task.path.without_poor_splits();
+}
 
 template <class Kernel, class Warp>
 class NodeSplitter {
@@ -91,7 +121,7 @@ class NodeSplitter {
   // Splits the task or makes it a leaf, if that needs no call. Otherwise `rest` is what the caller
   // needs to finish it.
   HEAPWOOD_INLINE Next split_node(Unfinished& rest) {
-    // used later: the choice hides the load's latency
+    // Load the tickets that tell how many warps wait: the choice hides the latency.
     const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
     const std::uint32_t index = shared_index_;
@@ -99,6 +129,7 @@ class NodeSplitter {
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
                                                task.path.depth());
+    // Choose the cheapest split, unless an earlier visit has.
     ChosenSplit split{};
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
     if (task.path.may_choose()) {
@@ -109,15 +140,18 @@ class NodeSplitter {
     } else if (task.path.has_chosen_split()) {
       split = scratch_.chosen;
     }
+    // A large node for which no split pays may be split in its middle.
     const bool splits = cost.is_below_leaf(split);
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
       return Next::middle;
     if constexpr (!Kernel::splits_in_loop) {
+      // The caller allocates and does the rest.
       rest = {splits ? split : ChosenSplit{}, {}, tickets};
       return Next::finish;
     } else {
       alloc::BlockPair blocks;
       if constexpr (Kernel::has_context) {
+        // A small node: split it in place or make it a leaf, if the context needs no call for that.
         if (index == no_shared_node) {
           ChildArrays arrays;
           if (splits) {
@@ -127,13 +161,15 @@ class NodeSplitter {
             return end_leaf(task, tickets);
           }
         }
-      } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
+      } else if (splits) {
+        // Allocate for small and shared nodes in one place: one copy of the allocator's code.
         blocks = memory_.allocate_children(split.nl(), split.nr());
         if (Memory::is_allocated(blocks) && index == no_shared_node)
           return end_small(task, split, Memory::arrays_in(blocks, split), tickets);
       } else if (index == no_shared_node) {
         return end_leaf(task, tickets);
       }
+      // Leave a shared node, or one whose allocation needs a call, to the caller.
       if (warp_.lane() == 0) rest = {splits ? split : ChosenSplit{}, blocks, tickets};
       warp_.sync();
       return Next::finish;
@@ -147,8 +183,7 @@ class NodeSplitter {
     task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
     has_task_ = true;
   }
-  // Makes the task the next node again; its split is not chosen a second time. `arrays`: its
-  // children's, if they are allocated.
+  // Makes the task the next node again, with its split and, if allocated, its children's arrays.
   HEAPWOOD_INLINE void resume_with_split(const ChosenSplit& split, const ChildArrays& arrays) {
     if (warp_.lane() == 0) {
       scratch_.chosen = split;
@@ -158,8 +193,8 @@ class NodeSplitter {
     task_.path = task_.path.with_chosen_split();
     has_task_ = true;
   }
-  // Moves a small node's refs to its children's arrays and continues with the larger child, so that
-  // the stack holds the smaller ones.
+  // Moves a small node's refs to its children's arrays. The larger child is the next task and the
+  // smaller one goes on the stack.
   HEAPWOOD_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
                                    const ChildArrays& arrays, std::uint32_t pair) {
     tree_.write_inner(task, split, pair);

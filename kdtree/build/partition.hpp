@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Moving a node's refs to its children's arrays, in rounds of one ref per lane. One loop serves
-// nodes that one warp splits, chunks of shared nodes and the per-level builder. They differ in the
-// placement, which reserves the positions of a round's refs, and in what is done with a round's
-// refs while they are in registers.
+// Moving a node's refs to its children's arrays, in rounds of one ref per lane. Nodes that one warp
+// splits, chunks of shared nodes and the per-level builder differ in the placement, which reserves
+// the positions of a round's refs, and in the bins.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +65,7 @@ struct OwnStretch {
     return at;
   }
 };
-// The same for a node that one warp splits alone. The caller checks `next` at the end.
+// OwnStretch for a node that one warp splits alone. The caller checks `next` at the end.
 struct WholeNode : OwnStretch {
   static constexpr bool prefetches = true, checks_rounds = false;
 };

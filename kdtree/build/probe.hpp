@@ -4,11 +4,9 @@
 // since the start.
 //
 // A warp is in one phase at any time; lane 0 reads the clock when the phase changes. Phases nest
-// like scopes: an allocation inside a choice interrupts the choice. The phases' times therefore add
-// up to the lifetimes of the warps exactly.
+// like scopes, so their times add up to the lifetimes of the warps.
 //
-// The sums are in device memory, in several copies to avoid contention. Warps add to them with
-// relaxed atomics whose results are not used, so no warp waits for them.
+// The sums are in device memory, in several copies to avoid contention.
 #pragma once
 
 #include <cstdint>
@@ -100,8 +98,7 @@ struct TimeProbe {
       HEAPWOOD_INLINE ~Scope() {
         if (mine_) change(state_, outer_);
       }
-      Scope(const Scope&) = delete;
-      Scope& operator=(const Scope&) = delete;
+      Scope(Scope&&) = delete;
 
      private:
       State& state_;

@@ -5,7 +5,6 @@
 // with a probe are compiled for clipped refs only.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "kdtree/build/probe.hpp"

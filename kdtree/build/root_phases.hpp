@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The start of a build: the root's phases bounds and init, which all warps join from the launch on.
-// Warps claim pieces by one word per phase: two thousand pieces as items of the queue would delay
-// each phase by 10 us.
+// Warps claim pieces by one word per phase.
 #pragma once
 
 #include <cstdint>

@@ -83,8 +83,7 @@ struct alignas(128) SharedNode {
 };
 
 // Gathers the bounds of `boxes` sets of refs in a warp: six maxima of ordered keys per set
-// (SharedNode::tight), each held by one lane. Every lane holding all of them would need twelve
-// registers during a whole chunk.
+// (SharedNode::tight), each held by one lane.
 template <class Warp, unsigned boxes = 1>
 class GatheredBounds {
  public:
@@ -119,8 +118,8 @@ class GatheredBounds {
 };
 
 // The array of shared nodes: the first `fresh` of them have been used, and released ones are on
-// stacks whose tops carry tags against ABA. There are many stacks to limit contention: changes of
-// one top are serialized, and thousands of nodes may end at once.
+// stacks whose tops carry tags against ABA. Thousands of nodes may end at once, so there are many
+// stacks.
 class SharedNodes {
  public:
   // about 30 warps of a large GPU per stack; a search visits all stacks

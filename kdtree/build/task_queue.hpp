@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The work queue of the builder: one ring of entries with tickets. A warp that needs work takes the
-// next ticket and waits at its own entry, so waiting warps do not disturb each other. One load of
-// the ticket word tells a warp with surplus work how many warps wait. No warp waits while it holds
-// work, so every wait ends: with work, or with `exit` once nothing is pending.
+// next ticket and waits at its own entry, so waiting warps do not disturb each other. No warp waits
+// while it holds work, so every wait ends: with work, or with `exit` once nothing is pending.
 //
 // The ring cannot overflow. Items of shared nodes reserve space first, and if there is none the
 // caller does the work itself: a full ring makes a build slower but never fails it. A task is
@@ -13,18 +12,76 @@
 // unit of work and so freed memory. A node becomes a leaf for lack of memory only if it is refused
 // while no other warp has work, or while DeferredNodes::max_nodes nodes are deferred already.
 //
-// All tickets are counted by fetch_add. A compare-and-swap loop on a word that thousands of warps
-// change would succeed about once per round trip to L2, which would limit the whole build.
+// All tickets are counted by fetch_add. A compare-and-swap loop on it would succeed about once per
+// round trip to L2.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/build/deferred_nodes.hpp"
+#include "kdtree/build/node_task.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::kdtree {
+
+// Stores nodes that were refused memory. TaskQueue counts the places in use and so assigns them.
+class DeferredNodes {
+ public:
+  // A node, as a task or as the index of a shared node.
+  struct alignas(64) Place {
+    std::uint32_t state = free;
+    std::uint32_t index = 0;
+    NodeTask task;
+  };
+  static constexpr std::uint32_t max_nodes = 16384;
+
+  DeferredNodes() = default;
+  explicit DeferredNodes(Place* places) : places_(places) {}
+
+  // Stores a node in place i, which the warp has obtained by raising the count of deferred nodes
+  // from i. One lane calls this and take().
+  template <class Warp>
+  HEAPWOOD_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
+                           std::uint32_t index) const {
+    Place& place = places_[i];
+    if (!change(warp, place, free)) return;  // aborted
+    place.task = task;
+    place.index = index;
+    // release: publishes the task, and its refs or its shared node.
+    simt::atomic_ref<std::uint32_t>(place.state).store(full, simt::release);
+  }
+  // Takes the node from place i, which the warp has obtained by lowering the count to i. False:
+  // aborted.
+  template <class Warp>
+  HEAPWOOD_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task,
+                            std::uint32_t& index) const {
+    Place& place = places_[i];
+    if (!change(warp, place, full)) return false;
+    task = place.task;
+    index = place.index;
+    // release: the place has been read.
+    simt::atomic_ref<std::uint32_t>(place.state).store(free, simt::release);
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t free = 0, busy = 1, full = 2;
+
+  // Waits until the place's state is `from`, and marks it busy. The wait ends: puts and takes of a
+  // place alternate, and each waits only for those that were counted before it. acquire: the writes
+  // of the preceding put are visible, or the reads of the preceding take are done.
+  template <class Warp>
+  HEAPWOOD_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
+    const simt::atomic_ref<std::uint32_t> state(place.state);
+    return simt::wait_until(warp, [&] {
+      std::uint32_t expected = from;
+      return state.compare_exchange_strong(expected, busy, simt::acquire, simt::relaxed);
+    });
+  }
+
+  Place* places_ = nullptr;
+};
 
 // retry: retry a deferred node. trim: release cached memory.
 enum class WorkKind : std::uint32_t { none, task, choose, split_chunk, retry, trim, exit };
@@ -145,8 +202,8 @@ class TaskQueue {
                                    std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
-  // The same in two steps, for callers that have other work meanwhile: one lane reserves space, and
-  // lane 0 passes the result, the space before the reservation, to push_shared().
+  // push_shared() in two steps, for callers that have other work meanwhile: one lane reserves
+  // space, and lane 0 passes the result, the space before the reservation, to push_shared().
   HEAPWOOD_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
     return simt::atomic_ref<std::int32_t>(counters_->room)
@@ -317,8 +374,7 @@ class TaskQueue {
   }
   // Publishes items 0 ... count - 1 with the tickets that start at `first`. On a GPU a lane checks
   // sixteen entries at once, and one fence replaces the acquires of all checks and the releases of
-  // all flags. Each of those would cost a round trip to L2 and a wait for the warp's stores, 64
-  // times for a large node, while the other warps wait for chunks.
+  // all flags.
   template <class Warp>
   HEAPWOOD_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count,
                                    WorkKind kind, std::uint32_t index) const {

@@ -29,7 +29,6 @@ class TreeWriter {
   }
   HEAPWOOD_INLINE void write_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
     if (warp_.lane() != 0) return;
-    note_node(task, false);
     k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
   }
   // Makes a node with refs a leaf and copies their ids. The caller frees the array.
@@ -37,7 +36,7 @@ class TreeWriter {
     [[maybe_unused]] const auto in = probe_.in(Phase::leaf);
     write_leaf(task, stop, [&](std::uint32_t i) { return Refs::load_id(task.refs, i); });
   }
-  // The same for a root without an array: the leaf has every triangle.
+  // Makes a root without an array a leaf of every triangle.
   HEAPWOOD_INLINE void write_root_leaf(bool& stop) {
     const NodeTask root{nullptr, k_.triangle_count, 0, {}, {}, 0.0f};
     write_leaf(root, stop, [](std::uint32_t i) { return i; });
@@ -45,7 +44,6 @@ class TreeWriter {
   // One lane calls.
   HEAPWOOD_INLINE void write_empty_leaf(const NodeTask& task) {
     k_.nodes[task.node] = Node::make_leaf(0, 0);
-    note_node(task, true);
   }
 
  private:
@@ -62,7 +60,6 @@ class TreeWriter {
       k_.refs[first + i] = id_of(i);
     if (warp_.lane() != 0) return;
     k_.nodes[task.node] = Node::make_leaf(first, task.n);
-    note_node(task, true);
   }
   HEAPWOOD_INLINE std::uint32_t reserve_refs(std::uint32_t n, bool& stop) {
     if (ref_end_ - ref_next_ < n) {
@@ -89,14 +86,6 @@ class TreeWriter {
     first = warp_.shfl(first, 0);
     stop = stop || first + count > capacity;
     return first;
-  }
-  // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
-  // compiles to nothing. One lane calls.
-  HEAPWOOD_INLINE void note_node(const NodeTask& task, bool leaf) {
-    auto allocator = k_.allocator;
-    if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
-      allocator.note_node(warp_, task.path.depth(), task.n, leaf);
-    }
   }
 
   const Kernel& k_;

@@ -176,10 +176,12 @@ class BuildWorker {
     // loop's code here would evict the loop from the instruction cache.
     [[maybe_unused]] const bool is_resumed =
         Kernel::has_context && index == no_shared_node && splits;
+    // Make room in the warp's arena and let the loop try again.
     if constexpr (Kernel::has_context) {
       if (is_resumed && !task.path.has_chosen_split() && nodes_.memory().make_room(task, split))
         return nodes_.resume_with_split(split, {});
     }
+    // Allocate the children's arrays, unless the loop has.
     alloc::BlockPair blocks;
     if constexpr (allocates_in_loop) {
       blocks = scratch_.unfinished.blocks;
@@ -187,6 +189,7 @@ class BuildWorker {
       blocks = nodes_.memory().allocate_children(split.nl(), split.nr());
     }
     if (!Memory::is_allocated(blocks)) {
+      // Defer a node that was refused memory; otherwise it becomes a leaf.
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
         const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
@@ -197,6 +200,7 @@ class BuildWorker {
     } else {
       const ChildArrays arrays = Memory::arrays_in(blocks, split);
       if constexpr (Kernel::has_context) {
+        // Let the loop move the refs; free_replaced() frees the array that they leave.
         if (is_resumed) {
           if (warp_.lane() == 0) {
             scratch_.replacement.parent = task.refs;
@@ -205,6 +209,7 @@ class BuildWorker {
           return nodes_.resume_with_split(split, arrays);
         }
       }
+      // Open a shared node's split for all warps, or move a small node's refs.
       const std::uint32_t pair = nodes_.tree().reserve_pair(nodes_.stop());
       if (nodes_.stop()) return;
       if (index != no_shared_node) {
@@ -215,6 +220,7 @@ class BuildWorker {
       if constexpr (!Kernel::splits_in_loop) nodes_.split_small(task, split, arrays, pair);
       nodes_.renew_task();
     }
+    // Free the node's array and give work to a waiting warp.
     nodes_.memory().free(task.refs, task.n);
     nodes_.publish_oldest(tickets);
   }
@@ -228,7 +234,7 @@ class BuildWorker {
   }
   // Called by the warp that finished the last chunk, the last reader of the parent's array. It
   // publishes one child, frees the array and continues with the other child. Work that no warp
-  // waits for comes last, because the build waits for the path from level to level of a large node.
+  // waits for comes last.
   HEAPWOOD_INLINE void end_split(SharedNode& node, std::uint32_t index) {
     // Values that are needed late are loaded late: the kernel has no register to spare.
     const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
@@ -252,8 +258,7 @@ class BuildWorker {
       nodes_.set_shared_task(right_index != no_shared_node ? right_index : left_index);
   }
   // Releases the shared node whose children end_split() has started. Its array is then free, so
-  // this wakes a warp to retry a deferred node. Retries otherwise follow the end of a unit, which
-  // is frequent among small nodes, but the split of a shared node ends none.
+  // this wakes a warp to retry a deferred node.
   HEAPWOOD_INLINE void release_emptied() {
     if (emptied_ == no_shared_node) return;
     const NodeTask& task = k_.shared[emptied_].task;

@@ -8,7 +8,6 @@
 // and has released all its memory.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 

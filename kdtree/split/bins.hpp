@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Binned SAH with 32 bins per axis over a node's box. A ref is counted in the bin where it begins
 // and in the bin where it ends. Prefix sums over the bins then give exactly the numbers of refs
-// that goes_left and goes_right send to each side of every bin boundary:
-//   left of plane(b) = refs with begin < b,  right of plane(b) = refs with end >= b.
-// The counts are exact because refs are compared with the same plane(b) that becomes the split,
-// however (x - lo) * inverse is rounded.
+// that goes_left and goes_right send to each side of every bin boundary: left of plane(b) = refs
+// with begin < b, right of plane(b) = refs with end >= b.
 #pragma once
 
 #include <cstdint>
@@ -90,11 +88,9 @@ HEAPWOOD_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box
 }
 
 // Counts a ref with bounds `box` in the warp's histogram: begins in the low half of a word, ends in
-// the high half (up to 65535 of each). `axes` are the node's three.
-// All axes share one loop: code that fits the instruction cache gains more than the selects cost. A
-// lane without a ref calls with `counts` false instead of skipping the call, because a GPU may
-// release lanes that wait behind this loop before the others have finished it, and then executes
-// the code that follows twice (docs/experiments.md).
+// the high half (up to 65535 of each). `axes` are the node's three. All axes share one loop: code
+// that fits the instruction cache gains more than the selects cost. A lane without a ref calls with
+// `counts` false instead of skipping the call, which could split the warp (docs/experiments.md).
 template <class Warp>
 HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
                                    const Box& box, bool counts = true) {

@@ -56,11 +56,17 @@ inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(),
                                       std::numeric_limits<float>::quiet_NaN()};
 HEAPWOOD_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
 
+// consider_candidates() for one CPU thread, eight planes at a time (simd_choice.cpp).
+void consider_candidates_simd(const Interval* intervals, const Candidates& candidates,
+                              const SplitCost& cost, Split& best);
+
 // Considers the candidates. This is the builder's hottest loop; there is one copy of it.
 template <class Warp>
 HEAPWOOD_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
                                          const Candidates& candidates, const SplitCost& cost,
                                          Split& best) {
+  if constexpr (Warp::width == 1)
+    return consider_candidates_simd(scratch.interval, candidates, cost, best);
   const std::uint32_t m = candidates.m;
   // One loop over all axes, so that few refs still occupy all lanes.
   HEAPWOOD_ROLLED

@@ -23,6 +23,14 @@ namespace heapwood::kdtree {
 template <class Refs, class Warp>
 HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                  const PackedCorners* corners) {
+  if constexpr (Warp::width == 1 && Refs::stores_bounds) {
+    const Box all = bin_refs(task.refs, 0, task.n, task.box, scratch.sums);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      scratch.bounds[axis] = ~simt::ordered_key(all.lo[axis]);
+      scratch.bounds[3 + axis] = simt::ordered_key(all.hi[axis]);
+    }
+    return;
+  }
   Box tight;
   BinCounts& sums = scratch.sums;
   HEAPWOOD_ROLLED
@@ -91,109 +99,21 @@ HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const Share
   warp.sync();
 }
 
-// ---- one thread: the same choice with vectors (simd.hpp) ---------------------------------
-
-template <class Refs>
-Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
-  if constexpr (Refs::stores_bounds) {
-    // Prefetches for the first exact choice of a subtree: from this size on a ref is clipped about
-    // once, and most of the triangles have not been read recently.
-    constexpr std::uint32_t first_visit = exact_limit / 2;
-    for (std::uint32_t i = 0; task.n > first_visit && i < task.n; ++i)
-      __builtin_prefetch(corners + Refs::load_id(task.refs, i));
-    return choose_exact(task.refs, task.n, cost);
-  }
-  SimdIntervals axes[3];
-  for (std::uint32_t i = 0; i < task.n; ++i) {
-    const Box box = Refs::load(task.refs, i, task.box, corners).box;
-    const auto put = [&](SimdIntervals& on, float lo, float hi) {
-      on.bounds[i] = lo;
-      on.bounds[task.n + i] = hi;
-      on.flats += lo == hi ? 1 : 0;
-    };
-    put(axes[0], box.lo.x, box.hi.x);
-    put(axes[1], box.lo.y, box.hi.y);
-    put(axes[2], box.lo.z, box.hi.z);
-  }
-  Split best;
-  consider_intervals(axes, task.n, 0, 3, {}, cost, best);
-  return best;
-}
-
-// The refinement of gather_near() by one thread.
-template <class Refs>
-void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost,
-                 const Split& boundary, Split& best) {
-  const unsigned axis = boundary.axis();
-  const BinAxis bins = bin_axis(task.box, axis);
-  const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
-  PlaneRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
-  SimdIntervals near;
-  static_assert(SimdIntervals::max_refs >= refine_limit);
-  // The last entry, and the space after the lower bounds, receive the refs beyond refine_limit.
-  float upper[refine_limit + 1];
-  std::uint32_t m = 0;
-  for (std::uint32_t i = 0; i < task.n; ++i) {
-    const Box box = Refs::load(task.refs, i, task.box, corners).box;
-    const float lo = box.lo[axis], hi = box.hi[axis];
-    const bool inside = bool((int(lo > range.above) & int(lo < range.below)) |
-                             (int(hi > range.above) & int(hi < range.below)));
-    const std::uint32_t at = m < refine_limit ? m : refine_limit;
-    near.bounds[at] = lo;
-    upper[at] = hi;
-    m += inside ? 1 : 0;
-    near.flats += inside && lo == hi ? 1 : 0;
-    range.left += !inside && lo <= range.above ? 1 : 0;
-    range.right += !inside && hi >= range.below ? 1 : 0;
-  }
-  if (m > refine_limit) return;
-  for (std::uint32_t i = 0; i < m; ++i) near.bounds[m + i] = upper[i];
-  consider_intervals(&near, m, axis, 1, range, cost, best);
-}
-
-template <class Refs, class Warp>
-void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                      const PackedCorners* corners) {
-  if constexpr (Refs::stores_bounds) {
-    const Box tight = bin_refs(task.refs, 0, task.n, task.box, scratch.sums);
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      scratch.bounds[axis] = ~simt::ordered_key(tight.lo[axis]);
-      scratch.bounds[3 + axis] = simt::ordered_key(tight.hi[axis]);
-    }
-  } else {
-    gather_bins<Refs>(warp, scratch, task, corners);
-  }
-}
-
-template <class Refs, class Warp>
-Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                  const PackedCorners* corners, const SplitCost& cost, const SharedNode* shared) {
-  if (task.n <= exact_limit) return choose_exact_simd<Refs>(task, corners, cost);
-  if (shared != nullptr) {
-    gather_bins(warp, scratch, *shared);
-  } else {
-    gather_bins_simd<Refs>(warp, scratch, task, corners);
-  }
-  Split best;
-  consider_bins(scratch.sums, cost, task.box, task.n, best);
-  const Split boundary = best;
-  if (task.n <= shared_limit && boundary.cost != Split{}.cost)
-    refine_simd<Refs>(task, corners, cost, boundary, best);
-  consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
-  return best;
-}
-
 // The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
 // this warp counts.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                              const PackedCorners* corners, const SplitCost& cost,
                              const SharedNode* shared) {
-  if constexpr (Warp::width == 1)
-    return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
   Candidates candidates;
   if (task.n <= exact_limit) {
+    if constexpr (Warp::width == 1 && Refs::stores_bounds) {
+      // From this size on a ref is clipped about once more, and most of the triangles have not been
+      // read recently.
+      for (std::uint32_t i = 0; task.n > exact_limit / 2 && i < task.n; ++i)
+        __builtin_prefetch(corners + Refs::load_id(task.refs, i));
+    }
     candidates = gather_all<Refs>(warp, scratch, task, corners);
   } else {
     if (shared != nullptr) {
@@ -201,7 +121,11 @@ HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask&
     } else {
       gather_bins<Refs>(warp, scratch, task, corners);
     }
-    consider_bins(warp, scratch.sums, cost, task.box, task.n, best);
+    if constexpr (Warp::width == 1) {
+      consider_bins(scratch.sums, cost, task.box, task.n, best);
+    } else {
+      consider_bins(warp, scratch.sums, cost, task.box, task.n, best);
+    }
     if (task.n <= shared_limit) {
       const Split boundary = best_of(warp, best);
       if (boundary.cost != Split{}.cost)
@@ -224,7 +148,7 @@ struct ChosenSplit : Split {
   Inherited children;
 };
 
-// As choose(), but no split if the node's allowance forbids the cheapest one.
+// The split of choose(), or none if the node's allowance forbids it.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
                                                  const NodeTask& task, const PackedCorners* corners,

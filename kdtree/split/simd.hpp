@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SIMD code for a CPU thread (simt/lanes.hpp), with the results of the warps' code, because it
-// performs the same operations. Compiled once, not once per allocator: simd_choice.cpp,
-// simd_exact.cpp and simd_refs.cpp.
+// performs the same operations. Compiled once, not once per allocator: simd_choice.cpp and
+// simd_refs.cpp.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +13,13 @@
 
 namespace heapwood::kdtree {
 
-// ---- choosing a split: the candidates of choose.hpp, eight at a time ----------------------------
-// Ties are decided alike, so the split is the same.
-
-// The bounds of n refs on one axis, the lower ones before the upper ones, and the number of flat
-// refs. Read in whole vectors.
-struct alignas(32) SimdIntervals {
-  static constexpr std::uint32_t max_refs = 96;
-  float bounds[2 * max_refs + 16];
-  std::uint32_t flats = 0;
-};
-
-// A range of planes on one axis, and the numbers of refs that lie on one side of all of them.
-struct PlaneRange {
-  std::uint32_t left = 0, right = 0;
-  float above = -3.4e38f, below = 3.4e38f;
-};
-
-// Considers the bounds of n refs on each of `axes` axes. Overwrites the two whole vectors after the
-// bounds.
-void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis,
-                        unsigned axes, const PlaneRange& range, const SplitCost& cost, Split& best);
-
-// The cheapest split at the bounds of n clipped refs, n <= 32.
-Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost);
-
 // Considers all bin boundaries of a node of n refs: consider_bins() of bins.hpp.
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
                    Split& best);
 
-// ---- arrays of clipped refs: binning them and moving them to two children -----------------------
-// A ref's six bounds are the lanes of one vector, so that it is binned on all axes at once. The
-// coordinates of a corner, or of one end of a box, are the lanes of another, so that a triangle is
-// clipped in all coordinates at once.
+// Arrays of clipped refs: a ref's six bounds are the lanes of one vector, so that it is binned on
+// all axes at once. The coordinates of a corner, or of one end of a box, are the lanes of another,
+// so that a triangle is clipped in all coordinates at once.
 
 // Counts the refs [first, last) of an array in bins. Returns their bounds.
 Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Box& node,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kdtree/split/candidates.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {
@@ -57,34 +58,24 @@ struct LaneBest {
   }
 
   // Updates `best` with the best of all lanes.
-  [[gnu::always_inline]] void finish(Split& best) {
-    update(__builtin_shufflevector(key, key, 4, 5, 6, 7, 0, 1, 2, 3),
-           __builtin_shufflevector(order, order, 4, 5, 6, 7, 0, 1, 2, 3),
-           __builtin_shufflevector(right, right, 4, 5, 6, 7, 0, 1, 2, 3),
-           __builtin_shufflevector(plane, plane, 4, 5, 6, 7, 0, 1, 2, 3));
-    update(__builtin_shufflevector(key, key, 2, 3, 0, 1, 6, 7, 4, 5),
-           __builtin_shufflevector(order, order, 2, 3, 0, 1, 6, 7, 4, 5),
-           __builtin_shufflevector(right, right, 2, 3, 0, 1, 6, 7, 4, 5),
-           __builtin_shufflevector(plane, plane, 2, 3, 0, 1, 6, 7, 4, 5));
-    update(__builtin_shufflevector(key, key, 1, 0, 3, 2, 5, 4, 7, 6),
-           __builtin_shufflevector(order, order, 1, 0, 3, 2, 5, 4, 7, 6),
-           __builtin_shufflevector(right, right, 1, 0, 3, 2, 5, 4, 7, 6),
-           __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
-    // Infinity is the greatest cost; greater bit patterns are NaNs or no_key.
-    if (key[0] > std::bit_cast<int>(std::numeric_limits<float>::infinity())) return;
-    const Split split{static_cast<std::uint32_t>(key[0]),
-                      static_cast<std::uint32_t>(order[0]) ^ 0x80000000u,
-                      simt::ordered_key(plane[0]), static_cast<std::uint32_t>(right[0])};
-    if (split.before(best)) best = split;
+  void finish(Split& best) const {
+    for (std::uint32_t k = 0; k < lanes; ++k) {
+      // Infinity is the greatest cost; greater bit patterns are NaNs or no_key.
+      if (key[k] > std::bit_cast<int>(std::numeric_limits<float>::infinity())) continue;
+      const Split split{static_cast<std::uint32_t>(key[k]),
+                        static_cast<std::uint32_t>(order[k]) ^ 0x80000000u,
+                        simt::ordered_key(plane[k]), static_cast<std::uint32_t>(right[k])};
+      if (split.before(best)) best = split;
+    }
   }
 };
 
-// Considers `blocks` vectors of bounds, starting at index `first`, as planes and counts the n refs
-// on either side of each. With `flats`, the upper bound of a flat ref sends the refs in the plane
-// to the right.
+// Considers `blocks` vectors of bounds, starting at index `first`, as planes and counts the refs on
+// either side of each. With `flats`, the upper bound of a flat ref sends the refs in the plane to
+// the right.
 template <unsigned blocks, bool flats>
-[[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t n,
-                                                   std::uint32_t first, const PlaneRange& range,
+[[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t first,
+                                                   const Candidates& candidates,
                                                    const SplitCost::Terms& terms, LaneBest& best) {
   Floats8 p[blocks];
   // refs on the left; refs that end at p or before; refs that begin before p
@@ -94,10 +85,10 @@ template <unsigned blocks, bool flats>
     std::memcpy(&p[b], bounds + first + b * lanes, sizeof p[b]);
     left[b] = ended[b] = begun[b] = Ints8{};
   }
-  for (std::uint32_t i = 0; i < n; ++i) {
+  for (std::uint32_t i = 0; i < 2 * candidates.m; i += 2) {
 #pragma GCC unroll 2
     for (unsigned b = 0; b < blocks; ++b) {
-      const Ints8 ends = p[b] >= bounds[n + i], begins = p[b] > bounds[i];
+      const Ints8 ends = p[b] >= bounds[i + 1], begins = p[b] > bounds[i];
       ended[b] -= ends;
       left[b] -= ends | begins;
       if constexpr (flats) begun[b] -= begins;
@@ -107,51 +98,46 @@ template <unsigned blocks, bool flats>
   for (unsigned b = 0; b < blocks; ++b) {
     Ints8 to_right{};
     if constexpr (flats) {
-      Ints8 flat{};
-      for (std::uint32_t k = 0; k < lanes; ++k) {
-        const std::uint32_t i = first + b * lanes + k;
-        if (i >= n && i < 2 * n && bounds[i] == bounds[i - n]) flat[k] = -1;
-      }
       // The refs in the plane are those on the left that do not begin before it.
-      const Ints8 in_plane = left[b] - begun[b];
+      const Floats8 lower = __builtin_shufflevector(p[b], p[b], 0, 0, 2, 2, 4, 4, 6, 6);
+      const Ints8 upper_lanes{0, -1, 0, -1, 0, -1, 0, -1};
+      const Ints8 flat = (p[b] == lower) & upper_lanes, in_plane = left[b] - begun[b];
       left[b] = flat ? begun[b] : left[b];
       ended[b] = flat ? ended[b] - in_plane : ended[b];
       to_right = flat & static_cast<int>(0x80000000u);
     }
-    best.consider(terms, p[b], static_cast<int>(range.left) + left[b],
-                  static_cast<int>(range.right + n) - ended[b], to_right, range.above, range.below);
+    best.consider(terms, p[b], static_cast<int>(candidates.left) + left[b],
+                  static_cast<int>(candidates.right + candidates.m) - ended[b], to_right,
+                  candidates.above, candidates.below);
   }
 }
 
-// Two vectors at a time: each bound is loaded once for both.
+// Two vectors at a time: each bound is loaded once for both. `count`: floats, a multiple of a
+// vector.
 template <bool flats>
-[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n,
-                                                   const PlaneRange& range,
-                                                   const SplitCost::Terms& terms, LaneBest& best) {
+[[gnu::always_inline]] inline void consider_axis(const float* bounds, std::uint32_t count,
+                                                 const Candidates& candidates,
+                                                 const SplitCost::Terms& terms, LaneBest& best) {
   std::uint32_t first = 0;
-  for (; first + lanes < 2 * n; first += 2 * lanes)
-    consider_planes<2, flats>(bounds, n, first, range, terms, best);
-  if (first < 2 * n) consider_planes<1, flats>(bounds, n, first, range, terms, best);
+  for (; first + lanes < count; first += 2 * lanes)
+    consider_planes<2, flats>(bounds, first, candidates, terms, best);
+  if (first < count) consider_planes<1, flats>(bounds, first, candidates, terms, best);
 }
 
 }  // namespace
 
 HEAPWOOD_CLONED_512
-void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis,
-                        unsigned axes, const PlaneRange& range, const SplitCost& cost,
-                        Split& best) {
+void consider_candidates_simd(const Interval* intervals, const Candidates& candidates,
+                              const SplitCost& cost, Split& best) {
   LaneBest found;
-  for (unsigned k = 0; k < axes; ++k) {
-    SimdIntervals& on = intervals[k];
-    // Padding planes, beyond all boxes.
-    const Floats8 beyond = Floats8{} + std::numeric_limits<float>::infinity();
-    std::memcpy(on.bounds + 2 * n, &beyond, sizeof beyond);
-    std::memcpy(on.bounds + 2 * n + lanes, &beyond, sizeof beyond);
-    const SplitCost::Terms terms = cost.terms(first_axis + k);
-    if (on.flats != 0) {
-      consider_bounds<true>(on.bounds, n, range, terms, found);
+  const std::uint32_t stride = in_fours(candidates.m);
+  for (unsigned k = 0; k < candidates.axes; ++k) {
+    const auto* const bounds = reinterpret_cast<const float*>(intervals + k * stride);
+    const SplitCost::Terms terms = cost.terms(candidates.axis + k);
+    if (candidates.flats) {
+      consider_axis<true>(bounds, 2 * stride, candidates, terms, found);
     } else {
-      consider_bounds<false>(on.bounds, n, range, terms, found);
+      consider_axis<false>(bounds, 2 * stride, candidates, terms, found);
     }
   }
   found.finish(best);

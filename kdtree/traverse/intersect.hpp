@@ -54,8 +54,7 @@ struct Slope {
 };
 
 // Storage of a ray's slopes and its slack: registers, or a column of a warp's Scratch. On a GPU the
-// latter avoids the selects and registers of a dynamic axis: 64 instead of 40 warps per
-// multiprocessor.
+// latter avoids the selects and registers of a dynamic axis.
 class SlopesInRegisters {
  public:
   HEAPWOOD_INLINE void set(unsigned axis, Slope slope) {
@@ -113,10 +112,9 @@ class PlaneIntersection : public PlaneTest {
   // slack(). Hits further out belong to another leaf, so the rest of the record need not be read.
   static constexpr bool culls = true;
   static constexpr float relative_slack = 2e-4f;
-  // The slack is this fraction of the scene's diagonal, and for a ray at a small angle to the
-  // planes of an axis this fraction of its slope's offset: their distances err by 2^-23 of that,
-  // those of triangles in them by about as much. A ray that is parallel to them but for rounding is
-  // the exception: all planes but the one that it lies in are far away.
+  // The slack is diagonal_slack times the scene's diagonal, or offset_slack times the offset for
+  // rays at a small angle to the planes of an axis. Rays that are parallel up to rounding are
+  // exempt.
   static constexpr float diagonal_slack = 2e-5f, offset_slack = 0x1p-21f;
   static constexpr float parallel_below = 0x1p-24f;  // of the direction's length
   static constexpr bool conservative = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "simt/lanes.hpp"
 
@@ -236,80 +237,73 @@ struct Packet {
   }
 };
 
-template <bool coherent>
-[[gnu::always_inline]] inline void trace_packet(const Tree& tree, const Ray* rays, Hit* hits,
-                                                const std::uint32_t* which, std::uint32_t count) {
-  Packet packet;
-  if (!packet.start(tree, rays, which, count)) {
-    for (std::uint32_t k = 0; k < count; ++k) hits[which[k]] = closest_hit(tree, rays[which[k]]);
-    return;
-  }
-  packet.traverse<coherent, false>(tree);
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const Ray& ray = rays[which[k]];
-    const auto record = static_cast<std::uint32_t>(packet.found[k]);
-    Hit hit{packet.closest[k], 0, 0, no_triangle};
-    if (record != no_triangle) {
-      PlaneTest().coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
-      hit.triangle = tree.ids[record];
-    }
-    hits[which[k]] = hit;
-  }
+// Results of one ray traced alone: the closest hit, or whether anything is hit.
+void trace_one(const Tree& tree, const Ray& ray, Hit& hit) { hit = closest_hit(tree, ray); }
+void trace_one(const Tree& tree, const Ray& ray, std::uint8_t& blocked) {
+  blocked = any_hit(tree, ray);
+}
+// Results of ray k of a packet.
+[[gnu::always_inline]] inline void finish(const Tree& tree, const Packet& packet, const Ray& ray,
+                                          std::uint32_t k, Hit& hit) {
+  const auto record = static_cast<std::uint32_t>(packet.found[k]);
+  hit = {packet.closest[k], 0, 0, no_triangle};
+  if (record == no_triangle) return;
+  PlaneTest().coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
+  hit.triangle = tree.ids[record];
+}
+[[gnu::always_inline]] inline void finish(const Tree&, const Packet& packet, const Ray&,
+                                          std::uint32_t k, std::uint8_t& blocked) {
+  blocked = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
 }
 
-// Both trace rays that have the same signs of direction.
+// Traces rays that have the same signs of direction.
+template <bool coherent, class Result>
+[[gnu::always_inline]] inline void trace_packets(const Tree& tree, const Ray* rays, Result* results,
+                                                 const std::uint32_t* which, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; i += lanes, which += lanes) {
+    const std::uint32_t n = std::min(lanes, count - i);
+    Packet packet;
+    const bool started = packet.start(tree, rays, which, n);
+    if (started) packet.traverse<coherent, std::is_same_v<Result, std::uint8_t>>(tree);
+    for (std::uint32_t k = 0; k < n; ++k) {
+      if (started) {
+        finish(tree, packet, rays[which[k]], k, results[which[k]]);
+      } else {
+        trace_one(tree, rays[which[k]], results[which[k]]);
+      }
+    }
+  }
+}
 HEAPWOOD_CLONED
 void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
                     std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; i += lanes) {
-    trace_packet<true>(tree, rays, hits, which + i, std::min(lanes, count - i));
-  }
+  trace_packets<true>(tree, rays, hits, which, count);
 }
 HEAPWOOD_CLONED
 void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
                      std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; i += lanes) {
-    trace_packet<false>(tree, rays, hits, which + i, std::min(lanes, count - i));
-  }
+  trace_packets<false>(tree, rays, hits, which, count);
 }
-
-template <bool coherent>
-[[gnu::always_inline]] inline void test_packet(const Tree& tree, const Ray* rays,
-                                               std::uint8_t* blocked, const std::uint32_t* which,
-                                               std::uint32_t count) {
-  Packet packet;
-  if (!packet.start(tree, rays, which, count)) {
-    for (std::uint32_t k = 0; k < count; ++k) blocked[which[k]] = any_hit(tree, rays[which[k]]);
-    return;
-  }
-  packet.traverse<coherent, true>(tree);
-  for (std::uint32_t k = 0; k < count; ++k)
-    blocked[which[k]] = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
-}
-
-// For rays that have the same signs of direction.
 HEAPWOOD_CLONED
 void test_scattered(const Tree& tree, const Ray* rays, std::uint8_t* blocked,
                     const std::uint32_t* which, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; i += lanes) {
-    test_packet<false>(tree, rays, blocked, which + i, std::min(lanes, count - i));
-  }
+  trace_packets<false>(tree, rays, blocked, which, count);
 }
 
-// Traces a block, grouped by the signs of the directions, which decide the order of children.
-void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block,
-                 bool coherent) {
+// Traces a block of rays, grouped by the signs of the directions, which decide the order of
+// children. `place_of(i)`: of ray i of the block.
+template <class Result, class PlaceOf>
+void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t count,
+                 PlaceOf place_of,
+                 void (*trace)(const Tree&, const Ray*, Result*, const std::uint32_t*,
+                               std::uint32_t)) {
   constexpr unsigned kinds = 8;
-  std::uint32_t which[ray_block], end[kinds] = {}, begin[kinds], sum = 0;
-  for (const RayPlace place : block) ++end[place.signs];
-  for (unsigned k = 0; k < kinds; ++k) {
-    begin[k] = sum;
-    sum += end[k];
-    end[k] = begin[k];
+  std::uint32_t which[kinds][ray_block], ends[kinds] = {};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const RayPlace place = place_of(i);
+    which[place.signs][ends[place.signs]++] = place.index;
   }
-  for (const RayPlace place : block) which[end[place.signs]++] = place.index;
-  const auto trace = coherent ? trace_coherent : trace_scattered;
-  for (unsigned k = 0; k < kinds; ++k) trace(tree, rays, hits, which + begin[k], end[k] - begin[k]);
+  for (unsigned k = 0; k < kinds; ++k) trace(tree, rays, results, which[k], ends[k]);
 }
 
 }  // namespace
@@ -317,7 +311,7 @@ void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const R
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
                   std::size_t count) {
   if (!simt::has_eight_lanes()) {
-    for (std::size_t i = 0; i < count; ++i) hits[i] = closest_hit(tree, rays[i]);
+    for (std::size_t i = 0; i < count; ++i) trace_one(tree, rays[i], hits[i]);
     return;
   }
   RayOrder order;
@@ -325,8 +319,10 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)),
-                  order.same_origin());
+      trace_block(
+          tree, rays + base, hits + base, std::min(ray_block, n - i),
+          [&](std::uint32_t k) { return places[i + k]; },
+          order.same_origin() ? trace_coherent : trace_scattered);
     }
   }
 }
@@ -334,20 +330,16 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
               std::size_t count) {
   if (!simt::has_eight_lanes()) {
-    for (std::size_t i = 0; i < count; ++i) blocked[i] = any_hit(tree, rays[i]);
+    for (std::size_t i = 0; i < count; ++i) trace_one(tree, rays[i], blocked[i]);
     return;
   }
-  constexpr unsigned kinds = 8;
-  std::uint32_t which[kinds][ray_block];
   for (std::size_t base = 0; base < count; base += ray_block) {
-    const std::size_t n = std::min(ray_block, count - base);
-    std::uint32_t end[kinds] = {};
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const unsigned kind = signs_of(rays[base + i].direction);
-      which[kind][end[kind]++] = i;
-    }
-    for (unsigned kind = 0; kind < kinds; ++kind)
-      test_scattered(tree, rays + base, blocked + base, which[kind], end[kind]);
+    trace_block(
+        tree, rays + base, blocked + base, std::min(ray_block, count - base),
+        [&](std::uint32_t k) {
+          return RayPlace{k, signs_of(rays[base + k].direction)};
+        },
+        test_scattered);
   }
 }
 

@@ -21,7 +21,7 @@
 
 #include "kdtree/traverse/intersect.hpp"
 #include "kdtree/tree.hpp"
-#include "simt/local_stack.hpp"
+#include "simt/scratch.hpp"
 
 namespace heapwood::kdtree {
 
@@ -157,12 +157,15 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
   std::uint32_t found = no_triangle;
   closest = ray.tmax;
 
+  // Clip the ray to the root's box.
   float begin, end;
   if (!clip(test, ray, tree.bounds, begin, end)) return found;
   NodeWords node = load(tree.nodes);
   for (;;) {
+    // Descend to a leaf.
     while (const unsigned kind = node.link & 3u) {
       count.inner();
+      // Find where the ray meets the plane, and which children its interval reaches.
       const unsigned axis = kind - 1;
       const auto slope = test.slope(axis);
       const float at = test.plane(ray, axis, simt::from_bits(node.first), slope);
@@ -170,6 +173,7 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
       const bool far_only = at * (1 + Intersection::plane_slack) < begin;
       // Written so that NaN (the ray lies in the plane) selects both children.
       const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
+      // Visit the nearer of them, and push the other one.
       if (far_only) child ^= 2u;
       node = load(tree.nodes, child);
       if (both) {
@@ -184,9 +188,11 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
         }
       }
     }
+    // Test the leaf's triangles. A hit shortens the ray.
     const std::uint32_t first = node.first, last = first + (node.link >> 2);
     count.leaf(last - first);
     if (first != last) {
+      // Triangles far outside the leaf's interval belong to another leaf.
       float lower = ray.tmin, upper = closest;
       if constexpr (Intersection::culls) {
         const float slack = test.slack();
@@ -205,9 +211,10 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
         }
       }
     }
+    // Continue with the nearest child on the stack, unless the hit lies before it.
     std::uint32_t place;
     if constexpr (Intersection::conservative) {
-      // Cells overlap, so each entry is tested for whether it may hold a closer hit.
+      // Cells overlap, so a closer hit may be in any entry that begins before the hit.
       do {
         if (!later.pop(place, begin, end)) return found;
       } while (closest < begin);

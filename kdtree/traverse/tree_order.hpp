@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <string>
 
-#include "kdtree/node.hpp"
 #include "kdtree/tree.hpp"
 #include "simt/arithmetic.hpp"
 #include "simt/barrier.hpp"

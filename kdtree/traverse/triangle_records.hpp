@@ -174,10 +174,8 @@ struct FillRecords {
 };
 
 // Ray-triangle test by planes: the triangle's plane gives the distance, two more planes give the
-// barycentric coordinates there. A hit far outside the leaf is rejected before the whole record is
-// read. Records contain triangles enlarged by the rounding errors of the test, so that no ray
-// passes between triangles that share an edge; the overlap is at most a 32nd of the triangle.
-// Errors of u and v are about 2^-23 of the largest coordinates, over the triangle's height.
+// barycentric coordinates there. Records contain triangles enlarged by the rounding errors of the
+// test, by at most a 32nd, so that no ray passes between triangles that share an edge.
 class PlaneTest {
  public:
   HEAPWOOD_INLINE bool test(const PlaneRecord* record, const Ray& ray, float lower, float upper,

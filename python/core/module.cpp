@@ -17,7 +17,7 @@
 
 #include "python/core/caller_arrays.hpp"
 #include "scenes/scene.hpp"
-#include "simt/caller.hpp"
+#include "simt/device.hpp"
 
 namespace heapwood::python {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "alloc/allocators/heapwood_general.hpp"
+#include "alloc/allocators/heapwood.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
 #include "tests/alloc/launch.hpp"

@@ -6,9 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
-#include <thread>
 #include <vector>
 
 #include "alloc/adaptors/recorded.hpp"
@@ -29,18 +27,18 @@ RecordedEvent event(Kind kind, std::uint64_t offset, std::uint64_t bytes = 0) {
 
 TEST(Recording, AnEventKeepsWhatWasPutIn) {
   const std::uint64_t far = (std::uint64_t{1} << 39) - 1;  // granules: 8 TiB
-  const RecordedEvent e = RecordedEvent::make(Kind::leaf, 60, 0x1fffe, far, 123456789012);
-  EXPECT_EQ(e.kind(), Kind::leaf);
-  EXPECT_EQ(e.depth(), 60u);
+  const RecordedEvent e = RecordedEvent::make(Kind::free, 31, 0x1fffe, far, 123456789012);
+  EXPECT_EQ(e.kind(), Kind::free);
+  EXPECT_EQ(e.lane(), 31u);
   EXPECT_EQ(e.warp(), 0x1fffeu);
   EXPECT_EQ(e.offset(), far * granule);
   EXPECT_EQ(e.bytes, 123456789012u);
 }
 
 TEST(Recording, HistoryHasEveryLife) {
-  const std::vector<RecordedEvent> events = {
-      event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16), event(Kind::free, 0),
-      event(Kind::allocate, 0, 16), event(Kind::free, 32),         event(Kind::inner, 0)};
+  const std::vector<RecordedEvent> events = {event(Kind::allocate, 0, 40),
+                                             event(Kind::allocate, 64, 16), event(Kind::free, 0),
+                                             event(Kind::allocate, 0, 16), event(Kind::free, 32)};
   const workloads::BlockHistory r = workloads::block_history(events, Frees::individually);
   ASSERT_EQ(r.blocks.size(), 3u);
   EXPECT_EQ(r.blocks[0].released, 2u);
@@ -197,47 +195,6 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
     }
     EXPECT_EQ(used, live.size());
   }
-}
-
-// The kernel waits before events beyond the hold limit, and events arrive in order. The events that
-// a watcher reads during the launch are those recorded at its end.
-TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
-  const simt::DeviceId id{.threads = 3};
-  const simt::Cpu device(id);
-  const std::size_t bytes = std::size_t{8} << 20;
-  const simt::Memory memory(id, bytes);
-  const Pool pool{memory.data(), bytes};
-  LiveRecording live;
-  live.hold_from(100);
-  RecordedMemory recorded(id, 1 << 16, &live);
-  const CMalloc base = CMalloc::create(pool, AllocatorOptions{}, device);
-  std::vector<RecordedEvent> seen;
-  std::thread watcher([&] {
-    LiveRecording::Place place;
-    while (seen.size() < 100) EXPECT_TRUE(live.read(place, 7, seen));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_TRUE(live.read(place, 1000, seen));
-    EXPECT_EQ(seen.size(), 100u);
-    live.hold_from(~std::uint64_t{0});
-    while (seen.size() < 5000) EXPECT_TRUE(live.read(place, 1000, seen));
-  });
-  churn(device, Recorded<CMalloc>::create(base, pool, recorded), 4000);
-  watcher.join();
-  const std::vector<RecordedEvent> all = recorded.events();
-  ASSERT_GE(all.size(), seen.size());
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    ASSERT_EQ(seen[i].word, all[i].word) << i;
-    ASSERT_EQ(seen[i].bytes, all[i].bytes) << i;
-  }
-  // reset() is reported to the watcher, and the old events are gone.
-  LiveRecording::Place place;
-  std::vector<RecordedEvent> again;
-  EXPECT_TRUE(live.read(place, 10, again));
-  EXPECT_EQ(again.size(), 10u);
-  recorded.reset();
-  EXPECT_FALSE(live.read(place, 10, again));
-  EXPECT_TRUE(live.read(place, 10, again));
-  EXPECT_EQ(again.size(), 10u);
 }
 
 TEST(Recorded, CountsEventsBeyondItsCapacity) {

@@ -13,7 +13,6 @@
 #include "alloc/bulk/baseline_semaphores.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/bulk/collective_mutex.hpp"
-#include "alloc/bulk/delegation.hpp"
 #include "alloc/bulk/rcu.hpp"
 #include "tests/alloc/launch.hpp"
 

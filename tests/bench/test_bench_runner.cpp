@@ -6,7 +6,7 @@
 #include "bench/prepared_scene.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/trace_bench.hpp"
-#include "kdtree/build/deadline.hpp"
+#include "kdtree/build/driver.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
 

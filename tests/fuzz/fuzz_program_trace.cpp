@@ -3,7 +3,7 @@
 // being written and read again.
 #include "alloc/recording/trace_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
-#include "workloads/program_trace/replay_plan.hpp"
+#include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A recorded build with every allocator: the tree is the same, each free matches an allocation, and
-// the recorded nodes are the tree's.
-#include <numeric>
-
-#include "kdtree/build/profile.hpp"
+// A recorded build with every allocator: the tree is the same, and each free matches an allocation.
 #include "tests/kdtree/build_support.hpp"
 #include "tests/workloads/block_history.hpp"
 
@@ -25,25 +21,14 @@ TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
   EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
   EXPECT_FALSE(recorded.truncated());
 
-  std::uint64_t allocated = 0, freed = 0, inner = 0, leaves = 0, refs = 0;
-  unsigned deepest = 0;
+  std::uint64_t allocated = 0, freed = 0;
   for (const alloc::RecordedEvent& event : recorded.events) {
     allocated += event.kind() == Kind::allocate;
     freed += event.kind() == Kind::free;
-    inner += event.kind() == Kind::inner;
-    leaves += event.kind() == Kind::leaf;
-    if (event.kind() == Kind::leaf) {
-      refs += event.bytes;
-      deepest = std::max(deepest, event.depth());
-    }
   }
   EXPECT_EQ(allocated, expected.allocations);
   EXPECT_EQ(allocated, recorded.instrumented.requests.allocations);
   EXPECT_EQ(freed, recorded.instrumented.requests.deallocations);
-  EXPECT_EQ(inner, built.stats.inner);
-  EXPECT_EQ(leaves, built.stats.leaves);
-  EXPECT_EQ(refs, built.stats.refs);
-  EXPECT_EQ(deepest, built.stats.depth);
 
   // Addresses are meaningless if an allocator hands out live memory or memory outside the pool.
   if (!subject.traits->keeps_live_memory || !subject.traits->in_pool) return;
@@ -70,7 +55,7 @@ TEST_P(BuildRecordedInPart, EndsWhereTheBufferEnds) {
   const RecordedRun recorded = subject.compiled->build_recorded(workspace, {}, 50);
   EXPECT_TRUE(recorded.truncated());
   EXPECT_EQ(recorded.events.size(), 50u);
-  EXPECT_GT(recorded.events_in_all, 2 * expected.allocations);
+  EXPECT_EQ(recorded.events_in_all, 2 * expected.allocations);
   EXPECT_EQ(finish(workspace, recorded.instrumented.run).stats.hash, expected.built.stats.hash);
 }
 

@@ -8,8 +8,8 @@
 // reached in which both threads are idle; and in every idle state that all pages are free and
 // counted once.
 //
-// The model is sequentially consistent: moves.hpp explains the memory orders. It does not count the
-// iterations of waits: a thread may stop waiting at any moment.
+// The model is sequentially consistent: bulk_semaphore.hpp explains the memory orders. It does not
+// count the iterations of waits: a thread may stop waiting at any moment.
 #include <algorithm>
 
 #include "tests/model/exploration.hpp"

@@ -124,12 +124,7 @@ class LockstepWarp {
   }
   std::uint32_t together(const void* key,
                          std::source_location place = std::source_location::current()) const {
-    std::uint32_t all = 0;
-    return together(key, all, place);
-  }
-  std::uint32_t together(const void* key, std::uint32_t& all_lanes,
-                         std::source_location place = std::source_location::current()) const {
-    const std::uint32_t lanes = all_lanes = together(place);
+    const std::uint32_t lanes = together(place);
     const auto mine = reinterpret_cast<std::uintptr_t>(key);
     return exchange(lanes, mine, [=](const auto& all) {
       std::uint32_t same = 0;

@@ -15,7 +15,7 @@
 
 #include "registry/registry.hpp"
 #include "tests/test_device.hpp"
-#include "workloads/graph/layouts.hpp"
+#include "workloads/graph/store.hpp"
 
 namespace heapwood::workloads::graph {
 

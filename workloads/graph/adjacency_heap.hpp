@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of the dynamic graph that is compiled per allocator and device: the kernels that request
 // and free adjacency blocks. Everything else is compiled once per device (device_steps.hpp) or once
-// (layouts.hpp).
+// (store.hpp).
 #pragma once
 
 #include <cstdint>

@@ -202,7 +202,7 @@ struct PageCursor {
     }
   }
 };
-// As common_above(), but by one lane, which merges the lists: pages allow no binary search.
+// common_above() by one lane, which merges the lists: pages allow no binary search.
 HEAPWOOD_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
   PageCursor a(view, u), b(view, v);
   std::uint64_t count = 0;

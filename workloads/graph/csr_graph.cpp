@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/layouts.hpp"
+#include "workloads/graph/store.hpp"
 
 #include <utility>
 

@@ -46,7 +46,7 @@ GraphInput generate_road(const GraphRequest& request);
 // triangles lie within a clique. Extra memory: 8 bytes per vertex.
 GraphInput generate_cliques(const GraphRequest& request);
 
-// R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004) with probabilities .57, .19, .19 and .05:
+// R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004) with probabilities 0.57, 0.19, 0.19 and 0.05:
 // 2^size vertices and `parameter` drawn edges per vertex, undirected; loops and duplicates are
 // dropped. The vertices are renumbered by a fixed permutation, so that hubs lie anywhere. Extra
 // memory: only for the duplicates.

@@ -62,7 +62,7 @@ constexpr Generator table[] = {
      "small cliques that share single vertices, some of them hubs: mean degree 6.7",
      "coAuthorsCiteseer, coAuthorsDBLP", "cliques:300k", generate_cliques},
     {"rmat", "SCALE", scales, edges_per_vertex,
-     "R-MAT .57/.19/.19/.05 with 2^SCALE vertices: few hubs of very high degree", "", "rmat:20",
+     "R-MAT 0.57/0.19/0.19/0.05 with 2^SCALE vertices: few hubs of very high degree", "", "rmat:20",
      generate_rmat},
     {"uniform", "VERTICES", vertices, degree, "edges between random vertices: no locality", "",
      "uniform:1m:16", generate_uniform},

@@ -44,9 +44,7 @@ struct PageQueue {
     if (fresh.load(simt::relaxed) + count > capacity) return none_left;
     const std::uint64_t first = fresh.fetch_add(count, simt::relaxed);
     if (first + count <= capacity) return first;
-    // Undone only if no other request has been added to it. Subtracting `count` from a sum with
-    // other refused requests could let another thread pass, and the next subtraction would then
-    // return below its pages. What is not undone leaves a few pages unused.
+    // Roll back only if no other thread has added since; otherwise leak a few pages.
     std::uint64_t seen = first + count;
     fresh.compare_exchange_strong(seen, first, simt::relaxed, simt::relaxed);
     return none_left;

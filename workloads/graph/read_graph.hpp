@@ -7,7 +7,6 @@
 // byte of the text and 12 MiB, the graph included. Typical files take 1 to 3 bytes per byte.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/program_trace/replay_plan.hpp"
+#include "workloads/program_trace/replay.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 namespace heapwood::workloads {
@@ -60,34 +61,26 @@ class Planner {
   }
 
   void add_launch(std::span<const TraceEvent> events, std::size_t end_event) {
-    // Numbers the warps in ascending order, and sorts the events by warp, stably.
-    std::vector<std::uint32_t> warps;
-    warps.reserve(events.size());
-    for (const TraceEvent& event : events) warps.push_back(event.warp);
-    std::sort(warps.begin(), warps.end());
-    warps.erase(std::unique(warps.begin(), warps.end()), warps.end());
-    std::vector<std::uint32_t> warp_of(events.size());
-    std::vector<std::size_t> begins(warps.size() + 1);
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      warp_of[i] = static_cast<std::uint32_t>(
-          std::lower_bound(warps.begin(), warps.end(), events[i].warp) - warps.begin());
-      ++begins[warp_of[i] + 1];
-    }
-    for (std::size_t w = 0; w < warps.size(); ++w) begins[w + 1] += begins[w];
+    // Sorts the events by warp, stably.
     std::vector<std::uint32_t> order(events.size());
-    std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
-    for (std::size_t i = 0; i < events.size(); ++i)
-      order[next[warp_of[i]]++] = static_cast<std::uint32_t>(i);
-
-    window_ = options_.window != 0 ? options_.window
-                                   : std::max(min_window, warps.size() * events_per_warp);
+    std::iota(order.begin(), order.end(), 0u);
+    const auto warp_of = [&](std::uint32_t i) { return events[i].warp; };
+    std::ranges::stable_sort(order, {}, warp_of);
+    std::vector<std::size_t> begins;  // of each warp in `order`
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || warp_of(order[i]) != warp_of(order[i - 1])) begins.push_back(i);
+    }
+    const std::size_t warps = begins.size();
+    begins.push_back(order.size());
+    window_ =
+        options_.window != 0 ? options_.window : std::max(min_window, warps * events_per_warp);
     const auto steps = static_cast<std::uint32_t>((events.size() + window_ - 1) / window_);
     plan_.launches.push_back({static_cast<std::uint32_t>(plan_.warp_begins.size() - 1),
-                              static_cast<std::uint32_t>(warps.size()),
+                              static_cast<std::uint32_t>(warps),
                               static_cast<std::uint32_t>(plan_.step_warps.size()), steps,
                               end_event});
     plan_.step_warps.resize(plan_.step_warps.size() + steps);
-    for (std::size_t w = 0; w < warps.size(); ++w)
+    for (std::size_t w = 0; w < warps; ++w)
       add_warp(events, std::span(order).subspan(begins[w], begins[w + 1] - begins[w]));
   }
 
