@@ -2,6 +2,7 @@
 #include "kdtree/traverse/simd_rays.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "geometry/box.hpp"
 #include "simt/math.hpp"
@@ -28,21 +29,42 @@ std::span<const RayPlace> RayOrder::of(std::span<const Ray> rays) {
   same_origin_ = std::all_of(rays.begin(), rays.end(),
                              [&](const Ray& ray) { return ray.origin == rays.front().origin; });
   places_.resize(rays.size());
-  for (std::uint32_t i = 0; i < rays.size(); ++i) places_[i] = {i, signs_of(rays[i].direction)};
-  if (same_origin_) return places_;
+  if (same_origin_) {
+    for (std::uint32_t i = 0; i < rays.size(); ++i) places_[i] = {i, signs_of(rays[i].direction)};
+  } else {
+    make_items(rays);
+    for (unsigned digit = 0; digit < digits; ++digit) sort_by(digit);
+    for (std::size_t i = 0; i < rays.size(); ++i) places_[i] = items_[i].place;
+  }
+  return places_;
+}
+
+void RayOrder::make_items(std::span<const Ray> rays) {
   Box box;
   for (const Ray& ray : rays) box.grow(ray.origin);
   const Vec3 extent = box.extent();
-  const float scale = 256.0f / std::max({extent.x, extent.y, extent.z});
-  keys_.resize(rays.size());
-  for (std::size_t i = 0; i < rays.size(); ++i) {
+  const float scale = digit_values / std::max({extent.x, extent.y, extent.z});
+  counts_ = {};
+  items_.resize(rays.size());
+  others_.resize(rays.size());
+  for (std::uint32_t i = 0; i < rays.size(); ++i) {
     const Vec3 o = rays[i].origin;
-    keys_[i] = spread(cell(o.x, box.lo.x, scale)) | spread(cell(o.y, box.lo.y, scale)) << 1 |
-               spread(cell(o.z, box.lo.z, scale)) << 2;
+    const std::uint32_t key = spread(cell(o.x, box.lo.x, scale)) |
+                              spread(cell(o.y, box.lo.y, scale)) << 1 |
+                              spread(cell(o.z, box.lo.z, scale)) << 2;
+    items_[i] = {key, {i, signs_of(rays[i].direction)}};
+    for (unsigned digit = 0; digit < digits; ++digit)
+      ++counts_[digit][key >> digit * digit_bits & (digit_values - 1)];
   }
-  std::stable_sort(places_.begin(), places_.end(),
-                   [&](RayPlace a, RayPlace b) { return keys_[a.index] < keys_[b.index]; });
-  return places_;
+}
+
+// Stable counting sort by one digit; the least significant digit comes first, as in any radix sort.
+void RayOrder::sort_by(unsigned digit) {
+  auto& next = counts_[digit];
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), 0u);
+  for (const Item& item : items_)
+    others_[next[item.key >> digit * digit_bits & (digit_values - 1)]++] = item;
+  items_.swap(others_);
 }
 
 }  // namespace heapwood::kdtree
