@@ -6,7 +6,7 @@ export CUDA VIEWER JOBS SCENES WERROR RESULTS V YES INSTALL HEAPWOOD
 
 help:
 	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
-	@echo 'make test       build, run the tests that need no GPU: every kind of test, under 12 minutes'
+	@echo 'make test       build, run the tests that need no GPU: every kind of test, 7 minutes'
 	@echo 'make test-all   the same with the long tests (docs/testing.md)'
 	@echo 'make python-test  build the Python package'"'"'s module, run its tests'
 	@echo 'make report     build, measure the papers (quick), write out/report.html'
