@@ -107,8 +107,7 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(const Allocator& entry
   return prepare(entry).build_instrumented(*workspace_, build_options());
 }
 
-kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry,
-                                                  std::size_t capacity) {
+kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry, std::size_t capacity) {
   return prepare(entry).build_recorded(*workspace_, build_options(), capacity);
 }
 

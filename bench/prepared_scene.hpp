@@ -50,8 +50,7 @@ class PreparedScene {
   // One build with this scene's settings; passes on what the compiled allocator throws.
   kdtree::BuildRun build(const Allocator& entry);
   kdtree::InstrumentedRun build_instrumented(const Allocator& entry);
-  kdtree::RecordedRun build_recorded(const Allocator& entry,
-                                     std::size_t capacity);
+  kdtree::RecordedRun build_recorded(const Allocator& entry, std::size_t capacity);
   // With the settings' host allocator; frees the memory of the previous build first.
   kdtree::LevelRun build_per_level();
   host_alloc::HostStatistics host_statistics() const {

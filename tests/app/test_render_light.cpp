@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heapwood render: camera paths, environments, tone curves and EXR files.
-#include "tests/render/pictures.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/render/pictures.hpp"
 
 namespace heapwood::tests {
 namespace {

@@ -7,9 +7,9 @@
 #include "bench/animate_bench.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_fields.hpp"
-#include "tests/render/pictures.hpp"
 #include "simt/error.hpp"
 #include "tests/app/executable_json.hpp"
+#include "tests/render/pictures.hpp"
 
 namespace heapwood::tests {
 namespace {

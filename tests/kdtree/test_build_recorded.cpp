@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A recorded build with every allocator: the tree is the same, and each free matches an allocation.
+#include <numeric>
+
+#include "kdtree/build/profile.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/workloads/block_history.hpp"
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "geometry/picture_file.hpp"
-#include "geometry/picture_file.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "scenes/scene.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/render/pictures.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/render/pictures.hpp"
 
 namespace heapwood::tests {
 
