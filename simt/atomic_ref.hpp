@@ -75,20 +75,6 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
 template <class T>
 using system_atomic_ref = cuda::atomic_ref<T, cuda::thread_scope_system>;
 
-// The memory order of an atomic write to memory that is freed and reused later, where another
-// thread overwrites the same word before the free.
-//
-// In C++ only a release orders the write before the stores of the memory's next owner. On a GPU it
-// may be relaxed: PTX orders accesses of one location by coherence, and the overwriting access
-// happens before those stores. A release would wait for all of the thread's own stores.
-HEAPWOOD_FN constexpr auto order_by_coherence() {
-#if defined(__CUDA_ARCH__)
-  return relaxed;
-#else
-  return release;
-#endif
-}
-
 // fence_acq_rel() orders all of a thread's preceding accesses before all subsequent ones, in device
 // scope: one fence for many words, if `has_device_fence`. CPU threads do not use it, since
 // ThreadSanitizer does not support fences: there each operation states its own order.

@@ -153,7 +153,7 @@ std::string ResultsFile::device_text() const {
   if (const std::string driver = text_at(it, "driver"); !driver.empty())
     text += ", " + scenes::printable(driver, 60);
   if (const Json* threads = it.find("threads"))
-    text += fmt::format(", {} threads", threads->dump());
+    text += fmt::format(", {} threads", scenes::printable(threads->dump()));
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/results/device_record.hpp"
 #include "bench/results/json.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
@@ -59,7 +60,8 @@ Json earlier_file(const std::string& path, const Json& head) {
   if (identity(json["device"]) != identity(head["device"]) ||
       text_at(json, "scale") != text_at(head, "scale")) {
     throw_error(Exit::usage, "{}: measured on '{}', scale '{}'; choose another folder with --out",
-                path, text_at(json["device"], "name"), text_at(json, "scale"));
+                path, scenes::printable(text_at(json["device"], "name"), 120),
+                scenes::printable(text_at(json, "scale")));
   }
   return json;
 }

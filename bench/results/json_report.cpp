@@ -259,9 +259,8 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
     const bool known = theirs.is_object() && theirs.contains("name");
     const std::string threads =
         known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
-    throw_error(Exit::usage,
-                "{}: measured on another device ({}{}); choose another file with --json", path,
-                known ? theirs["name"].dump() : "unknown", threads);
+    throw_error(Exit::usage, "{}: measured on another device ({}); choose another file with --json",
+                path, known ? scenes::printable(theirs["name"].dump() + threads, 120) : "unknown");
   }
   keep_earlier_record(json);
   report.results.assign(json["results"].begin(), json["results"].end());

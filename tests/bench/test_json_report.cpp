@@ -276,6 +276,17 @@ TEST(JsonReport, ReadsOnlyReportsOfTheSameDevice) {
   tests::write_file(folder / "a.json", json_text(bench_report({}, device(), {full_result()})));
   EXPECT_EQ(read_report(folder / "a.json", device()).results.size(), 1u);
   EXPECT_THROW(read_report(folder / "a.json", device("Another")), Error);
+  // The name in a file may be of any length.
+  const std::string long_name(3000, 'y');
+  tests::write_file(folder / "long.json",
+                    json_text(bench_report({}, device(long_name.c_str()), {})));
+  try {
+    read_report(folder / "long.json", device());
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_LT(std::string(error.what()).size(), folder.path().string().size() + 250)
+        << error.what();
+  }
   for (const char* text : {"", "{", "[]", "5", "{}", R"({"schema":"heapwood.bench/1"})",
                            R"({"schema":7,"results":[]})"}) {
     tests::write_file(folder / "b.json", text);

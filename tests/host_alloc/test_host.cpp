@@ -247,6 +247,8 @@ TEST(HostTrace, TextReadsBackToTheSameTrace) {
                                           {0, true, 4096}, {1, false, 0}, {1, true, 1}};
   EXPECT_EQ(trace.ops, expected);
   EXPECT_EQ(parse_host_trace(host_trace_text(trace), "t.csv").ops, trace.ops);
+  // With a byte order mark, as editors on Windows write it.
+  EXPECT_EQ(parse_host_trace("\xef\xbb\xbf" + host_trace_text(trace), "t.csv").ops, trace.ops);
 }
 
 TEST(HostTrace, ErrorsNameTheLine) {
