@@ -13,13 +13,12 @@ source scripts/common.sh
 hours=${1:?usage: scripts/fuzz.sh HOURS [TARGET...]}
 shift
 scripts/setup.sh build fuzz
-cmake --preset fuzz > /dev/null
-cmake --build --preset fuzz --parallel "$(jobs)"
-
 targets=("$@")
 if (( ${#targets[@]} == 0 )); then
   mapfile -t targets < <(basename -s .cpp tests/fuzz/fuzz_*.cpp | sed 's/^fuzz_//')
 fi
+cmake --preset fuzz > /dev/null
+cmake --build --preset fuzz --parallel "$(jobs)" --target "${targets[@]/#/fuzz_}"
 parallel=${JOBS:-$(nproc)}
 seconds=$(awk -v h="$hours" -v n="${#targets[@]}" -v p="$parallel" \
           'BEGIN { s = h * 3600 * p / n; print (s < 1 ? 1 : int(s)) }')
