@@ -139,8 +139,8 @@ Exit merge(const MergeCommand& command) {
   std::error_code ignored;
   if (std::filesystem::exists(command.out, ignored)) {
     earlier = read_results(command.out);
-    // Else a shard's file would be replaced if OUT was forgotten. Parts of a reproduction look the
-    // same before and after.
+    // If OUT was forgotten, the first shard's file is in its place and must not be replaced. Merged
+    // files of `reproduce` look like those that it writes.
     if (!earlier->json.contains("shards") && earlier->schema != reproduce_schema) {
       throw_error(Exit::usage,
                   "{}: not written by merge; name the output file first: heapwood "

@@ -42,7 +42,7 @@ void add_merge(Program& program, Invocation& invocation);
 // signal ends the process.
 int run(int argc, char** argv);
 
-// As run(), but ends before the command's action: for tests of the command line itself.
+// Reads the command line and ends before the command's action; for tests. Returns the exit code.
 int check(int argc, char** argv);
 
 }  // namespace heapwood::app

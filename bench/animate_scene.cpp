@@ -114,7 +114,7 @@ bool AnimateScene::enlarge_pool() {
 
 namespace {
 
-// The file beside which a camera may lie.
+// The scene file whose folder may have a file of its camera.
 std::string camera_source(const std::string& scene) {
   const std::vector<std::string> files = scenes::moving_files(scene);
   return files.empty() ? scene : files.front();

@@ -23,7 +23,7 @@ inline constexpr float outlier_gap = 5;
 inline constexpr double outlier_area = 0.1;
 Box main_part(const kdtree::MeshView& mesh, const Box& all);
 
-// All are 0..1 but the score.
+// The shares are from 0 to 1.
 struct ViewScore {
   double score = 0;
   double coverage = 0;  // share of the rays that hit

@@ -19,8 +19,8 @@ double triangle_area(const Corners& t) {
   return std::hypot(x, y, z) / 2;
 }
 
-// The box between which triangles lie without the tenth of the area at each end of each axis, by a
-// sample of the triangles. Empty if they have no area.
+// The box of a sample of the triangles, without a tenth of their area at each end of each axis.
+// Empty if they have no area.
 Box core_of(const kdtree::MeshView& mesh) {
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / max_sample);
   Box core;

@@ -9,7 +9,7 @@
 //   - bitmaps are in a table, not at the end of each page, and the size and count of a page are one
 //     word, so that an empty page changes its size with one exchange (primitives/block_pages.hpp).
 //     By default the paper's pages keep their size;
-//   - if hashing fails, hints lead to a suitable page if there is one.;
+//   - if hashing fails, hints lead to a suitable page if there is one;
 //   - requests larger than a page go to a buddy allocator in the other half. As in the paper a page
 //     has at most 1024 chunks (so a page of 64 MiB serves nothing below 64 KiB), and a chunk of up
 //     to twice the size serves a request that finds no better one.

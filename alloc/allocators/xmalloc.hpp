@@ -5,7 +5,7 @@
 //
 // Differs from the paper:
 //   - the first-level buffer of a class is one word that names the current superblock, its blocks
-//     that may be allocated, and how many have been: an allocation is one fetch_add.;
+//     that may be allocated, and how many have been: an allocation is one fetch_add;
 //   - superblocks with free blocks are on stacks, one stack per such word, not in one FIFO per
 //     class;
 //   - the general allocator is primitives/buddy.hpp, and free superblocks are returned to it when

@@ -23,7 +23,7 @@
 // be negative. Differs from the papers:
 // - every change is one fetch_add or fetch_sub;
 // - V alone decides which threads grow: requests that find V <= 0 form groups of `batch`, and the
-//   first thread of each group grows.;
+//   first thread of each group grows;
 // - a thread that takes units and loses the race returns them. This changes only C, so no other
 //   thread sees a shortage that does not exist and grows needlessly;
 // - of many waiting threads about as many try to take units as there are units;

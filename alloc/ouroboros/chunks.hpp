@@ -10,7 +10,7 @@
 //   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
 //     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
 //     chunks from the other, which are one word of the bitmap; small requests also get a single
-//     chunk if the buddy has no 64.;
+//     chunk if the buddy has no 64;
 //   - memory beyond the max chunks has a buddy allocator of its own, for larger requests only.
 //
 // The words shared by all threads of a class are stored here too: tickets, counts, and the ends of

@@ -131,7 +131,7 @@ void add_memory(Lines& lines, const Result& result) {
                  result.lower_bound ? "this allocator cannot free" : "");
   }
   if (result.workspace_bytes)
-    lines.line("beside the pool", bytes_text(*result.workspace_bytes),
+    lines.line("outside the pool", bytes_text(*result.workspace_bytes),
                "queue, nodes and refs of the tree");
 }
 

@@ -92,7 +92,7 @@ double full_separation(std::size_t n, bool paired) {
 }  // namespace
 
 double exceedance(std::vector<double> a, std::vector<double> b) {
-  if (a.empty() || b.empty()) return .5;
+  if (a.empty() || b.empty()) return 0.5;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   double below = 0;
@@ -106,7 +106,7 @@ double exceedance(std::vector<double> a, std::vector<double> b) {
 }
 
 double positive_rank_share(const std::vector<double>& differences) {
-  if (differences.empty()) return .5;
+  if (differences.empty()) return 0.5;
   std::vector<double> sizes;
   sizes.reserve(differences.size());
   for (const double difference : differences) sizes.push_back(std::abs(difference));
@@ -124,7 +124,7 @@ double p_of_exceedance(double exceedance, std::size_t a, std::size_t b) {
   if (std::max(a, b) <= max_exact) return exact_tail(a, b, exceedance);
   const auto x = static_cast<double>(a), y = static_cast<double>(b);
   const double sigma = std::sqrt(x * y * (x + y + 1) / 12);
-  return normal_tail(((exceedance - .5) * x * y - .5) / sigma);
+  return normal_tail(((exceedance - 0.5) * x * y - 0.5) / sigma);
 }
 
 double p_of_share(double share, std::size_t pairs) {
@@ -132,16 +132,16 @@ double p_of_share(double share, std::size_t pairs) {
   if (pairs <= max_exact) return exact_tail(pairs, 0, share);
   const auto n = static_cast<double>(pairs);
   const double all = n * (n + 1) / 2, sigma = std::sqrt(n * (n + 1) * (2 * n + 1) / 24);
-  return normal_tail(((share - .5) * all - .5) / sigma);
+  return normal_tail(((share - 0.5) * all - 0.5) / sigma);
 }
 
 std::size_t samples_needed(double p, double exceedance, bool paired) {
   constexpr std::size_t max = 1'000'000;
   std::size_t n = 2;
   while (full_separation(n, paired) > p) ++n;
-  const double distance = exceedance - .5;
+  const double distance = exceedance - 0.5;
   if (distance <= 1e-3) return max;
-  if (distance >= .5 - 1e-9) return n;
+  if (distance >= 0.5 - 1e-9) return n;
   // Var(U / n^2) = (2 n + 1) / (12 n^2); Var(W / all) = about 1 / (3 n).
   const double z = normal_quantile(p), variance = paired ? 1.0 / 3 : 1.0 / 6;
   const double by_distance = std::ceil(z * z * variance / (distance * distance));
@@ -216,8 +216,8 @@ CellVerdict judge(CellTimes cell, const CompareRules& rules) {
   const double longer = evidence.share_longer(1);
   const double distance = std::max(longer, 1 - longer), p_distance = evidence.p(distance);
   result.p = std::min(1.0, 2 * p_distance);
-  const bool is_slower = *result.ratio > limit && longer > .5,
-             is_faster = *result.ratio < 1 / limit && longer < .5;
+  const bool is_slower = *result.ratio > limit && longer > 0.5,
+             is_faster = *result.ratio < 1 / limit && longer < 0.5;
   double needed_share = distance, needed_p = rules.false_alarms / 2;  // for each direction
   if (is_slower || is_faster) {
     if (p_distance <= needed_p) {

@@ -31,7 +31,7 @@ concept JsonList = requires(const T& list) {
 template <class T>
 concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
 
-// A template, so that it is complete where Json is.
+// A template, because Json is still incomplete here.
 template <class Value>
 struct JsonEntry {
   std::string key;

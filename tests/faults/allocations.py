@@ -21,7 +21,7 @@ import time
 from commands import COMMANDS, Place
 
 BEFORE_MAIN = 100
-LAST = 24
+LAST = 40
 
 
 def allocations(command, environment):
