@@ -122,19 +122,19 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
         const Result* kept = find_kept(job, source, entry);
         bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
       }
-      std::vector<RowBench::Candidate> candidates;
+      std::vector<RowBench::Candidate> unmeasured;
       std::vector<Result*> scene_results;
       std::optional<std::uint64_t> kept_pool;
       for (std::size_t i = 0; i < contenders.size(); ++i) {
         Result& result = bench.results[first + i];
         scene_results.push_back(&result);
         if (!find_kept(job, source, contenders[i]))
-          candidates.push_back({contenders[i], &result});
+          unmeasured.push_back({contenders[i], &result});
         else if (contenders[i])
           kept_pool = result.pool_bytes;
       }
       if (simt::interrupted()) bench.interrupted = true;
-      if (!candidates.empty() && !bench.interrupted) {
+      if (!unmeasured.empty() && !bench.interrupted) {
         try {
           if (scene) {
             scene->change_pool(job.settings.pool);
@@ -144,7 +144,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
           }
           announce(scene->name() + ": sizing the pool");
           bench.interrupted =
-              !measure_scene(job, events, *scene, candidates, scene_results, kept_pool,
+              !measure_scene(job, events, *scene, unmeasured, scene_results, kept_pool,
                              [&, counted = false](const std::string& what) mutable {
                                if (counted) ++done;
                                counted = true;
@@ -160,7 +160,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
             bench.scene_error =
                 ours ? *ours
                      : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
-            for (const RowBench::Candidate& candidate : candidates) {
+            for (const RowBench::Candidate& candidate : unmeasured) {
               candidate.row->status = Status::failed;
               candidate.row->reason = bench.scene_error->what();
             }

@@ -80,11 +80,11 @@ struct Fdg {
     const SuperblockShape shape = SuperblockShape::choose(pool.bytes, device.multiprocessors());
     f.granules_ = shape.granules;
     f.slots_ = shape.slots;
-    f.filled_offset_ = slots_at + f.slots_ * slot_bytes;
-    f.superblocks_ = static_cast<std::uint32_t>((pool.bytes - f.filled_offset_ - 256) /
+    f.used_granules_offset_ = slots_at + f.slots_ * slot_bytes;
+    f.superblocks_ = static_cast<std::uint32_t>((pool.bytes - f.used_granules_offset_ - 256) /
                                                 (shape.bytes() + sizeof(std::uint32_t)));
-    f.memory_offset_ = round_up(f.filled_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
-    simt::device_fill(device.id(), pool.base, 0, f.filled_offset_);
+    f.memory_offset_ = round_up(f.used_granules_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
+    simt::device_fill(device.id(), pool.base, 0, f.used_granules_offset_);
     return f;
   }
 
@@ -111,20 +111,20 @@ struct Fdg {
     visit(Region{0, memory_offset_, Region::State::metadata});
     const auto used =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(host.read(next()), superblocks_));
-    auto filled = host.read(filled_words(), used);
+    auto used_granules = host.read(used_granules_words(), used);
     std::vector<bool> open(used, false);
     const auto slots =
         host.read(as<const std::uint64_t>(base_ + slots_at), slots_ * slot_bytes / 8);
     for (std::size_t i = 0; i < slots.size(); i += slot_bytes / 8) {
       const std::uint32_t s = static_cast<std::uint32_t>(slots[i]) - 1;
       if (s >= used) continue;
-      filled[s] = high(slots[i]);
+      used_granules[s] = high(slots[i]);
       open[s] = true;
     }
     const std::size_t size = granules_ * granule;
     for (std::uint32_t s = 0; s < used;) {
       const std::size_t at = memory_offset_ + s * size;
-      const std::size_t bytes = std::size_t{filled[s]} * granule;
+      const std::size_t bytes = std::size_t{used_granules[s]} * granule;
       const std::size_t whole = std::max(size, round_up(bytes, size));
       if (bytes > 0) visit(Region{at, bytes, Region::State::used});
       if (bytes < whole)
@@ -146,8 +146,8 @@ struct Fdg {
   static constexpr std::uint32_t none = ~0u, closed = ~0u;
 
   HEAPWOOD_INLINE std::uint64_t* next() const { return as<std::uint64_t>(base_); }
-  HEAPWOOD_INLINE std::uint32_t* filled_words() const {
-    return as<std::uint32_t>(base_ + filled_offset_);
+  HEAPWOOD_INLINE std::uint32_t* used_granules_words() const {
+    return as<std::uint32_t>(base_ + used_granules_offset_);
   }
   HEAPWOOD_INLINE std::byte* memory(std::uint64_t superblock) const {
     return base_ + memory_offset_ + superblock * granules_ * granule;
@@ -167,7 +167,7 @@ struct Fdg {
     const std::uint64_t s = take((granules + granules_ - 1) / granules_);
     if (s == none) return nullptr;
     // Plain: only for walk().
-    filled_words()[s] = static_cast<std::uint32_t>(granules);
+    used_granules_words()[s] = static_cast<std::uint32_t>(granules);
     return memory(s);
   }
 
@@ -187,7 +187,7 @@ struct Fdg {
       if (at + granules <= size) return memory(s - 1) + at * granule;
       if (at <= size) {
         // Plain: only for walk().
-        if (s != 0) filled_words()[s - 1] = static_cast<std::uint32_t>(at);
+        if (s != 0) used_granules_words()[s - 1] = static_cast<std::uint32_t>(at);
         const std::uint64_t fresh = take(1);
         // Nothing is ever freed, so a slot that once found no superblock stays closed.
         word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1),
@@ -202,7 +202,7 @@ struct Fdg {
   }
 
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, filled_offset_ = 0, memory_offset_ = 0;
+  std::size_t bytes_ = 0, used_granules_offset_ = 0, memory_offset_ = 0;
   std::uint32_t granules_ = 0;  // per superblock
   std::uint32_t superblocks_ = 0, slots_ = 0;
 };

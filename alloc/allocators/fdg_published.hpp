@@ -94,7 +94,7 @@ struct FdgPublished {
   };
   struct alignas(granule) WarpHeader {
     Superblock *first, *current;
-    std::uint32_t filled;  // granules of `current`
+    std::uint32_t used_granules;  // of `current`
   };
   // In the pool, a sector each.
   struct alignas(32) Slot {
@@ -155,9 +155,9 @@ struct FdgPublished {
 
   HEAPWOOD_INLINE std::byte* bump(const Slot& slot, std::size_t granules) const {
     WarpHeader* header = slot.header;
-    if (header == nullptr || granules > capacity_ - header->filled) return nullptr;
-    std::byte* first = memory(header->current) + header->filled * granule;
-    header->filled += static_cast<std::uint32_t>(granules);
+    if (header == nullptr || granules > capacity_ - header->used_granules) return nullptr;
+    std::byte* first = memory(header->current) + header->used_granules * granule;
+    header->used_granules += static_cast<std::uint32_t>(granules);
     return first;
   }
 
@@ -182,7 +182,7 @@ struct FdgPublished {
     header->first = added;
     if (!large) {
       header->current = added;
-      header->filled = static_cast<std::uint32_t>(granules);
+      header->used_granules = static_cast<std::uint32_t>(granules);
     }
     slot.header = header;
     return memory(added);

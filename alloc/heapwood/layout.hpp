@@ -109,8 +109,8 @@ void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& c
       while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
     } else if (is_span(word)) {
       n = word - span;
-    } else if (const std::uint32_t filled = divided(i, add); filled != 0) {
-      n = filled;
+    } else if (const std::uint32_t added = divided(i, add); added != 0) {
+      n = added;
       continue;
     }
     if (n == 0 || n > a.arenas - i)
