@@ -48,7 +48,7 @@ const Result* find_kept(const BenchJob& job, const std::string& source, const Al
 // The job in one pool at a time, each with its allocators and, in the first, the per-level builder.
 struct PoolJob {
   BenchJob job;
-  Allocators contenders;
+  Allocators candidates;
 };
 
 std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
@@ -57,7 +57,7 @@ std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
     PoolJob& one = jobs.emplace_back(PoolJob{job, job.allocators});
     one.job.settings.pool = pool;
     if (job.settings.builder != Builder::single && jobs.size() == 1)
-      one.contenders.push_back(nullptr);
+      one.candidates.push_back(nullptr);
   }
   return jobs;
 }
@@ -103,7 +103,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   std::size_t total = 0, done = 0;
   for (const std::string& source : whole.scenes) {
     for (const PoolJob& one : jobs) {
-      for (const Allocator* entry : one.contenders)
+      for (const Allocator* entry : one.candidates)
         total += find_kept(one.job, source, entry) ? 0 : steps_of_one;
     }
   }
@@ -116,21 +116,21 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   for (const std::string& source : whole.scenes) {
     const std::string digest = scenes::digest(source);
     std::optional<PreparedScene> scene;
-    for (const auto& [job, contenders] : jobs) {
+    for (const auto& [job, candidates] : jobs) {
       const std::size_t first = bench.results.size();
-      for (const Allocator* entry : contenders) {
+      for (const Allocator* entry : candidates) {
         const Result* kept = find_kept(job, source, entry);
         bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
       }
       std::vector<RowBench::Candidate> unmeasured;
       std::vector<Result*> scene_results;
       std::optional<std::uint64_t> kept_pool;
-      for (std::size_t i = 0; i < contenders.size(); ++i) {
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
         Result& result = bench.results[first + i];
         scene_results.push_back(&result);
-        if (!find_kept(job, source, contenders[i]))
-          unmeasured.push_back({contenders[i], &result});
-        else if (contenders[i])
+        if (!find_kept(job, source, candidates[i]))
+          unmeasured.push_back({candidates[i], &result});
+        else if (candidates[i])
           kept_pool = result.pool_bytes;
       }
       if (simt::interrupted()) bench.interrupted = true;
