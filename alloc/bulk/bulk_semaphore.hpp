@@ -8,9 +8,10 @@
 //                            signal(0, batch - n) without one. fail: the launch is aborted, or no
 //                            batch can be had (`dry`). All calls pass the same `batch`; if n is
 //                            larger, the caller produces as many batches as hold n units.
-//   wait_and_move(...)       wait() for a caller that divides what it gets: a move (Moves)
-//                            begins before units are taken; if the result is `got`, the caller ends
-//                            it. Units are taken only after a read has seen enough of them.
+//   wait_and_transfer(...)   wait() for a caller that divides what it gets: a transfer
+//                            (TransferCounter) begins before units are taken; if the result is
+//                            `got`, the caller ends it. Units are taken only after a read has seen
+//                            enough of them.
 //   signal(n, expected)      adds n units, `expected` of which were promised.
 //   promise(n)               announces n units, which signal(.., n) will add.
 //   take_some(n, each, keep) takes up to n times `each` units without waiting, leaving `keep` and
@@ -43,35 +44,36 @@
 
 namespace heapwood::alloc {
 
-// Moves: counts moves of a resource between places, so that an observer of several places can tell
-// whether it missed something. A thread that takes the resource out of one place and puts it into
-// another begins a move before it takes, and ends it after it has put. One word holds both the
-// number of moves in progress and the number of moves that have ended.
+// Counts transfers of a resource between containers, so that a thread that reads several containers
+// can tell whether it missed a resource in transit. A thread that takes the resource out of one
+// container and puts it into another begins a transfer before it takes, and ends it after it has
+// put. One word holds the number of transfers in progress and the number of ended ones.
 //
-// An observer reads the count, reads the state of all places, and reads the count again. If no move
-// was in progress and none has ended meanwhile, no move overlaps its reads: every resource that was
-// not in use was in one of the places.
+// An observer reads the count, then the state of all containers, then the count again. If no
+// transfer was in progress and none has ended meanwhile, no transfer overlaps its reads: every
+// resource that was not in use was in one of the containers.
 //
-// Memory orders: an observer that reads a place from which a resource has been taken (take with
-// release, read with acquire) sees in its second reading of the count that the move began. An
-// observer whose first reading shows that a move has ended also sees what that move put.
-class Moves {
+// Memory orders: an observer that reads a container from which a resource has been taken (take with
+// release, read with acquire) sees in its second reading of the count that the transfer began. An
+// observer whose first reading shows that a transfer has ended also sees what that transfer put.
+class TransferCounter {
  public:
   static constexpr bool counted = true;
 
-  HEAPWOOD_INLINE explicit Moves(std::uint64_t* word) : word_(word) {}
+  HEAPWOOD_INLINE explicit TransferCounter(std::uint64_t* word) : word_(word) {}
 
   // relaxed: the release of the operation that takes orders this increment before it.
   HEAPWOOD_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
-  // release: orders the put before the end of the move.
+  // release: orders the put before the end of the transfer.
   HEAPWOOD_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
-  // Ends a move that moved nothing. release: orders the return of units taken by mistake before it.
+  // Ends a transfer that moved nothing. release: orders the return of units taken by mistake
+  // before it.
   HEAPWOOD_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
 
   // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
-  // only when moves end, and sums are compared only if no move is in progress.
+  // only when transfers end, and sums are compared only if none is in progress.
   HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
-  // The second reading. relaxed: the reads of the places before it are acquires.
+  // The second reading. relaxed: the reads of the containers before it are acquires.
   HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
   static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) { return low(reading); }
 
@@ -103,27 +105,27 @@ class BasicBulkSemaphore {
     const std::uint64_t old = word().fetch_sub(counts(n, n), taking);
     return available(old) >= static_cast<std::int32_t>(n)
                ? Wait::got
-               : wait_longer(word_, thread, old, n, n, batch, dry, NoMoves());
+               : wait_longer(word_, thread, old, n, n, batch, dry, NoTransfers());
   }
 
   template <class Thread>
-  HEAPWOOD_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch,
-                                     std::uint32_t* dry, Moves moves) const {
+  HEAPWOOD_INLINE Wait wait_and_transfer(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                                         std::uint32_t* dry, TransferCounter transfers) const {
     const auto wanted = static_cast<std::int32_t>(n);
-    // relaxed: decides only whether to try. A thread that finds no units must not appear as a move,
-    // or threads that fail would wait for each other.
+    // relaxed: decides only whether to try. A thread that finds no units must not count as a
+    // transfer, or threads that fail would wait for each other.
     std::uint64_t old = word().load(simt::relaxed);
     if (available(old) >= wanted) {
-      moves.begin();
-      // acquire: what the units represent. release: see Moves.
-      old = word().fetch_sub(counts(n, n), moving);
+      transfers.begin();
+      // acquire: what the units represent. release: see TransferCounter.
+      old = word().fetch_sub(counts(n, n), transferring);
       if (available(old) >= wanted) return Wait::got;
       word().fetch_add(counts(0, n), simt::relaxed);
-      moves.cancel();
+      transfers.cancel();
     } else {
       old = word().fetch_sub(counts(n, 0), simt::relaxed);
     }
-    return wait_longer(word_, thread, old, n, 0, batch, dry, moves);
+    return wait_longer(word_, thread, old, n, 0, batch, dry, transfers);
   }
 
   HEAPWOOD_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
@@ -165,12 +167,12 @@ class BasicBulkSemaphore {
 
  private:
   static constexpr auto taking = hands_over ? simt::acquire : simt::relaxed;
-  static constexpr auto moving = hands_over ? simt::acq_rel : simt::release;
+  static constexpr auto transferring = hands_over ? simt::acq_rel : simt::release;
   static constexpr auto giving = hands_over ? simt::release : simt::relaxed;
   static constexpr unsigned eager = 8;      // turns before a waiting thread polls less often
   static constexpr unsigned patience = 32;  // turns of waiting while too few units are promised
 
-  struct NoMoves {
+  struct NoTransfers {
     static constexpr bool counted = false;
     HEAPWOOD_INLINE void begin() const {}
     HEAPWOOD_INLINE void cancel() const {}
@@ -190,10 +192,10 @@ class BasicBulkSemaphore {
   // Slow path of wait(): there were not enough units. `owed` of them have been subtracted from C
   // nevertheless. `thread` is passed by value: the address of a thread that lives in registers must
   // not escape.
-  template <class Thread, class Move>
+  template <class Thread, class Transfers>
   static HEAPWOOD_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
                                            std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
-                                           std::uint32_t* dry, Move move) {
+                                           std::uint32_t* dry, Transfers transfers) {
     const Word64 word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: only numbers are exchanged.
@@ -217,13 +219,13 @@ class BasicBulkSemaphore {
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
       const std::uint32_t turns_away = idle_turns < 7 ? dice & (8191u >> 2 * idle_turns) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
-        move.begin();
-        // acquire: what the units represent. release: see Moves.
-        constexpr auto order = Move::counted ? moving : taking;
+        transfers.begin();
+        // acquire: what the units represent. release: see TransferCounter.
+        constexpr auto order = Transfers::counted ? transferring : taking;
         if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n))
           return Wait::got;
         word.fetch_add(counts(0, n), simt::relaxed);
-        move.cancel();
+        transfers.cancel();
         idle_turns = 0;
       } else {
         ++idle_turns;

@@ -19,14 +19,15 @@
 //   that finds no block large enough merges these pairs first (sweep()).
 //
 // No false starvation: a thread takes units out of one order to put their memory into another only
-// within a move (bulk_semaphore.hpp), which is counted at the higher of the two orders. A request
-// is refused only after supply() has seen no unit in its order and above, and no overlapping move
-// there. So all memory of these orders was in use or taken by other requests at that moment,
-// however long any thread was suspended. tests/model/tbuddy_model.cpp checks all interleavings.
+// within a transfer (bulk_semaphore.hpp), which is counted at the higher of the two orders. A
+// request is refused only after supply() has seen no unit in its order and above, and no
+// overlapping transfer there. So all memory of these orders was in use or taken by other requests
+// at that moment, however long any thread was suspended. tests/model/tbuddy_model.cpp checks all
+// interleavings.
 //
 // Waits end: a block's unit is added before its bit is set, so a thread with a unit waits only for
 // threads between these two operations, and a thread that takes a bit knows that its unit has been
-// added. A request that repeatedly sees blocks or moves, but always loses the blocks to other
+// added. A request that repeatedly sees blocks or transfers, but always loses the blocks to other
 // threads, is refused after max_turns.
 //
 // Limits: at most 2^24 pages, whose size is a power of two; the rest of a larger pool is not used.
@@ -143,7 +144,7 @@ class TBuddy {
     const std::uint32_t first = taken.block << k;
     lengths()[first] = n | (marked ? mark : 0);
     give_back(first + n, behind, 1);
-    if (taken.from != none) moves(taken.from).end();
+    if (taken.from != none) transfers(taken.from).end();
     return first;
   }
   // Allocates pages for `times` consecutive blocks of n pages, each of which is freed separately;
@@ -200,7 +201,7 @@ class TBuddy {
   // Limits for a request that keeps losing to other threads.
   static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;
   // Layout at `base_`: the word of orders with pairs of free buddies, the word of full(); the
-  // semaphores, each in a sector together with the moves of its order; the tables with the
+  // semaphores, each in a sector together with the transfers of its order; the tables with the
   // beginnings of the maps; the words of all maps; the lengths; the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
@@ -214,8 +215,8 @@ class TBuddy {
     return Semaphore(semaphore_word(order));
   }
   // Counts splits of blocks of this order, and merges of buddies to blocks of this order.
-  HEAPWOOD_INLINE Moves moves(std::uint32_t order) const {
-    return Moves(semaphore_word(order) + 1);
+  HEAPWOOD_INLINE TransferCounter transfers(std::uint32_t order) const {
+    return TransferCounter(semaphore_word(order) + 1);
   }
   HEAPWOOD_INLINE const std::uint32_t* table(std::uint32_t order) const {
     return as<const std::uint32_t>(base_ + tables_at_) + order * SumMap::table_entries;
@@ -238,32 +239,33 @@ class TBuddy {
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).signal(0, 1);
   }
 
-  enum class Supply : std::uint32_t { none, moving, pairs, some };
+  enum class Supply : std::uint32_t { none, in_transfer, pairs, some };
 
   // The supply of blocks of this order and above; pairs: smaller blocks may be merged (checked only
-  // if `sweeps`). Reads from the top down: a move changes the units of the order that counts it and
-  // of lower orders, so each count is read before and after all units that its moves change.
+  // if `sweeps`). Reads from the top down: a transfer changes the units of the order that counts it
+  // and of lower orders, so each count is read before and after all units that its transfers
+  // change.
   HEAPWOOD_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
     std::uint64_t before = 0, after = 0;
     HEAPWOOD_ROLLED
     for (std::uint32_t k = top() + 1; k-- > order;) {
-      before += moves(k).read();
-      // acquire: a thread that sees that units are missing also sees, below, the move that took
+      before += transfers(k).read();
+      // acquire: a thread that sees that units are missing also sees, below, the transfer that took
       // them.
       const std::uint64_t seen = Word64(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
-    // Between the two readings: a split records its pairs before its move ends; a thread that
-    // sweeps them is within a move counted at the top order. acquire: makes that move visible to
-    // the second reading.
+    // Between the two readings: a split records its pairs before its transfer ends; a thread that
+    // sweeps them is within a transfer counted at the top order. acquire: makes that transfer
+    // visible to the second reading.
     if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
-    if (Moves::in_progress(before) != 0) return Supply::moving;
+    if (TransferCounter::in_progress(before) != 0) return Supply::in_transfer;
     HEAPWOOD_ROLLED
-    for (std::uint32_t k = order; k <= top(); ++k) after += moves(k).read_again();
-    return before == after ? Supply::none : Supply::moving;
+    for (std::uint32_t k = order; k <= top(); ++k) after += transfers(k).read_again();
+    return before == after ? Supply::none : Supply::in_transfer;
   }
 
-  // If `from` is not none, the block was taken from this order within a move, which the caller
+  // If `from` is not none, the block was taken from this order within a transfer, which the caller
   // ends.
   struct Taken {
     std::uint32_t block, from;
@@ -291,7 +293,7 @@ class TBuddy {
       }
       thread.pause(turn);
       if ((turn & 63) == 63 && thread.aborted()) break;
-      if (seen == Supply::moving) continue;
+      if (seen == Supply::in_transfer) continue;
       if (is_full.load(simt::relaxed) != 0) is_full.store(0, simt::relaxed);
       // Ignores the hint: otherwise all waiting threads might leave because of it, and no thread
       // would split the blocks that are there.
@@ -324,20 +326,21 @@ class TBuddy {
       const std::uint32_t up = above(k), batch = 1u << (up - k);
       std::uint32_t* const hint = k <= step ? dry : nullptr;
       const bool whole = k == order && !divides;
-      const auto answer = whole ? semaphore(k).wait(thread, 1, batch, hint)
-                                : semaphore(k).wait_and_move(thread, 1, batch, hint, moves(k));
+      const auto answer =
+          whole ? semaphore(k).wait(thread, 1, batch, hint)
+                : semaphore(k).wait_and_transfer(thread, 1, batch, hint, transfers(k));
       got = answer == Wait::got;
       if (got || answer == Wait::fail || up == k) break;
       HEAPWOOD_ROLLED
       while (!got && ++k < up) got = take_unit(k);  // a smaller block to split suffices
       if (got) break;
     }
-    const bool is_move = got && (k != order || divides);
+    const bool is_transfer = got && (k != order || divides);
     // Splits from the largest order down to the smallest and keeps the promises, or breaks them if
     // no block was found.
     std::uint32_t b = got ? find(thread, k) : none;
-    const std::uint32_t from = is_move && b != none ? k : none;
-    if (is_move && b == none) moves(k).end();
+    const std::uint32_t from = is_transfer && b != none ? k : none;
+    if (is_transfer && b == none) transfers(k).end();
     HEAPWOOD_ROLLED
     while (k > order) {
       low = order + (k - 1 - order) / step * step;
@@ -356,20 +359,21 @@ class TBuddy {
     return {b, from};
   }
 
-  // Takes a unit of a block to split, within a move, which the caller ends. The load comes first
-  // for the reason in wait_and_move().
+  // Takes a unit of a block to split, within a transfer, which the caller ends. The load comes
+  // first for the reason in wait_and_transfer().
   HEAPWOOD_INLINE bool take_unit(std::uint32_t order) const {
     // relaxed: decides only whether to try.
     if (Semaphore::available(Word64(*semaphore_word(order)).load(simt::relaxed)) < 1) return false;
-    moves(order).begin();
+    transfers(order).begin();
     if (pay(order, 1)) return true;
-    moves(order).cancel();
+    transfers(order).cancel();
     return false;
   }
 
-  // Takes n units, if there are enough, within a move. Subtracts instead of comparing and swapping:
-  // a compare-and-swap on a word that thousands of threads change succeeds about once per round
-  // trip to the cache. Other threads may see too few units for a moment; supply() allows for that.
+  // Takes n units, if there are enough, within a transfer. Subtracts instead of comparing and
+  // swapping: a compare-and-swap on a word that thousands of threads change succeeds about once per
+  // round trip to the cache. Other threads may see too few units for a moment; supply() allows for
+  // that.
   HEAPWOOD_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
     const Word64 word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
@@ -430,7 +434,7 @@ class TBuddy {
     HEAPWOOD_ROLLED
     for (;;) {
       semaphore(k).signal(1, promised);
-      if (merged) moves(k).end();
+      if (merged) transfers(k).end();
       // Of two threads that free buddies, the later one sees the other's bit.
       const std::uint64_t old = map(k).set(b);
       if (is_top(k) || (old >> ((b ^ 1) % 64) & 1) == 0 || !merge(k, b)) return;
@@ -442,12 +446,12 @@ class TBuddy {
   }
 
   // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, and
-  // promises that block. Begins a move, which free_block() ends.
+  // promises that block. Begins a transfer, which free_block() ends.
   HEAPWOOD_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
     // Before the halves disappear: a thread that needs a larger block must wait for this one.
-    moves(k + 1).begin();
+    transfers(k + 1).begin();
     semaphore(k + 1).promise(1);
     HEAPWOOD_ROLLED
     for (std::uint64_t got; (got = m.take(left, 3)) != 0;) {
@@ -464,7 +468,7 @@ class TBuddy {
       if ((old & 3 & ~got) == 0) break;
     }
     semaphore(k + 1).signal(0, 1);
-    moves(k + 1).end();
+    transfers(k + 1).end();
     return false;
   }
 
@@ -477,8 +481,9 @@ class TBuddy {
   // Merges the recorded pairs of all orders below this one.
   HEAPWOOD_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
-    moves(top()).begin();
-    // acquire: the bits of those pairs. release: a thread that sees no recorded pair sees the move.
+    transfers(top()).begin();
+    // acquire: the bits of those pairs. release: a thread that sees no recorded pair sees the
+    // transfer.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
     HEAPWOOD_ROLLED
     for (; orders != 0; orders &= orders - 1) {
@@ -495,7 +500,7 @@ class TBuddy {
         }
       }
     }
-    moves(top()).end();
+    transfers(top()).end();
   }
 
   std::byte* base_ = nullptr;
