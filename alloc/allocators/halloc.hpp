@@ -116,7 +116,7 @@ struct HallocOn {
       const bool has_seat = seats.before < busy_threshold(slabs_, k) &&
                             group.rank() < seats.count(slabs_, group.size());
       const LaneGroup<Thread> part = group.part(has_seat);
-      if (has_seat) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
+      if (has_seat) return slabs_.take(thread, part, seats, first_block(slabs_, thread, seats));
       // Below the threshold, all seats that were reserved belong to the lanes that have one.
       if (seats.before < busy_threshold(slabs_, k)) seats.before = BlockPages::none;
       return allocate_slow(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page,
@@ -158,8 +158,8 @@ struct HallocOn {
 
   // 64 consecutive counts are mapped to one word of the bitmap; each warp has its own words.
   template <class Thread>
-  static HEAPWOOD_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
-                                             const BlockPages::Seats& seats) {
+  static HEAPWOOD_INLINE std::uint32_t first_block(const BlockPages& slabs, const Thread& thread,
+                                                   const BlockPages::Seats& seats) {
     const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
     const std::uint32_t at =
         hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
@@ -185,7 +185,7 @@ struct HallocOn {
       if (seats.before == BlockPages::none) return nullptr;
       const bool has_seat = group.rank() < seats.count(*slabs, group.size());
       group = group.part(has_seat);
-      if (has_seat) return slabs->take(thread, group, seats, place(*slabs, thread, seats));
+      if (has_seat) return slabs->take(thread, group, seats, first_block(*slabs, thread, seats));
       page = seats.page;
       before = BlockPages::none;
     }

@@ -104,13 +104,14 @@ struct XMallocOn {
       return buddy_.deallocate(pointer);
     const Header h = *reinterpret_cast<const Header*>(block);
     const std::uint32_t page = page_of(h.superblock);
-    const std::uint32_t bit = 1u << (h.place % blocks);
+    const std::uint32_t bit = 1u << (h.class_and_block % blocks);
     // release: hands the block over. All changes of `state` are read-modify-writes, so a thread
     // that takes the superblock's free blocks synchronizes with all their owners.
     const std::uint32_t old = Word32(*state(page)).fetch_or(bit, simt::release);
     // relaxed: only a number that says whether a search is worthwhile.
     if (((old | bit) & all_blocks) == all_blocks) empty_superblocks().fetch_add(1, simt::relaxed);
-    if ((old & all_blocks) == 0) push(bin(own_bin(thread), h.place / blocks), h.superblock);
+    if ((old & all_blocks) == 0)
+      push(bin(own_bin(thread), h.class_and_block / blocks), h.superblock);
   }
 
   // Blocks of superblocks are separate regions; a superblock that is wholly free, and not in use by
@@ -159,7 +160,7 @@ struct XMallocOn {
   // A superblock is identified by its offset in units of 256 bytes, to which pages are aligned.
   static constexpr std::size_t unit = 256;
   struct Header {
-    std::uint32_t superblock, place;  // place: class * blocks + number of the block
+    std::uint32_t superblock, class_and_block;  // class * blocks + number of the block
   };
 
   // open: {allocations so far:20, blocks that may be allocated:16, superblock:28}. The first thread
@@ -210,9 +211,9 @@ struct XMallocOn {
     std::uint32_t mask = mask_of(open);
     HEAPWOOD_ROLLED
     for (; number > 0; --number) mask &= mask - 1;
-    const std::uint32_t place = simt::lowest_bit(mask);
-    std::byte* at = memory(superblock_of(open)) + place * (smallest_block << c);
-    *reinterpret_cast<Header*>(at) = {superblock_of(open), c * blocks + place};
+    const std::uint32_t index = simt::lowest_bit(mask);
+    std::byte* at = memory(superblock_of(open)) + index * (smallest_block << c);
+    *reinterpret_cast<Header*>(at) = {superblock_of(open), c * blocks + index};
     return at + header;
   }
 

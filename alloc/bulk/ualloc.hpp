@@ -114,19 +114,19 @@ class UAlloc : public UAllocLayout {
   // For blocks that are not pages.
   template <class Thread>
   HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
-    const Place place = place_of(block);
-    Bin* const bin = bin_at(place.page);
+    const Location location = locate(block);
+    Bin* const bin = bin_at(location.page);
     // relaxed: constant while a block is in use; a first guess.
     const std::uint32_t number = Word32(bin->list).load(simt::relaxed);
     const std::uint32_t seen = state(bin).load(simt::relaxed);
     const std::uint32_t k = number % lists_per_arena;
-    const std::uint32_t i = place.at >> (min_shift + k);
+    const std::uint32_t i = location.at >> (min_shift + k);
     // release: hands the block over to the thread that sets the bit.
     bits(bin, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
     const std::uint32_t lanes = thread.together(bin);
     thread.sync(lanes);  // the bits come before the count
     if (thread.lane() == simt::lowest_bit(lanes)) {
-      free_units<bins>(list_at(number), k, place.page, simt::popcount(lanes), seen);
+      free_units<bins>(list_at(number), k, location.page, simt::popcount(lanes), seen);
     }
   }
 
@@ -156,7 +156,7 @@ class UAlloc : public UAllocLayout {
   static constexpr std::size_t pages_at = 256;
   static constexpr std::uint32_t none = TBuddy::none;
 
-  // A grant: the page of a bin, the place in the bin to search from, the number of blocks: {32, 16,
+  // A grant: the page of a bin, the block of the bin to search from, the number of blocks: {32, 16,
   // 16}.
   static HEAPWOOD_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start,
                                                 std::uint32_t count) {
@@ -239,7 +239,7 @@ class UAlloc : public UAllocLayout {
   }
 
   // Sets the bit of a block of the grant and returns the block's number: the first clear bit from
-  // the grant's place on, cyclically. A thread that was counted always finds one. Returns `none`
+  // the grant's block on, cyclically. A thread that was counted always finds one. Returns `none`
   // only if the launch is aborted.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t set_bit(Thread& thread, std::uint64_t grant) const {
@@ -495,7 +495,7 @@ class UAlloc : public UAllocLayout {
     if constexpr (level == chunks) {
       self->pages().give_pages(page);
     } else {
-      const std::uint32_t chunk = self->chunk_of(page), i = self->place_in_chunk(page) - 1;
+      const std::uint32_t chunk = self->chunk_of(page), i = self->index_in_chunk(page) - 1;
       Bin* const header = self->bin_at(chunk);
       // release: hands the page over to the thread that sets the bit.
       bits(header, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);

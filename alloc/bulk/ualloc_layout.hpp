@@ -100,7 +100,7 @@ class UAllocLayout {
   HEAPWOOD_INLINE std::uint32_t chunk_of(std::uint32_t page) const {
     return page & ~(chunk_pages() - 1);
   }
-  HEAPWOOD_INLINE std::uint32_t place_in_chunk(std::uint32_t page) const {
+  HEAPWOOD_INLINE std::uint32_t index_in_chunk(std::uint32_t page) const {
     return page & (chunk_pages() - 1);
   }
 
@@ -110,17 +110,17 @@ class UAllocLayout {
     if (at < page_bytes() - header_bytes)
       return memory_ + (std::size_t{page} << page_shift_) + header_bytes + at;
     return memory_ + (std::size_t{chunk_of(page)} << page_shift_) +
-           header_bytes * place_in_chunk(page) + (at - (page_bytes() - header_bytes));
+           header_bytes * index_in_chunk(page) + (at - (page_bytes() - header_bytes));
   }
   // The inverse of address().
-  struct Place {
+  struct Location {
     std::uint32_t page, at;
   };
-  HEAPWOOD_INLINE Place place_of(const void* block) const {
+  HEAPWOOD_INLINE Location locate(const void* block) const {
     const std::size_t offset = offset_of(block);
     const auto page = static_cast<std::uint32_t>(offset >> page_shift_);
     const auto in_page = static_cast<std::uint32_t>(offset & (page_bytes() - 1));
-    if (place_in_chunk(page) != 0) return {page, in_page - header_bytes};
+    if (index_in_chunk(page) != 0) return {page, in_page - header_bytes};
     return {page + in_page / header_bytes, page_bytes() - header_bytes + in_page % header_bytes};
   }
 

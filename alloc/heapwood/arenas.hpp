@@ -62,7 +62,7 @@ class Arenas {
 
   HEAPWOOD_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
   HEAPWOOD_INLINE std::uint32_t granules() const { return granules_per_arena; }
-  HEAPWOOD_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
+  HEAPWOOD_INLINE std::byte* address(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
   // Whether the superblocks in which runs are allocated are split from the start. True for arenas
@@ -179,7 +179,7 @@ class Arenas {
       count(a + n).fetch_add(head_word(more, false) - body, simt::relaxed);
     }
     team.sync();  // makes the acquires visible to all lanes
-    return {place(a, 0), place(a + n, 0)};
+    return {address(a, 0), address(a + n, 0)};
   }
   // Claims one or two blocks of more than 32 arenas each, in superblocks, which a ticket hands out
   // in turn: those of the pool's last quarter, from its end. Fails if the blocks together need more
@@ -209,7 +209,7 @@ class Arenas {
       const std::uint32_t s = superblocks - 1 - below - all;
       if (!take_words(team, superblock_words + s, all, value)) continue;
       team.sync();  // makes the acquires visible to all lanes
-      return {place(s * per_superblock, 0), place((s + n) * per_superblock, 0)};
+      return {address(s * per_superblock, 0), address((s + n) * per_superblock, 0)};
     }
     return {};
   }
@@ -289,11 +289,11 @@ class Arenas {
     if (r <= per_superblock) {
       const auto n = static_cast<std::uint32_t>(r);
       const std::uint32_t a = claim(team, n, head_word(n, false), seed, thorough);
-      return a == none ? nullptr : place(a, 0);
+      return a == none ? nullptr : address(a, 0);
     }
     const std::uint32_t s =
         thorough ? claim_superblocks(team, static_cast<std::uint32_t>(r)) : none;
-    return s == none ? nullptr : place(s * per_superblock, 0);
+    return s == none ? nullptr : address(s * per_superblock, 0);
   }
   // Returns the first word of the block that starts at arena a. If the superblock belongs to a
   // span, its counts mean nothing, so the superblock word takes precedence; both loads are in

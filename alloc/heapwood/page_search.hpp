@@ -101,7 +101,7 @@ class PageSearch {
     for (std::uint32_t i = 0; i < pages.arenas.arenas_in(s); ++i) {
       const std::uint32_t a = s * Arenas::per_superblock + i;
       const PageWord page = pages.page_word(a);
-      if (page.is_page() && page.place() == 0) released += release_if_free(pages, a, page);
+      if (page.is_page() && page.arena_in_page() == 0) released += release_if_free(pages, a, page);
     }
     return released;
   }
@@ -136,13 +136,13 @@ class PageSearch {
     }
     return OwnedBlocks::nothing();
   }
-  // If a page at a place chosen by `seed` has no block in use, releases it and takes its first
+  // If the page at an arena chosen by `seed` has no block in use, releases it and takes its first
   // arena as a page of class c.
   static HEAPWOOD_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
                                                     std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
     const PageWord page = pages.page_word(a);
-    const bool is_mine = page.is_page() && page.place() == 0 &&
+    const bool is_mine = page.is_page() && page.arena_in_page() == 0 &&
                          release_if_free(pages, a, page) != 0 &&
                          pages.arenas.take_arena(a, PageWord(c, 0, 0).bits());
     return is_mine ? OwnedBlocks::page(a, 0) : OwnedBlocks::nothing();
@@ -163,7 +163,7 @@ class PageSearch {
     if (marked != blocks) return 0;
     // Take each word if it has the marks of all its blocks. The first word includes the first
     // block, and while this thread owns that block the page cannot change. So the count can be
-    // compared with `page`: another page at the same place may have the same marks.
+    // compared with `page`: another page in these arenas may have the same marks.
     bool is_same = true;
     HEAPWOOD_ROLLED
     for (w = 0; w < all && is_same; w += step) {
@@ -261,7 +261,7 @@ class PageSearch {
     if (!found.found()) return nullptr;
     if (found.is_page()) {
       slots.keep_page(found, c, i, c.granules());
-      return slots.pages.arenas.place(found.arena(), 0);
+      return slots.pages.arenas.address(found.arena(), 0);
     }
     const std::uint32_t first = found.marks() & (0 - found.marks());
     slots.keep_blocks(found.with(found.marks() & ~first), c, i);

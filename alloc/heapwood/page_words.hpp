@@ -56,20 +56,20 @@ class BlockClass {
 };
 
 // The count of an arena that is part of a page:
-// {open:1 | 0 | log2 of the page's arenas:2 | class:6 | place in the page:3}.
+// {open:1 | 0 | log2 of the page's arenas:2 | class:6 | index of the arena in the page:3}.
 class PageWord {
  public:
   static constexpr std::uint32_t max_run = 3;  // max log2 of a page's arenas
 
   HEAPWOOD_INLINE explicit PageWord(std::uint32_t bits) : bits_(bits) {}
-  HEAPWOOD_INLINE PageWord(BlockClass c, std::uint32_t run, std::uint32_t place)
-      : bits_(open | run << 9 | c.index() << 3 | place) {}
+  HEAPWOOD_INLINE PageWord(BlockClass c, std::uint32_t run, std::uint32_t arena_in_page)
+      : bits_(open | run << 9 | c.index() << 3 | arena_in_page) {}
 
   HEAPWOOD_INLINE std::uint32_t bits() const { return bits_; }
   HEAPWOOD_INLINE bool is_page() const { return bits_ - open < span - open; }
   HEAPWOOD_INLINE BlockClass block_class() const { return BlockClass(bits_ >> 3 & 63); }
   HEAPWOOD_INLINE std::uint32_t run() const { return bits_ >> 9 & 3; }
-  HEAPWOOD_INLINE std::uint32_t place() const { return bits_ & 7; }
+  HEAPWOOD_INLINE std::uint32_t arena_in_page() const { return bits_ & 7; }
   HEAPWOOD_INLINE bool has_class(BlockClass c) const {
     return ((bits_ ^ PageWord(c, 0, 0).bits_) & ~(3u << 9 | 7)) == 0;
   }

@@ -46,7 +46,7 @@ struct Pages {
   }
   // The block with a mark, of a word of arena a.
   HEAPWOOD_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
-    return arenas.place(a, (bit << word_shift) + w);
+    return arenas.address(a, (bit << word_shift) + w);
   }
   // Pages of at most this many blocks are as small as the class allows, whatever the demand, and
   // only some of the slots have one: most memory that slots hold is in such pages.
@@ -135,13 +135,13 @@ struct Pages {
 
   // ---- pages ------------------------------------------------------------------------------------
 
-  // Looks at 8 of the first `used` arenas, at a place chosen by `seed`: takes free blocks of the
+  // Looks at 8 adjacent arenas, chosen by `seed` among the first `used`: takes free blocks of the
   // class, or a free arena as a page.
   HEAPWOOD_INLINE OwnedBlocks take_nearby(BlockClass c, std::uint32_t used,
                                           std::uint32_t seed) const {
     const std::uint32_t hash = Arenas::hashed(seed);
-    const std::uint32_t at = Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1);
-    std::uint32_t* const counts = arenas.counts + at;
+    const std::uint32_t first = Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1);
+    std::uint32_t* const counts = arenas.counts + first;
     std::uint32_t same = 0, free = 0;
     HEAPWOOD_UNROLLED
     for (std::uint32_t i = 0; i < SingleLane::mask_width; ++i) {
@@ -154,11 +154,11 @@ struct Pages {
       const std::uint32_t behind = bits & ~0u << (hash & 7);
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
       if (same == 0) {
-        if (arenas.take_arena(at + i, PageWord(c, 0, 0).bits()))
-          return OwnedBlocks::page(at + i, 0);
+        if (arenas.take_arena(first + i, PageWord(c, 0, 0).bits()))
+          return OwnedBlocks::page(first + i, 0);
       } else {
         const OwnedBlocks blocks =
-            take_word(at + i, (hash >> 3) * step(c) & (words() - 1), c, false);
+            take_word(first + i, (hash >> 3) * step(c) & (words() - 1), c, false);
         if (blocks.found()) return blocks;
       }
       bits &= ~(1u << i);

@@ -55,10 +55,10 @@ struct WarpState {
 
 // Claims one arena for a whole warp without a search.
 //
-// Reads 32 counts at a random place among the first `known` arenas and tries to take a free one.
-// If none is free there, takes the next fresh arena and updates `known`, which the warp
-// keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more places:
-// single used arenas spread all over the pool would leave no space for large blocks.
+// Reads 32 adjacent counts, chosen by `seed` among those of the first `known` arenas, and tries to
+// take a free one. If none is free there, takes the next fresh arena and updates `known`, which the
+// warp keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more
+// times: single used arenas spread all over the pool would leave no space for large blocks.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, std::uint32_t value,
                                              std::uint32_t seed, std::uint32_t& known) {
@@ -232,7 +232,7 @@ class PrivateArena {
     if (warp.lane() == 0) {
       const std::uint32_t a = warp.worker();
       if (a < arenas.arenas && arenas.take_arena(a, open))
-        state.own = {.used = 0, .live = 0, .base = arenas.place(a, 0)};
+        state.own = {.used = 0, .live = 0, .base = arenas.address(a, 0)};
       // relaxed: a hint.
       if (warp.worker() == 1)
         Arenas::Word(*arenas.high_water).fetch_max(warp.workers(), simt::relaxed);
@@ -262,8 +262,8 @@ class PrivateArena {
     return {base, base + std::size_t{first} * granule};
   }
   // Claims an arena and allocates its first `used` granules, for `blocks` blocks. With
-  // `replace_own` it takes the place of the warp's arena, which is closed; without, the warp's
-  // arena has more space left than this one would have, and stays. Flushes the deferred frees.
+  // `replace_own` it becomes the warp's arena, and the old one is closed; without, the warp's arena
+  // has more space left than this one would have, and stays. Flushes the deferred frees.
   // Returns the arena's start, or nullptr if none is found at once.
   static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
                                                 std::uint32_t used, std::uint32_t blocks) {
@@ -274,7 +274,7 @@ class PrivateArena {
     hand_over(warp, at, replace_own);
     const std::uint32_t a =
         claim_for_warp(arenas, warp, replace_own ? open : blocks, seed, state.known_used);
-    std::byte* const base = a != none ? arenas.place(a, 0) : nullptr;
+    std::byte* const base = a != none ? arenas.address(a, 0) : nullptr;
     warp.sync();  // all lanes have read; makes the claim's acquire visible to them
     if (warp.lane() == 0 && replace_own && base != nullptr)
       state.own = {.used = used, .live = blocks, .base = base};
@@ -300,7 +300,7 @@ class PrivateArena {
       return allocate_pair_as_runs(warp, at, first, second);
     }
     warp.sync();
-    std::byte* const block = arenas.place(arenas.run_first + below, 0);
+    std::byte* const block = arenas.address(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // Allocates two blocks of more than an arena together, without the reserve.
@@ -371,7 +371,7 @@ class PrivateArena {
   }
   static HEAPWOOD_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    // A few places first, then the whole pool, then with the reserve; at last collect single
+    // A few arenas first, then the whole pool, then with the reserve; at last collect single
     // arenas.
     void* block = claim_runs(warp, at, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
@@ -383,7 +383,7 @@ class PrivateArena {
                                                    const Arenas& arenas) {
     return warp.worker() + own.index(arenas) * seed_stride;
   }
-  // Claims an arena with a search, for the block alone or in place of the warp's arena. Searches
+  // Claims an arena with a search, for the block alone or to replace the warp's arena. Searches
   // the whole pool only if the warp's slot has not just refused a request of this size.
   static HEAPWOOD_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
@@ -407,10 +407,11 @@ class PrivateArena {
     if (warp.lane() == 0) {
       if (a == none && thorough) refusals.record_failed_search(n);
       if (a != none && refusal != 0) refusals.clear();
-      if (a != none && replace_own) state.own = {.used = n, .live = 1, .base = arenas.place(a, 0)};
+      if (a != none && replace_own)
+        state.own = {.used = n, .live = 1, .base = arenas.address(a, 0)};
     }
     warp.sync();
-    return a != none ? arenas.place(a, 0) : nullptr;
+    return a != none ? arenas.address(a, 0) : nullptr;
   }
   static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
@@ -427,7 +428,7 @@ class PrivateArena {
     if (r <= Arenas::per_superblock || r > arenas.arenas / 8) return nullptr;
     hand_over(warp, at, true);  // its arena and blocks may be in the way
     const std::uint32_t a = RunCollector<Warp>(arenas, warp, r).collect();
-    return a == none ? nullptr : arenas.place(a, 0);
+    return a == none ? nullptr : arenas.address(a, 0);
   }
   // Frees a block for which the list has no space, or a block of several arenas, which is returned
   // at once.
@@ -458,15 +459,15 @@ class PrivateArena {
     const std::uint32_t deferred = state.deferred_count;
     HEAPWOOD_ROLLED
     for (std::uint32_t i = warp.lane(); i < WarpState::max_deferred + 1; i += Warp::width) {
-      const std::byte* place = nullptr;
+      const std::byte* address = nullptr;
       std::uint32_t blocks = 1;
-      if (i < deferred) place = state.deferred[i];
+      if (i < deferred) address = state.deferred[i];
       if (i == WarpState::max_deferred && closes_own) {
-        place = state.own.base;
+        address = state.own.base;
         blocks = open - state.own.live;
       }
       // release: hands over the blocks that this warp has freed.
-      if (place != nullptr) arenas.count(arenas.index(place)).fetch_sub(blocks, simt::release);
+      if (address != nullptr) arenas.count(arenas.index(address)).fetch_sub(blocks, simt::release);
     }
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {

@@ -9,10 +9,10 @@
 
 namespace heapwood::alloc::arena {
 
-// Collects r adjacent arenas as one block, in the place with most free arenas: a place is r / 32
-// superblocks, rounded up. collect() returns the first arena, or `none` if another warp of the pool
-// is collecting, no place has a free arena, a superblock of the place belongs to a span, or some
-// arena did not become free in max_rounds looks.
+// Collects r adjacent arenas as one block. The pool is divided into ranges of r / 32 superblocks
+// (rounded up); the range with most free arenas is taken. collect() returns the first arena, or
+// `none` if another warp of the pool is collecting, no range has a free arena, a superblock of the
+// range belongs to a span, or some arena did not become free in max_rounds looks.
 // Until then the warp keeps those that it has taken. As only one warp of a pool collects at a time,
 // no two wait for each other's arenas, and `collected` marks those of this warp.
 template <class Warp>
@@ -29,7 +29,7 @@ class RunCollector {
     const Arenas::Word busy(*arenas_.collects);
     // acquire: the last collector has replaced all of its `collected` counts.
     if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
-    first_ = best_place();
+    first_ = best_range();
     const bool done = first_ != none && ensure_split() && take_all();
     if (first_ != none) replace_collected(done);
     team_.sync();  // makes the claims' acquires visible to all lanes
@@ -43,12 +43,12 @@ class RunCollector {
                                  max_rounds = 128;
   static constexpr unsigned max_pause = 2;  // of Warp::pause()
 
-  // The first arena of the place with most free arenas, the last one of several, or `none`.
-  HEAPWOOD_INLINE std::uint32_t best_place() const {
-    const std::uint32_t size = superblocks_ * per_superblock, places = arenas_.arenas / size;
+  // The first arena of the range with most free arenas, the last one of several, or `none`.
+  HEAPWOOD_INLINE std::uint32_t best_range() const {
+    const std::uint32_t size = superblocks_ * per_superblock, ranges = arenas_.arenas / size;
     std::uint32_t max_free = 0, best = 0;
     HEAPWOOD_ROLLED
-    for (std::uint32_t p = team_.first(); p < places; p += team_.stride()) {
+    for (std::uint32_t p = team_.first(); p < ranges; p += team_.stride()) {
       std::uint32_t free = 0;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < size; i += SingleLane::mask_width)
@@ -62,7 +62,7 @@ class RunCollector {
     best = warp_.reduce_max(max_free == highest ? best : 0);
     return highest == 0 ? none : best * size;
   }
-  // Ensures that all superblocks of the place are split. False: one belongs to a span.
+  // Ensures that all superblocks of the range are split. False: one belongs to a span.
   HEAPWOOD_INLINE bool ensure_split() const {
     bool split_all = true;
     HEAPWOOD_ROLLED

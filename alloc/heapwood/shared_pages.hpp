@@ -53,7 +53,7 @@ struct SharedPages : PageSlots {
           [&] { return open_page(c, i).fetch_add(OpenPage::request(total), simt::acquire); }));
       group.sync();
       if (before.position() + total <= limit(before))
-        return pages.arenas.place(before.arena(), before.position() + group.rank() * g);
+        return pages.arenas.address(before.arena(), before.position() + group.rank() * g);
       block = allocate_slow(self, thread, group.lanes(), c.index(), i, before.bits());
     }
     return block != nullptr ? block : PageSearch::allocate_block(self, thread, c.index());
@@ -112,7 +112,7 @@ struct SharedPages : PageSlots {
         const std::uint32_t at = page.position() + group.rank() * c.granules();
         crosses = page.position() <= self->limit(page);
         if (crosses && at + c.granules() <= self->limit(page))
-          block = pages.arenas.place(page.arena(), at);
+          block = pages.arenas.address(page.arena(), at);
       } else {
         const OwnedBlocks blocks(seen);
         if (!blocks.found()) return nullptr;
@@ -266,7 +266,7 @@ struct SharedPages : PageSlots {
       const LaneGroup<Thread> rest = group.part(is_done);
       if (available == 0) return nullptr;
       if (is_done)
-        return in_page ? pages.arenas.place(taken.arena(), rank * c.granules())
+        return in_page ? pages.arenas.address(taken.arena(), rank * c.granules())
                        : pages.block_at(taken.arena(), taken.word(), nth_bit(taken.marks(), rank));
       group = rest;
     }

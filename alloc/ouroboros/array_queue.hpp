@@ -12,12 +12,12 @@ namespace heapwood::alloc::ouroboros {
 
 class ArrayQueue : public QueuePieces<ArrayQueue> {
  public:
-  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
-    at = round_up(plan_pieces(shape, counts, at), 256);
-    pointers_at_ = at;
+  std::size_t plan(const Shape& shape, bool counts, std::size_t offset) {
+    offset = round_up(plan_pieces(shape, counts, offset), 256);
+    pointers_at_ = offset;
     pointers_ = 4;
     while (pointers_ < shape.max_pieces) pointers_ *= 2;
-    return at + std::size_t{shape.classes()} * pointers_ * sizeof(std::uint64_t);
+    return offset + std::size_t{shape.classes()} * pointers_ * sizeof(std::uint64_t);
   }
 
   template <class Device>
@@ -38,11 +38,11 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                          std::uint32_t number, const ArrayQueue*,
                                          const Chunks*) const {
-    const Word64 at(*pointer_at(chunks, q, number));
+    const Word64 entry(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
     const auto is_attached = [&] {
-      seen = at.load(simt::acquire);
+      seen = entry.load(simt::acquire);
       return high(seen) == number && piece_in(seen) != Chunks::none;
     };
     // The piece of the previous lap is still being emptied, or this one is about to be attached.
@@ -54,14 +54,14 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
                               std::uint32_t piece) const {
     // relaxed: the number is handed out once.
     const std::uint32_t number = low(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
-    const Word64 at(*pointer_at(chunks, q, number));
+    const Word64 entry(*pointer_at(chunks, q, number));
     // Another thread may still be emptying the piece of the previous lap. release: the slots are
     // empty.
     HEAPWOOD_ROLLED
     for (std::uint64_t seen = 0;
-         !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
+         !entry.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
          seen = 0) {
-      if (!simt::wait_until(thread, [&] { return at.load(simt::relaxed) == 0; })) return;
+      if (!simt::wait_until(thread, [&] { return entry.load(simt::relaxed) == 0; })) return;
     }
   }
 

@@ -45,16 +45,16 @@ class ChunkItems {
     shape.pieces = Queue::in_pieces ? 2 : 0;
     shape.max_pieces = shape.pieces + (shape.chunks >> (shape.chunk_shift - 2)) + 1;
   }
-  // Returns where the tables end if they begin at `at`.
-  std::size_t plan(const Shape& shape, std::size_t at) {
-    at = round_up(queue_.plan(shape, false, chunks_.plan(shape, 1, at)), 256);
-    masks_at_ = at;
+  // Returns where the tables end if they begin at `offset`.
+  std::size_t plan(const Shape& shape, std::size_t offset) {
+    offset = round_up(queue_.plan(shape, false, chunks_.plan(shape, 1, offset)), 256);
+    masks_at_ = offset;
     mask_words_ = (shape.pages(0) + 63) / 64;
     head_mask_ = 0;
     while ((head_mask_ + 1) * 2 <= Chunks::max_heads && (head_mask_ + 1) * 1024 <= shape.chunks) {
       head_mask_ = head_mask_ * 2 + 1;
     }
-    return at + std::size_t{shape.chunks} * mask_words_ * sizeof(std::uint64_t);
+    return offset + std::size_t{shape.chunks} * mask_words_ * sizeof(std::uint64_t);
   }
   template <class Device>
   void reset(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {

@@ -108,22 +108,22 @@ class Chunks {
     return std::uint64_t{kind} << kind_shift;
   }
 
-  // Returns where the tables end if they begin at `at`, a multiple of 256. `maps`: bitmaps of
+  // Returns where the tables end if they begin at `offset`, a multiple of 256. `maps`: bitmaps of
   // chunks for the caller.
-  std::size_t plan(const Shape& shape, std::uint32_t maps, std::size_t at) {
+  std::size_t plan(const Shape& shape, std::uint32_t maps, std::size_t offset) {
     shape_ = shape;
-    words_at_ = at;
-    at = round_up(at + (std::size_t{shape.classes() * words} << shape.word_shift), 256);
-    hints_at_ = at;
-    at += hints * 64;
-    levels_at_ = at;
-    at += sizeof(std::uint32_t) * SumMap::table_entries;
-    maps_at_ = at;
+    words_at_ = offset;
+    offset = round_up(offset + (std::size_t{shape.classes() * words} << shape.word_shift), 256);
+    hints_at_ = offset;
+    offset += hints * 64;
+    levels_at_ = offset;
+    offset += sizeof(std::uint32_t) * SumMap::table_entries;
+    maps_at_ = offset;
     std::uint32_t levels[SumMap::table_entries] = {};
     map_words_ = SumMap::plan(shape.chunks, 0, levels);
-    at += (std::size_t{maps} + 1) * map_words_ * sizeof(std::uint64_t);
-    states_at_ = at;
-    return at + shape.chunks * sizeof(std::uint64_t);
+    offset += (std::size_t{maps} + 1) * map_words_ * sizeof(std::uint64_t);
+    states_at_ = offset;
+    return offset + shape.chunks * sizeof(std::uint64_t);
   }
   // Called on zeroed tables, after the buddies have been created. `buddy` points to their handles.
   template <class Device>
@@ -167,9 +167,10 @@ class Chunks {
   }
   // Returns the chunk that contains an address, and the offset in it.
   HEAPWOOD_INLINE std::uint32_t chunk_of(const void* block, std::uint32_t& offset) const {
-    const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
-    offset = static_cast<std::uint32_t>(at) & ((1u << shape_.chunk_shift) - 1);
-    return static_cast<std::uint32_t>(at >> shape_.chunk_shift);
+    const auto pool_offset =
+        static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
+    offset = static_cast<std::uint32_t>(pool_offset) & ((1u << shape_.chunk_shift) - 1);
+    return static_cast<std::uint32_t>(pool_offset >> shape_.chunk_shift);
   }
   // The class of a chunk, or `large` - 1 for a block of the buddy.
   HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t c) const {
@@ -261,16 +262,16 @@ class Chunks {
     const auto visit_chunk = [&](std::uint32_t c) {
       const std::uint32_t kind = c < shape_.chunks ? kind_of(states[c]) : large;
       if (kind == large) return false;
-      const std::size_t at = static_cast<std::size_t>(chunk(c) - base_);
+      const std::size_t offset = static_cast<std::size_t>(chunk(c) - base_);
       if (kind == 0 || kind == queue_piece || is_empty(c)) {
-        visit(Region{at, bytes, kind == queue_piece ? State::metadata : State::free});
+        visit(Region{offset, bytes, kind == queue_piece ? State::metadata : State::free});
         return true;
       }
       const std::uint32_t q = kind - 1;
       const std::size_t page_bytes = std::size_t{1} << shape_.page_shift(q);
       for (std::uint32_t i = 0; i < shape_.pages(q); ++i) {
-        visit(
-            Region{at + i * page_bytes, page_bytes, is_used(c, q, i) ? State::used : State::free});
+        visit(Region{offset + i * page_bytes, page_bytes,
+                     is_used(c, q, i) ? State::used : State::free});
       }
       return true;
     };

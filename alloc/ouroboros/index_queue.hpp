@@ -32,8 +32,8 @@ class IndexQueue {
   static constexpr std::uint32_t empty = ~0u;
   static constexpr bool in_pieces = Slots::in_pieces;
 
-  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
-    return slots_.plan(shape, counts, at);
+  std::size_t plan(const Shape& shape, bool counts, std::size_t offset) {
+    return slots_.plan(shape, counts, offset);
   }
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
@@ -62,10 +62,10 @@ class IndexQueue {
                            const Chunks* chunks_copy) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
-    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run,
-                                                   &self->slots_, chunks_copy);
-    if (place.slot != nullptr)
-      simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
+    const Location location = slots_.template find<true>(chunks, thread, q, first + group.rank(),
+                                                         run, &self->slots_, chunks_copy);
+    if (location.slot != nullptr)
+      simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
   // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in
@@ -74,10 +74,10 @@ class IndexQueue {
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
                            std::uint64_t position, std::uint32_t entry) const {
     std::uint32_t run = 0;
-    const Place place =
+    const Location location =
         slots_.template find<true>(chunks, thread, q, position, run, &slots_, &chunks);
-    if (place.slot != nullptr)
-      simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
+    if (location.slot != nullptr)
+      simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
   // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
@@ -89,9 +89,9 @@ class IndexQueue {
     const std::uint32_t lanes = group.size();
     HEAPWOOD_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
-      const Place place =
+      const Location location =
           slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
-      if (place.slot == nullptr) return;
+      if (location.slot == nullptr) return;
       if (run > n) run = n;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
@@ -99,15 +99,18 @@ class IndexQueue {
         std::uint32_t missed = 0;
         HEAPWOOD_UNROLLED
         for (std::uint32_t k = 0; k < in_flight; ++k) {
-          const std::uint32_t at = i + k * lanes;
-          const bool filled = at >= run || fill<false>(place.slot + at, entry + at * step);
+          const std::uint32_t index = i + k * lanes;
+          const bool filled =
+              index >= run || fill<false>(location.slot + index, entry + index * step);
           missed |= (filled ? 0u : 1u) << k;
         }
         // The threads that will empty these slots are running.
         HEAPWOOD_ROLLED
         for (; missed != 0; missed &= missed - 1) {
-          const std::uint32_t at = i + simt::lowest_bit(missed) * lanes;
-          const auto filled = [&] { return fill<false>(place.slot + at, entry + at * step); };
+          const std::uint32_t index = i + simt::lowest_bit(missed) * lanes;
+          const auto filled = [&] {
+            return fill<false>(location.slot + index, entry + index * step);
+          };
           if (!simt::wait_until(thread, filled)) return;
         }
       }
@@ -126,10 +129,10 @@ class IndexQueue {
         [&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
     std::uint32_t run = 0, entry = empty;
-    const Place place =
+    const Location location =
         slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
-    if (place.slot != nullptr) {
-      const Word32 slot(*place.slot);
+    if (location.slot != nullptr) {
+      const Word32 slot(*location.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
       HEAPWOOD_ROLLED
       do {
@@ -144,8 +147,9 @@ class IndexQueue {
       // Each piece is left separately, so that leaving one does not depend on a later one.
       const LaneGroup<Thread> mates = group.part(slots_.is_same_piece(position, first));
       mates.sync();  // before the release in leave()
-      if (mates.rank() == 0 && place.slot != nullptr && slots_.leave(chunks, place, mates.size())) {
-        on_piece_emptied(self, chunks_copy, thread, q, position, place);
+      if (mates.rank() == 0 && location.slot != nullptr &&
+          slots_.leave(chunks, location, mates.size())) {
+        on_piece_emptied(self, chunks_copy, thread, q, position, location);
       }
     }
     return entry;
@@ -159,14 +163,14 @@ class IndexQueue {
   }
 
  private:
-  using Place = typename Slots::Place;
+  using Location = typename Slots::Location;
   static constexpr std::uint32_t in_flight = 16;
 
   template <class Thread>
   static HEAPWOOD_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks,
                                                 Thread thread, std::uint32_t q,
-                                                std::uint64_t position, Place place) {
-    self->slots_.on_piece_emptied(*chunks, thread, q, position, place);
+                                                std::uint64_t position, Location location) {
+    self->slots_.on_piece_emptied(*chunks, thread, q, position, location);
   }
 
   // Fills the slot if it is empty. Uses compare-and-swap because two threads may want the same

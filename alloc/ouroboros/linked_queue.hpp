@@ -26,8 +26,8 @@ namespace heapwood::alloc::ouroboros {
 
 class LinkedQueue : public QueuePieces<LinkedQueue> {
  public:
-  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
-    links_at_ = round_up(plan_pieces(shape, counts, at), 256);
+  std::size_t plan(const Shape& shape, bool counts, std::size_t offset) {
+    links_at_ = round_up(plan_pieces(shape, counts, offset), 256);
     return links_at_ + shape.chunks * sizeof(std::uint64_t);
   }
 

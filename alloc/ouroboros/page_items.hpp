@@ -44,9 +44,9 @@ namespace heapwood::alloc::ouroboros {
 class PageSpill {
  public:
   // Its bitmaps are Chunks::map(q).
-  std::size_t plan(const Shape& shape, std::size_t at) {
-    lists_at_ = at;
-    return at + shape.chunks * sizeof(std::uint32_t);
+  std::size_t plan(const Shape& shape, std::size_t offset) {
+    lists_at_ = offset;
+    return offset + shape.chunks * sizeof(std::uint32_t);
   }
 
   // Adds pages [i, i + n) of chunk c, of class q; the lanes of the group share the work.
@@ -83,15 +83,15 @@ class PageSpill {
   static HEAPWOOD_INLINE std::uint32_t length_of(std::uint32_t list) {
     return list >> 2 * page_bits;
   }
-  // The page after page `at` of a list that has been taken; the last one has no next.
+  // The page that follows `page` in a list that has been taken. The last one has none.
   HEAPWOOD_INLINE std::uint32_t next(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                                     std::uint32_t at) const {
-    return *link(chunks, q, c, at) - 1;
+                                     std::uint32_t page) const {
+    return *link(chunks, q, c, page) - 1;
   }
-  // Returns the pages of a list from page `at` on, of which there are n.
+  // Returns the n pages of a list from `page` on.
   HEAPWOOD_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
-                                std::uint32_t at, std::uint32_t n, std::uint32_t list) const {
-    add_list(chunks, q, c, make_list(at, last_of(list), n));
+                                std::uint32_t page, std::uint32_t n, std::uint32_t list) const {
+    add_list(chunks, q, c, make_list(page, last_of(list), n));
   }
 
   // Whether there may be any pages.
@@ -108,12 +108,12 @@ class PageSpill {
       if (lists[c] == 0) continue;
       const std::uint32_t q = Chunks::kind_of(states[c]) - 1, shift = chunks.shape().page_shift(q);
       const auto copy = host.read(chunks.chunk(c), std::size_t{1} << chunks.shape().chunk_shift);
-      for (std::uint32_t at = first_of(lists[c]);;) {
-        visit(c, at);
-        if (at == last_of(lists[c])) break;
+      for (std::uint32_t page = first_of(lists[c]);;) {
+        visit(c, page);
+        if (page == last_of(lists[c])) break;
         std::uint32_t next = 0;
-        std::memcpy(&next, copy.data() + (std::size_t{at} << shift), sizeof(next));
-        at = next - 1;
+        std::memcpy(&next, copy.data() + (std::size_t{page} << shift), sizeof(next));
+        page = next - 1;
       }
     }
   }
@@ -188,10 +188,10 @@ class PageItems {
                                                      shape.chunks);
     shape.max_pieces = std::max(shape.pieces, static_cast<std::uint32_t>(pieces));
   }
-  // Returns where the tables end if they begin at `at`.
-  std::size_t plan(const Shape& shape, std::size_t at) {
-    at = chunks_.plan(shape, shape.classes(), at);
-    return queue_.plan(shape, true, spill_.plan(shape, at));
+  // Returns where the tables end if they begin at `offset`.
+  std::size_t plan(const Shape& shape, std::size_t offset) {
+    offset = chunks_.plan(shape, shape.classes(), offset);
+    return queue_.plan(shape, true, spill_.plan(shape, offset));
   }
   template <class Device>
   void reset(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
@@ -386,26 +386,26 @@ class PageItems {
         promised -= kept;
       }
       // Walk the list; the lanes take turns in putting its pages.
-      std::uint32_t at = PageSpill::first_of(list), turn = missing > 0 ? served : 0;
+      std::uint32_t current = PageSpill::first_of(list), turn = missing > 0 ? served : 0;
       HEAPWOOD_ROLLED
       for (std::uint32_t k = 0; k < own + (queues ? others : 0); ++k) {
-        const std::uint32_t next = k + 1 < count ? spill_.next(chunks_, q, c, at) : 0;
+        const std::uint32_t next = k + 1 < count ? spill_.next(chunks_, q, c, current) : 0;
         group.sync();  // all lanes have read the link, so the page may be written
         if (turn == group.rank()) {
           if (k < own) {
-            page = chunks_.page(c, q, at);
+            page = chunks_.page(c, q, current);
           } else {
-            queue_.put(chunks_, thread, q, position + (k - own), entry_of(c, at));
+            queue_.put(chunks_, thread, q, position + (k - own), entry_of(c, current));
           }
         }
         if (++turn == group.size()) turn = 0;
-        at = next;
+        current = next;
       }
       served += own;
       if (others > 0 && !queues) {
         // The queue is full of pages that are units already, so no thread waits for more.
         if (group.rank() == 0) {
-          spill_.put_back(chunks_, q, c, at, others, list);
+          spill_.put_back(chunks_, q, c, current, others, list);
           if (promised > 0) units(q).signal(0, promised);
         }
         promised = 0;
@@ -438,13 +438,13 @@ class PageItems {
         return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, others, &queue_, &chunks_)};
       }) != 0;
       if (has_space) {
-        const std::uint64_t at = group.once([&] {
+        const std::uint64_t first = group.once([&] {
           const std::uint64_t position = queue_.reserve(chunks_, q, others);
           units(q).signal(others, promised);
           return position;
         });
         promised = 0;
-        queue_.put(chunks_, thread, group, q, at, others, entry_of(from, kept) | fresh,
+        queue_.put(chunks_, thread, group, q, first, others, entry_of(from, kept) | fresh,
                    entry_of(0, 1));
       } else {
         spill_.put(chunks_, group, q, from, kept, others);

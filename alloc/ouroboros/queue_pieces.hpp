@@ -35,7 +35,7 @@ class QueuePieces {
  public:
   static constexpr bool in_pieces = true;
 
-  struct Place {
+  struct Location {
     std::uint32_t* slot = nullptr;  // nullptr: the launch is aborted
     std::uint32_t piece = 0;        // a chunk
   };
@@ -43,30 +43,31 @@ class QueuePieces {
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  HEAPWOOD_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                             std::uint64_t position, std::uint32_t& run, const Derived* self,
-                             const Chunks* chunks_copy) const {
-    const auto at = static_cast<std::uint32_t>(position) & (slots() - 1);
-    run = slots() - at;
+  HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                std::uint64_t position, std::uint32_t& run, const Derived* self,
+                                const Chunks* chunks_copy) const {
+    const auto index = static_cast<std::uint32_t>(position) & (slots() - 1);
+    run = slots() - index;
     const std::uint32_t piece = derived().template piece_of<puts>(
         chunks, thread, q, number_of(position), self, chunks_copy);
     if (piece == Chunks::none) return {};
-    return {slots_of(chunks, piece) + at, piece};
+    return {slots_of(chunks, piece) + index, piece};
   }
 
-  // Records that n slots of the place's piece have been emptied. Returns true if the whole piece is
-  // now empty; the caller must then call on_piece_emptied().
-  HEAPWOOD_INLINE bool leave(const Chunks& chunks, const Place& place, std::uint32_t n) const {
+  // Records that n slots of the piece at `location` have been emptied. Returns true if the whole
+  // piece is now empty; the caller must then call on_piece_emptied().
+  HEAPWOOD_INLINE bool leave(const Chunks& chunks, const Location& location,
+                             std::uint32_t n) const {
     // release: the slots are empty; acquire: so are the others.
-    return taken_of(chunks, place.piece).fetch_add(n, simt::acq_rel) + n == slots();
+    return taken_of(chunks, location.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
   HEAPWOOD_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const {
     return number_of(a) == number_of(b);
   }
   template <class Thread>
   HEAPWOOD_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                        std::uint64_t position, const Place& place) const {
-    derived().recycle(chunks, thread, q, number_of(position), place.piece);
+                                        std::uint64_t position, const Location& location) const {
+    derived().recycle(chunks, thread, q, number_of(position), location.piece);
   }
 
   // Reserves slots for n entries (at most the slots of a piece), which are then put. Returns false
@@ -92,10 +93,10 @@ class QueuePieces {
   HEAPWOOD_INLINE void release_slots(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
-  std::size_t plan_pieces(const Shape& shape, bool counts, std::size_t at) {
+  std::size_t plan_pieces(const Shape& shape, bool counts, std::size_t offset) {
     slot_shift_ = shape.chunk_shift - 2;
     counts_ = counts;
-    taken_at_ = round_up(at, 256);
+    taken_at_ = round_up(offset, 256);
     return taken_at_ + shape.chunks * sizeof(std::uint32_t);
   }
   // The first chunks are the first pieces, class by class.
@@ -152,11 +153,11 @@ class QueuePieces {
   void read_pieces(const HostView& host, const Chunks& chunks, std::uint64_t begin,
                    std::uint64_t end, Visitor visit, Piece piece) const {
     while (begin < end) {
-      const auto at = static_cast<std::uint32_t>(begin) & (slots() - 1);
+      const auto index = static_cast<std::uint32_t>(begin) & (slots() - 1);
       const auto count =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(slots() - at, end - begin));
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(slots() - index, end - begin));
       for (const std::uint32_t entry :
-           host.read(slots_of(chunks, piece(number_of(begin))) + at, count))
+           host.read(slots_of(chunks, piece(number_of(begin))) + index, count))
         visit(entry);
       begin += count;
     }

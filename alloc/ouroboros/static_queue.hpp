@@ -19,19 +19,19 @@ class StaticQueue {
   static constexpr bool in_pieces = false;
 
   // A slot, and the piece of the queue that contains it.
-  struct Place {
+  struct Location {
     std::uint32_t* slot = nullptr;
     std::uint32_t piece = 0;
   };
 
   // counts: the number of entries varies and must not exceed the slots. Otherwise there is a slot
   // for every chunk.
-  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
+  std::size_t plan(const Shape& shape, bool counts, std::size_t offset) {
     counts_ = counts;
     length_ = counts ? shape.slots : 1;
     while (!counts && length_ < shape.chunks) length_ *= 2;
     short_length_ = counts && length_ > 128 ? length_ / 4 : length_;
-    slots_at_ = round_up(at, 256);
+    slots_at_ = round_up(offset, 256);
     return slots_at_ + sizeof(std::uint32_t) * first(shape.classes());
   }
 
@@ -49,18 +49,19 @@ class StaticQueue {
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  HEAPWOOD_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position,
-                             std::uint32_t& run, const StaticQueue*, const Chunks*) const {
-    const std::uint32_t n = length(q), at = static_cast<std::uint32_t>(position) & (n - 1);
-    run = n - at;
-    return {slots(chunks) + first(q) + at, 0};
+  HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread&, std::uint32_t q,
+                                std::uint64_t position, std::uint32_t& run, const StaticQueue*,
+                                const Chunks*) const {
+    const std::uint32_t n = length(q), index = static_cast<std::uint32_t>(position) & (n - 1);
+    run = n - index;
+    return {slots(chunks) + first(q) + index, 0};
   }
   // Emptied slots need no further action.
-  HEAPWOOD_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
+  HEAPWOOD_INLINE bool leave(const Chunks&, const Location&, std::uint32_t) const { return false; }
   HEAPWOOD_INLINE bool is_same_piece(std::uint64_t, std::uint64_t) const { return true; }
   template <class Thread>
   HEAPWOOD_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t,
-                                        const Place&) const {}
+                                        const Location&) const {}
 
   // Reserves slots for n entries, which are then put. Returns false if there are none.
   template <class Thread>
@@ -87,9 +88,9 @@ class StaticQueue {
             std::uint64_t end, Visitor visit) const {
     while (begin < end) {
       std::uint32_t run = 0;
-      const Place place = find<false>(chunks, host, q, begin, run, this, &chunks);
+      const Location location = find<false>(chunks, host, q, begin, run, this, &chunks);
       const auto count = end - begin < run ? static_cast<std::uint32_t>(end - begin) : run;
-      for (const std::uint32_t entry : host.read(place.slot, count)) visit(entry);
+      for (const std::uint32_t entry : host.read(location.slot, count)) visit(entry);
       begin += count;
     }
   }

@@ -17,16 +17,16 @@ struct RecordedEvent {
   enum class Kind : std::uint8_t { allocate, free };
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
   static constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 48) - 1;
-  // written | place << 24 | low 16 bits of the warp << 8 | lane << 2 | kind: 0 if a launch was
+  // written | granules << 24 | low 16 bits of the warp << 8 | lane << 2 | kind: 0 if a launch was
   // stopped before the event was written.
   std::uint64_t word = 0;
   std::uint64_t bytes : 48 = 0;  // as requested
   std::uint64_t high_warp : 16 = 0;
 
   static HEAPWOOD_INLINE RecordedEvent make(Kind kind, unsigned lane, unsigned warp,
-                                            std::uint64_t place, std::uint64_t bytes) {
+                                            std::uint64_t granules, std::uint64_t bytes) {
     RecordedEvent event;
-    event.word = written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
+    event.word = written | granules << 24 | std::uint64_t{warp & 0xffffu} << 8 |
                  std::uint64_t{lane & 63u} << 2 | static_cast<std::uint64_t>(kind);
     event.bytes = bytes & max_bytes;
     event.high_warp = static_cast<std::uint16_t>(warp >> 16);
@@ -51,7 +51,7 @@ struct EventCounts {
 // Writes events into a buffer of fixed capacity, from any thread of a kernel. Events that do not
 // fit are only counted. The host reads them after the launch.
 struct EventWriter {
-  const std::byte* pool = nullptr;  // places are relative to it
+  const std::byte* pool = nullptr;  // offsets are relative to it
   EventCounts* counts = nullptr;
   RecordedEvent* lines = nullptr;  // zeroed beforehand: no event is all zeros
   std::uint64_t capacity = 0;      // 0: nothing is recorded

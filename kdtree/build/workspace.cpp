@@ -32,7 +32,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
       device, limits.shared_nodes != 0
                   ? limits.shared_nodes
                   : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
-  p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
+  p.deferred = simt::Buffer<DeferredNodes::Entry>(device, DeferredNodes::max_nodes);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);

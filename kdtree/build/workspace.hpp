@@ -23,7 +23,7 @@ struct Workspace::Parts {
   alloc::AllocatorOptions options;  // as given to set_allocator_options()
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
-  simt::Buffer<DeferredNodes::Place> deferred;
+  simt::Buffer<DeferredNodes::Entry> deferred;
   simt::Buffer<TaskQueue::Counters> queue;
   simt::Buffer<SharedNode> shared;
   simt::Buffer<SharedNodes::Counters> shared_counters;

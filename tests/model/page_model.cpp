@@ -87,7 +87,7 @@ constexpr int arenas_of(int c) { return c == 2 ? 2 : 1; }
 constexpr int blocks_of(int c) { return arenas_of(c) * granules / size_of(c); }
 constexpr int step_of(int c) { return c == 1 ? 2 : 1; }
 // The count of an arena of a page.
-constexpr Byte page_word(int c, int place) { return 1 + 2 * c + place; }
+constexpr Byte page_word(int c, int arena_in_page) { return 1 + 2 * c + arena_in_page; }
 constexpr int class_of(int count) { return (count - 1) / 2; }
 // Granule g of the pool has bit g % granules / words of word_of(g).
 constexpr int word_of(int g) { return g / granules * words + g % words; }
@@ -132,9 +132,9 @@ class Model : public ProgramModel<State, Call> {
     for (int g = 0; g < arenas * granules; ++g) found[g] += s.live[g] > 1 ? 1 : 0;
     for (int a = 0; a < arenas; ++a) {
       const int count = s.count[a], c = class_of(count);
-      const int place = count == 0 ? 0 : (count - 1) % 2;
+      const int arena_in_page = count == 0 ? 0 : (count - 1) % 2;
       for (int g = 0; g < granules; ++g) {
-        const int in_page = place * granules + g;
+        const int in_page = arena_in_page * granules + g;
         const bool is_block = count != 0 && in_page % size_of(c) == 0 &&
                               in_page + size_of(c) <= arenas_of(c) * granules;
         if (found[a * granules + g] != (is_block ? 1 : 0))
@@ -339,10 +339,10 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
       add_marks(s, t.a * words + t.word, all_marks(class_of(t.page), t.word));
       return t.word == 0 ? next_arena(t) : At::release_back;
     case At::release_count: {  // from the page's last arena to its first
-      const int c = class_of(t.page), place = t.limit == 0 ? arenas_of(c) - 1 : t.limit - 1;
-      change_count(s, t.a + place, page_word(c, place));
-      t.limit = place;
-      return place == 0 ? next_arena(t) : At::release_count;
+      const int c = class_of(t.page), arena_in_page = t.limit == 0 ? arenas_of(c) - 1 : t.limit - 1;
+      change_count(s, t.a + arena_in_page, page_word(c, arena_in_page));
+      t.limit = arena_in_page;
+      return arena_in_page == 0 ? next_arena(t) : At::release_count;
     }
 
     case At::empty_spare:
