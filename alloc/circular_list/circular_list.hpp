@@ -58,18 +58,18 @@ class CircularList {
   template <class Thread>
   HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
-    const auto at =
+    const auto position =
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) >> unit_shift_);
-    std::uint32_t link = headers_.link_of_owned(at);
-    headers_.mark_busy(at, link);
-    const Piece piece = shape_.piece(at);
-    if (link > piece.end) return free_pieces(at, link);
+    std::uint32_t link = headers_.link_of_owned(position);
+    headers_.mark_busy(position, link);
+    const Piece piece = shape_.piece(position);
+    if (link > piece.end) return free_pieces(position, link);
     const std::uint32_t absorbed = absorb(link, piece.end, joins == Joins::one ? 1 : ~0u);
     // Moves the paper's offset, unless nothing was merged.
     if (absorbed != 0) move_offset(thread, link);
     if (absorbed != 1) pieces_.add_free_chunks(shape_.index(piece.begin), 1 - absorbed);
-    pieces_.start(shape_.index(piece.begin)).store(at, simt::relaxed);
-    headers_.publish_free(at, link);
+    pieces_.start(shape_.index(piece.begin)).store(position, simt::relaxed);
+    headers_.publish_free(position, link);
   }
 
   template <class Visitor>
@@ -79,24 +79,24 @@ class CircularList {
     // Consecutive free pieces of the rest form one region, because a large request can take them
     // together.
     std::uint32_t run = 0;
-    const auto end_run = [&](std::uint32_t at) {
+    const auto end_run = [&](std::uint32_t position) {
       if (run != 0)
-        visit(Region{memory_offset_ + bytes(at - run), bytes(run), Region::State::free});
+        visit(Region{memory_offset_ + bytes(position - run), bytes(run), Region::State::free});
       run = 0;
     };
-    for (std::uint32_t at = 0; at < shape_.units;) {
-      const auto [next, free] = window.read(at);
-      if (next <= at)
-        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
-      const Piece piece = shape_.piece(at);
-      if (free && at >= shape_.rest() && at == piece.begin && next == piece.end) {
-        run += next - at;
+    for (std::uint32_t position = 0; position < shape_.units;) {
+      const auto [next, free] = window.read(position);
+      if (next <= position)
+        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(position));
+      const Piece piece = shape_.piece(position);
+      if (free && position >= shape_.rest() && position == piece.begin && next == piece.end) {
+        run += next - position;
       } else {
-        end_run(at);
-        visit(Region{memory_offset_ + bytes(at), bytes(next - at),
+        end_run(position);
+        visit(Region{memory_offset_ + bytes(position), bytes(next - position),
                      free ? Region::State::free : Region::State::used});
       }
-      at = next;
+      position = next;
     }
     end_run(shape_.units);
     const std::size_t end = memory_offset_ + bytes(shape_.units);
@@ -136,8 +136,8 @@ class CircularList {
     memory_offset_ = pieces_offset + round_up(PieceTable::bytes(shape_.table_size()), 256);
     memory_ = pool.base + memory_offset_;
     offsets_ = as<std::uint32_t>(pool.base + 256);
-    headers_ = Headers::at(pool.base + table_offset, std::uint64_t{shape_.units} + 1);
-    pieces_ = PieceTable::at(pool.base + pieces_offset, shape_.table_size());
+    headers_ = Headers::in_table(pool.base + table_offset, std::uint64_t{shape_.units} + 1);
+    pieces_ = PieceTable::in_table(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
     // The last offset is at the end of the heaps.
@@ -155,7 +155,7 @@ class CircularList {
   // The state of a walk. `more` is the number of hops left in its piece; during a lap, whether the
   // walk began in the middle of its piece.
   struct Walk {
-    std::uint32_t at;
+    std::uint32_t position;
     Piece piece;
     std::uint32_t turn = 0, more = hops_from_offset;
   };
@@ -168,19 +168,19 @@ class CircularList {
     std::uint32_t first = 0;
     std::vector<std::uint32_t> a = {}, b = {};
 
-    std::pair<std::uint32_t, bool> read(std::uint32_t at) {
-      if (a.empty() || at - first >= a.size()) {
-        first = at;
+    std::pair<std::uint32_t, bool> read(std::uint32_t position) {
+      if (a.empty() || position - first >= a.size()) {
+        first = position;
         const std::size_t count =
-            std::min<std::size_t>(std::size_t{1} << 20, std::size_t{last} - at + 1);
+            std::min<std::size_t>(std::size_t{1} << 20, std::size_t{last} - position + 1);
         if constexpr (requires { headers.word; }) {
-          a = host.read(headers.word + at, count);
+          a = host.read(headers.word + position, count);
         } else {
-          a = host.read(headers.links + at, count);
-          b = host.read(headers.state + at, count);
+          a = host.read(headers.links + position, count);
+          b = host.read(headers.state + position, count);
         }
       }
-      const std::uint32_t i = at - first;
+      const std::uint32_t i = position - first;
       if constexpr (requires { headers.word; }) {
         return {a[i] & header::next, (a[i] & header::used) == 0};
       } else {
@@ -231,10 +231,10 @@ class CircularList {
     for (;;) {
       const std::uint64_t found =
           group.once([&] { return search(thread, units, shape_.units_for(units, group.size())); });
-      const auto at = high(found), end = low(found);
-      const std::uint32_t blocks = group.has_one_lane() ? end != 0 : (end - at) / units,
+      const auto position = high(found), end = low(found);
+      const std::uint32_t blocks = group.has_one_lane() ? end != 0 : (end - position) / units,
                           i = group.rank();
-      const std::uint32_t mine = at + i * units;
+      const std::uint32_t mine = position + i * units;
       if (!group.has_one_lane() && i < blocks) {
         // search() has published the chunk as one block. Only the first lane's header can be found
         // so far; a walker that follows it ahead of the others restarts.
@@ -253,23 +253,23 @@ class CircularList {
   template <class Thread>
   HEAPWOOD_INLINE std::uint64_t search(Thread& thread, std::uint32_t units,
                                        std::uint32_t wanted) const {
-    Walk w{.at = offset(heap(thread)).load(simt::relaxed), .piece = {}};
-    w.piece = shape_.piece(w.at);
+    Walk w{.position = offset(heap(thread)).load(simt::relaxed), .piece = {}};
+    w.piece = shape_.piece(w.position);
     HEAPWOOD_ROLLED
     for (;;) {
-      Visit v = headers_.visit(w.at, units, w.piece.end);
+      Visit v = headers_.visit(w.position, units, w.piece.end);
       if (v.found == Found::claimed) {
         // Merges until there is enough for all lanes; the chunk is used if there is enough for one.
-        std::uint32_t absorbed =
-            absorb(v.link, w.at + wanted < w.piece.end ? w.at + wanted : w.piece.end, ~0u);
-        const bool enough = v.link - w.at >= units;
+        std::uint32_t absorbed = absorb(
+            v.link, w.position + wanted < w.piece.end ? w.position + wanted : w.piece.end, ~0u);
+        const bool enough = v.link - w.position >= units;
         if (enough) {
           v.link = split_off(thread, w, v.link, units, wanted, absorbed);
         } else {
-          headers_.publish_free(w.at, v.link);
+          headers_.publish_free(w.position, v.link);
         }
         if (absorbed != 0) pieces_.add_free_chunks(shape_.index(w.piece.begin), 0 - absorbed);
-        if (enough) return std::uint64_t{w.at} << 32 | v.link;
+        if (enough) return std::uint64_t{w.position} << 32 | v.link;
       }
       if (!advance(thread, w, v, units, wanted)) return 0;
     }
@@ -281,15 +281,15 @@ class CircularList {
   HEAPWOOD_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end,
                                           std::uint32_t units, std::uint32_t wanted,
                                           std::uint32_t& removed) const {
-    if (end - w.at >= wanted + units) {
-      headers_.publish_free(w.at + wanted, end);  // before the link that leads to it
-      end = w.at + wanted;
+    if (end - w.position >= wanted + units) {
+      headers_.publish_free(w.position + wanted, end);  // before the link that leads to it
+      end = w.position + wanted;
     } else {
       ++removed;
     }
     // Must be done before lanes of the warp wait for each other: none of them may wait for a chunk
     // that another one still holds.
-    headers_.publish_used(w.at, end);
+    headers_.publish_used(w.position, end);
     pieces_.start(shape_.index(w.piece.begin)).store(end, simt::relaxed);
     move_offset(thread, end);
     return end;
@@ -303,29 +303,29 @@ class CircularList {
     if (v.found == Found::nothing) {
       // The chunk was absorbed after the position was read, or is part of a block that began in
       // another piece.
-      if (w.at != w.piece.begin && (lap || w.more != 0)) {
+      if (w.position != w.piece.begin && (lap || w.more != 0)) {
         if (lap && thread.aborted()) return false;
         if (lap && w.more == 0) w.turn = first_lap;
         w.more = lap ? 0 : w.more - 1;
-        w.at = w.piece.begin;
+        w.position = w.piece.begin;
         return true;
       }
     } else if (lap) {
       // Memory may become free where a thread is at work, including this one. This is not a wait
       // for a free that may never come.
       if (v.found == Found::busy || v.found == Found::claimed) w.turn = first_lap;
-      if (v.link < w.piece.end && v.link > w.at) {
-        w.at = v.link;
+      if (v.link < w.piece.end && v.link > w.position) {
+        w.position = v.link;
         return true;
       }
       if (w.more != 0) {
         w.more = 0;
-        w.at = w.piece.begin;
+        w.position = w.piece.begin;
         return true;
       }
     } else if (v.found != Found::busy && v.link < w.piece.end && w.more != 0) {
       --w.more;
-      w.at = v.link;
+      w.position = v.link;
       return true;
     }
     const bool full = v.found != Found::busy && v.found != Found::nothing;
@@ -340,7 +340,7 @@ class CircularList {
         pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
     const std::uint32_t start = pieces_.start(shape_.index(w.piece.begin)).load(simt::relaxed);
     const bool inside = start > w.piece.begin && start < w.piece.end;
-    w.at = inside ? start : w.piece.begin;
+    w.position = inside ? start : w.piece.begin;
     w.more =
         w.turn < first_lap
             ? hops_from_offset + hops_per_turn * (w.turn < max_hops_turn ? w.turn : max_hops_turn)
@@ -419,12 +419,12 @@ class CircularList {
   HEAPWOOD_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;
     // Holds the pieces in [first, at).
-    std::uint32_t at = offset(shape_.heaps).load(simt::relaxed), first = at;
+    std::uint32_t position = offset(shape_.heaps).load(simt::relaxed), first = position;
     bool again = false;  // a chunk was held by another thread
     HEAPWOOD_ROLLED
     for (unsigned laps = 0;;) {
-      const Piece piece = shape_.piece(at);
-      Visit v = headers_.visit(at, 1, piece.end);  // the tail's state is used
+      const Piece piece = shape_.piece(position);
+      Visit v = headers_.visit(position, 1, piece.end);  // the tail's state is used
       if (v.found == Found::claimed) {
         std::uint32_t end = v.link, absorbed = 0;
         HEAPWOOD_ROLLED
@@ -433,40 +433,41 @@ class CircularList {
           end = v.link;
           ++absorbed;
         }
-        if (absorbed != 0) pieces_.add_free_chunks(shape_.index(at), 0 - absorbed);
+        if (absorbed != 0) pieces_.add_free_chunks(shape_.index(position), 0 - absorbed);
         if (end == piece.end) {
-          headers_.mark_busy(at, end);
-          at = end;
-          if (at - first < units) continue;
-          for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+          headers_.mark_busy(position, end);
+          position = end;
+          if (position - first < units) continue;
+          for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
             pieces_.add_free_chunks(shape_.index(p), ~0u);
             if (p != first) headers_.erase(p);
           }
-          offset(shape_.heaps).store(at < shape_.units ? at : shape_.rest(), simt::relaxed);
-          headers_.publish_used(first, at);
+          offset(shape_.heaps)
+              .store(position < shape_.units ? position : shape_.rest(), simt::relaxed);
+          headers_.publish_used(first, position);
           return memory_ + (std::uint64_t{first} << unit_shift_);
         }
-        headers_.publish_free(at, end);
+        headers_.publish_free(position, end);
       }
       again |= v.found == Found::busy;
-      for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+      for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
         headers_.publish_free(p, shape_.piece(p).end);
       }
-      at = piece.end;
-      if (at >= shape_.units || shape_.units - at < units) {
+      position = piece.end;
+      if (position >= shape_.units || shape_.units - position < units) {
         if (again) laps = 0;
         if (++laps > 2 || thread.aborted()) return nullptr;
         if (again) thread.pause(64);
         again = false;
-        at = shape_.rest();
+        position = shape_.rest();
       }
-      first = at;
+      first = position;
     }
   }
 
   // Splits a block of several pieces into those pieces again, the last one first.
-  HEAPWOOD_INLINE void free_pieces(std::uint32_t at, std::uint32_t end) const {
-    for (std::uint32_t begin = end; begin != at;) {
+  HEAPWOOD_INLINE void free_pieces(std::uint32_t position, std::uint32_t end) const {
+    for (std::uint32_t begin = end; begin != position;) {
       const Piece piece = shape_.piece(begin - 1);
       begin = piece.begin;
       pieces_.add_free_chunks(shape_.index(begin), 1);

@@ -37,18 +37,19 @@ struct FusedHeaders {
   static constexpr std::size_t entry_bytes = 4;
   std::uint32_t* word = nullptr;
 
-  static FusedHeaders at(std::byte* table, std::uint64_t /*entries*/) {
+  static FusedHeaders in_table(std::byte* table, std::uint64_t /*entries*/) {
     return {as<std::uint32_t>(table)};
   }
   // Called before any thread runs.
-  HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool used) const {
-    word[at] = link | (used ? header::used : 0);
+  HEAPWOOD_INLINE void init(std::uint32_t position, std::uint32_t link, bool used) const {
+    word[position] = link | (used ? header::used : 0);
   }
 
   // Claims the chunk if it is free and has at least `units` units, or may have them once merged
   // with the next chunk.
-  HEAPWOOD_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
-    const Word32 entry(word[at]);
+  HEAPWOOD_INLINE Visit visit(std::uint32_t position, std::uint32_t units,
+                              std::uint32_t end) const {
+    const Word32 entry(word[position]);
     // relaxed: a walker that runs ahead of a new header reads 0 and restarts; the claim below
     // synchronizes. On the GPU an acquire at every hop would invalidate the multiprocessor's L1
     // each time.
@@ -59,7 +60,8 @@ struct FusedHeaders {
       if (h == 0) return {Found::nothing, 0};
       if ((h & header::used) != 0)
         return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
-      if (link - at < units && !(link < end && is_joinable(link))) return {Found::small, link};
+      if (link - position < units && !(link < end && is_joinable(link)))
+        return {Found::small, link};
       // acquire: synchronizes with publish_free by the block's last owner.
       if (entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire,
                                         simt::relaxed)) {
@@ -68,13 +70,13 @@ struct FusedHeaders {
     }
   }
   // relaxed: a guess; take() decides.
-  HEAPWOOD_INLINE bool is_joinable(std::uint32_t at) const {
-    const std::uint32_t h = entry(at).load(simt::relaxed);
+  HEAPWOOD_INLINE bool is_joinable(std::uint32_t position) const {
+    const std::uint32_t h = entry(position).load(simt::relaxed);
     return h != 0 && (h & header::used) == 0;
   }
-  // Claims the chunk at `at`, of any size, which follows the caller's chunk.
-  HEAPWOOD_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
-    const Word32 entry(word[at]);
+  // Claims the chunk at `position`, of any size, which follows the caller's chunk.
+  HEAPWOOD_INLINE bool take(std::uint32_t position, std::uint32_t& link) const {
+    const Word32 entry(word[position]);
     std::uint32_t h = entry.load(simt::relaxed);
     if ((h & header::used) != 0) return false;
     link = h;
@@ -83,26 +85,28 @@ struct FusedHeaders {
                                          simt::relaxed);
   }
   // relaxed: only the owner stores here.
-  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
-    return entry(at).load(simt::relaxed) & header::next;
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
+    return entry(position).load(simt::relaxed) & header::next;
   }
   // relaxed, for these three: a walker that runs ahead of the header at the link restarts, and no
   // thread accesses a block based on them. A release is a fence, which on the GPU waits for all of
   // the warp's writes.
-  HEAPWOOD_INLINE void mark_busy(std::uint32_t at, std::uint32_t link) const {
-    entry(at).store(link | header::used | header::busy, simt::relaxed);
+  HEAPWOOD_INLINE void mark_busy(std::uint32_t position, std::uint32_t link) const {
+    entry(position).store(link | header::used | header::busy, simt::relaxed);
   }
-  HEAPWOOD_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
-    entry(at).store(link | header::used, simt::relaxed);
+  HEAPWOOD_INLINE void publish_used(std::uint32_t position, std::uint32_t link) const {
+    entry(position).store(link | header::used, simt::relaxed);
   }
-  HEAPWOOD_INLINE void erase(std::uint32_t at) const { entry(at).store(0, simt::relaxed); }
+  HEAPWOOD_INLINE void erase(std::uint32_t position) const {
+    entry(position).store(0, simt::relaxed);
+  }
   // release: hands the block's memory to its next owner.
-  HEAPWOOD_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
-    entry(at).store(link, simt::release);
+  HEAPWOOD_INLINE void publish_free(std::uint32_t position, std::uint32_t link) const {
+    entry(position).store(link, simt::release);
   }
 
  private:
-  HEAPWOOD_INLINE Word32 entry(std::uint32_t at) const { return Word32(word[at]); }
+  HEAPWOOD_INLINE Word32 entry(std::uint32_t position) const { return Word32(word[position]); }
 };
 
 // CMalloc's representation: a state word and a link word. They change one after the other, so a
@@ -114,66 +118,71 @@ struct SplitHeaders {
   std::uint32_t* state = nullptr;
   std::uint32_t* links = nullptr;
 
-  static SplitHeaders at(std::byte* table, std::uint64_t entries) {
+  static SplitHeaders in_table(std::byte* table, std::uint64_t entries) {
     std::uint32_t* words = as<std::uint32_t>(table);
     return {words, words + entries};
   }
-  HEAPWOOD_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
-    links[at] = link;
-    state[at] = is_used ? tail : free;
+  HEAPWOOD_INLINE void init(std::uint32_t position, std::uint32_t link, bool is_used) const {
+    links[position] = link;
+    state[position] = is_used ? tail : free;
   }
 
-  HEAPWOOD_INLINE Visit visit(std::uint32_t at, std::uint32_t units, std::uint32_t end) const {
+  HEAPWOOD_INLINE Visit visit(std::uint32_t position, std::uint32_t units,
+                              std::uint32_t end) const {
     // relaxed, both, so that the loads are in flight together and no acquire invalidates the
     // multiprocessor's L1 at every hop. A link older than the state is still a valid position,
     // except 0, which only the tail may have: it has not been written yet.
-    std::uint32_t s = state_at(at).load(simt::relaxed);
-    std::uint32_t link = link_at(at).load(simt::relaxed);
+    std::uint32_t s = state_at(position).load(simt::relaxed);
+    std::uint32_t link = link_at(position).load(simt::relaxed);
     if (s == none || (link == 0 && s != tail)) return {Found::nothing, 0};
     if (s == busy) return {Found::busy, link};
     if (s != free) return {Found::used, link};
     // Tests before it locks: locking first, as published, hides chunks that are too small from all
     // other walkers.
-    if (link - at < units && !(link < end && is_joinable(link))) return {Found::small, link};
+    if (link - position < units && !(link < end && is_joinable(link))) return {Found::small, link};
     // acquire: synchronizes with publish_free by the block's last owner.
-    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
+    if (!state_at(position).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
       return {Found::busy, link};
-    return {Found::claimed, link_at(at).load(simt::relaxed)};  // only this thread may change it
+    return {Found::claimed,
+            link_at(position).load(simt::relaxed)};  // only this thread may change it
   }
-  HEAPWOOD_INLINE bool is_joinable(std::uint32_t at) const {
-    return state_at(at).load(simt::relaxed) == free;
+  HEAPWOOD_INLINE bool is_joinable(std::uint32_t position) const {
+    return state_at(position).load(simt::relaxed) == free;
   }
-  HEAPWOOD_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
+  HEAPWOOD_INLINE bool take(std::uint32_t position, std::uint32_t& link) const {
     std::uint32_t s = free;
     // acquire: orders the last owner's accesses to this memory before the next owner's.
-    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return false;
-    link = link_at(at).load(simt::relaxed);
+    if (!state_at(position).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
+      return false;
+    link = link_at(position).load(simt::relaxed);
     return true;
   }
-  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
-    return link_at(at).load(simt::relaxed);
+  HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
+    return link_at(position).load(simt::relaxed);
   }
   // relaxed: a walker may follow an old link from here, but since it has met `busy` it does not
   // count the lap as complete.
-  HEAPWOOD_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const {
-    state_at(at).store(busy, simt::relaxed);
+  HEAPWOOD_INLINE void mark_busy(std::uint32_t position, std::uint32_t) const {
+    state_at(position).store(busy, simt::relaxed);
   }
-  HEAPWOOD_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
-    publish(at, link, used);
+  HEAPWOOD_INLINE void publish_used(std::uint32_t position, std::uint32_t link) const {
+    publish(position, link, used);
   }
-  HEAPWOOD_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
-    publish(at, link, free);
+  HEAPWOOD_INLINE void publish_free(std::uint32_t position, std::uint32_t link) const {
+    publish(position, link, free);
   }
-  HEAPWOOD_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
+  HEAPWOOD_INLINE void erase(std::uint32_t position) const {
+    state_at(position).store(none, simt::relaxed);
+  }
 
  private:
-  HEAPWOOD_INLINE Word32 state_at(std::uint32_t at) const { return Word32(state[at]); }
-  HEAPWOOD_INLINE Word32 link_at(std::uint32_t at) const { return Word32(links[at]); }
+  HEAPWOOD_INLINE Word32 state_at(std::uint32_t position) const { return Word32(state[position]); }
+  HEAPWOOD_INLINE Word32 link_at(std::uint32_t position) const { return Word32(links[position]); }
   // release: orders the link before the state, and the block's memory too if it is freed. The
   // header at the link needs no order: a walker that runs ahead of it restarts.
-  HEAPWOOD_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
-    link_at(at).store(link, simt::relaxed);
-    state_at(at).store(s, simt::release);
+  HEAPWOOD_INLINE void publish(std::uint32_t position, std::uint32_t link, State s) const {
+    link_at(position).store(link, simt::relaxed);
+    state_at(position).store(s, simt::release);
   }
 };
 

@@ -113,14 +113,14 @@ struct PresplitShape {
            ((chunk - (1u << level)) << (root_shift - level));
   }
   // The piece that contains a unit.
-  HEAPWOOD_INLINE Piece piece(std::uint32_t at) const {
-    if (at >= rest()) {
-      const std::uint32_t n = (at - rest()) >> rest_shift, begin = rest() + (n << rest_shift);
+  HEAPWOOD_INLINE Piece piece(std::uint32_t position) const {
+    if (position >= rest()) {
+      const std::uint32_t n = (position - rest()) >> rest_shift, begin = rest() + (n << rest_shift);
       return {begin, begin + rest_piece() < units ? begin + rest_piece() : units};
     }
-    const std::uint32_t level = (heaps == 1 ? at : at % heap_units()) >> root_shift;
+    const std::uint32_t level = (heaps == 1 ? position : position % heap_units()) >> root_shift;
     const std::uint32_t size = root() >> (level < piece_levels ? level : piece_levels - 1);
-    const std::uint32_t begin = at & ~(size - 1);
+    const std::uint32_t begin = position & ~(size - 1);
     return {begin, begin + size};
   }
   // The entry in the table of pieces for the piece that begins at `begin`.
@@ -156,7 +156,7 @@ struct PieceTable {
   static constexpr std::size_t bytes(std::size_t entries) {
     return (2 * entries + (entries >> 8) + 1) * 4;
   }
-  static PieceTable at(std::byte* table, std::size_t entries) {
+  static PieceTable in_table(std::byte* table, std::size_t entries) {
     std::uint32_t* words = as<std::uint32_t>(table);
     return {words, words + 2 * entries};
   }
@@ -195,8 +195,8 @@ struct Presplit {
     if (i < chunks) {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
       const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
-      const std::uint32_t at = shape.position(heap, chunk);
-      free(at, at + (shape.root() >> simt::highest_bit(chunk)));
+      const std::uint32_t position = shape.position(heap, chunk);
+      free(position, position + (shape.root() >> simt::highest_bit(chunk)));
     } else if (i < chunks + shape.rest_pieces()) {
       const Piece piece =
           shape.piece(shape.rest() + (static_cast<std::uint32_t>(i - chunks) << shape.rest_shift));
@@ -207,9 +207,9 @@ struct Presplit {
   }
 
  private:
-  HEAPWOOD_FN void free(std::uint32_t at, std::uint32_t next) const {
-    headers.init(at, next, false);
-    pieces.add_free_chunks(shape.index(shape.piece(at).begin), 1);
+  HEAPWOOD_FN void free(std::uint32_t position, std::uint32_t next) const {
+    headers.init(position, next, false);
+    pieces.add_free_chunks(shape.index(shape.piece(position).begin), 1);
   }
 };
 

@@ -5,9 +5,9 @@
 // 5.2).
 //
 // Walks are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all groups.
-// A merged chunk carries a stamp, the number of the first grace period that begins after the merge.
-// It may be handed out once that period has ended. Periods are begun and ended by walkers that meet
-// such a chunk, by polling: no thread waits for another one. Each period begins by moving the
+// A merged chunk carries the number of the first grace period that begins after the merge. The
+// chunk may be handed out once that period has ended. Periods are begun and ended by walkers that
+// meet such a chunk, by polling: no thread waits for another one. Each period begins by moving the
 // offsets that lead to a dead header. A thread stores a position to an offset only before the chunk
 // there can be merged, so a dead position is never stored after that.
 //
@@ -53,18 +53,18 @@ class Grace {
     Rcu(&groups_[section.group].readers).leave(section.parity);
   }
 
-  // The stamp of a chunk that the caller has merged, never 0.
-  HEAPWOOD_INLINE std::uint32_t stamp() const {
+  // The period after which a chunk that the caller has merged may be handed out; never 0.
+  HEAPWOOD_INLINE std::uint32_t reusable_after() const {
     // A read-modify-write, because a load would not order the merge before the next period.
     // release: that period's later readers see the merged list. acquire: continues earlier merges'
     // order.
-    return stamp_at(periods().fetch_add(0, simt::acq_rel));
+    return first_after(periods().fetch_add(0, simt::acq_rel));
   }
-  // Whether memory with this stamp may be handed out.
-  HEAPWOOD_INLINE bool has_passed(std::uint32_t stamp) const {
+  // Whether a chunk with this period may be handed out: the period has ended, or is 0 (none).
+  HEAPWOOD_INLINE bool has_passed(std::uint32_t period) const {
     // acquire: synchronizes with the end of the period, and so with the walkers that have left.
-    return stamp == 0 ||
-           ((periods().load(simt::acquire) / 2 - stamp) & flag::stamp_mask) <= flag::stamp_mask / 2;
+    return period == 0 || ((periods().load(simt::acquire) / 2 - period) & flag::period_mask) <=
+                              flag::period_mask / 2;
   }
 
   // Begins a grace period if none is in progress, else ends it if its walkers have left. For
@@ -75,7 +75,7 @@ class Grace {
     // acquire: `entered` as left by the last driver.
     if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
     if ((periods().load(simt::relaxed) & 1) == 0) {
-      periods().fetch_add(1, simt::acq_rel);  // as in stamp()
+      periods().fetch_add(1, simt::acq_rel);  // as in reusable_after()
       move_offsets();
       HEAPWOOD_ROLLED
       for (std::uint32_t g = 0; g < count_; ++g)
@@ -100,9 +100,9 @@ class Grace {
  private:
   static constexpr std::uint64_t all_left = ~std::uint64_t{0};
 
-  static HEAPWOOD_INLINE std::uint32_t stamp_at(std::uint32_t periods) {
-    const std::uint32_t stamp = ((periods + 1) / 2 + 1) & flag::stamp_mask;
-    return stamp == 0 ? 1 : stamp;  // one period later than necessary
+  static HEAPWOOD_INLINE std::uint32_t first_after(std::uint32_t periods) {
+    const std::uint32_t period = ((periods + 1) / 2 + 1) & flag::period_mask;
+    return period == 0 ? 1 : period;  // one period later than necessary
   }
   HEAPWOOD_INLINE Word32 periods() const { return Word32(words_->periods); }
 

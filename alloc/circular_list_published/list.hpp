@@ -42,16 +42,16 @@ struct NoPrevious {
 };
 struct PreviousWords {
   std::byte* first = nullptr;
-  HEAPWOOD_INLINE void store(std::uint32_t at, std::uint32_t previous) const {
-    word(at).store(previous, simt::release);  // publishes the header of the previous chunk
+  HEAPWOOD_INLINE void store(std::uint32_t position, std::uint32_t previous) const {
+    word(position).store(previous, simt::release);  // publishes the header of the previous chunk
   }
-  HEAPWOOD_INLINE std::uint32_t load(std::uint32_t at) const {
-    return word(at).load(simt::acquire);  // that header is initialized
+  HEAPWOOD_INLINE std::uint32_t load(std::uint32_t position) const {
+    return word(position).load(simt::acquire);  // that header is initialized
   }
 
  private:
-  HEAPWOOD_INLINE Word32 word(std::uint32_t at) const {
-    return Word32(*as<std::uint32_t>(first + std::size_t{at} * granule));
+  HEAPWOOD_INLINE Word32 word(std::uint32_t position) const {
+    return Word32(*as<std::uint32_t>(first + std::size_t{position} * granule));
   }
 };
 
@@ -101,33 +101,33 @@ class List {
   template <class Thread>
   HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
-    std::uint32_t at = position_of(block), end = headers_.link_of_owned(at), stamp = 0;
+    std::uint32_t position = position_of(block), end = headers_.link_of_owned(position), period = 0;
     Header next;
     if (headers_.try_lock(end, next)) {
-      merge(at, end, next.link);
+      merge(position, end, next.link);
       // Before the merged chunk is free, so that it cannot be merged with the one at the link and
       // leave the offset at a dead header. release: publishes that header to readers of the offset.
       offset(mine(thread)).store(next.link, simt::release);
       end = next.link;
-      stamp = in_pool ? grace_.stamp() : 0;
+      period = in_pool ? grace_.reusable_after() : 0;
     }
     if constexpr (doubly) {
       const Section section = grace_.enter(thread);  // the previous chunk may be merged meanwhile
       Header before;
-      const std::uint32_t previous = previous_.load(at);
-      if (at != 0 && headers_.try_lock(previous, before)) {
-        if (before.link == at) {
-          merge(previous, at, end);
-          at = previous;
-          stamp = grace_.stamp();
+      const std::uint32_t previous = previous_.load(position);
+      if (position != 0 && headers_.try_lock(previous, before)) {
+        if (before.link == position) {
+          merge(previous, position, end);
+          position = previous;
+          period = grace_.reusable_after();
         } else {
-          headers_.publish(previous, State::free, before.stamp, before.link);
+          headers_.publish(previous, State::free, before.period, before.link);
         }
       }
-      headers_.publish(at, State::free, stamp, end);
+      headers_.publish(position, State::free, period, end);
       grace_.leave(section);
     } else {
-      headers_.publish(at, State::free, stamp, end);
+      headers_.publish(position, State::free, period, end);
     }
   }
 
@@ -136,18 +136,19 @@ class List {
     std::size_t metadata = 0;  // offset at which metadata began
     std::vector<std::byte> window;
     std::uint32_t first = 0;
-    for (std::uint32_t at = 0; at < shape_.units;) {
+    for (std::uint32_t position = 0; position < shape_.units;) {
       constexpr std::size_t stride = Headers::stride;
-      if (window.empty() || (at - first) * stride + 8 > window.size()) {
-        first = at;
-        window = host.read(headers_.address(at),
-                           std::min<std::size_t>(std::size_t{1} << 20,
-                                                 std::size_t{shape_.units - at} * stride + 8));
+      if (window.empty() || (position - first) * stride + 8 > window.size()) {
+        first = position;
+        window =
+            host.read(headers_.address(position),
+                      std::min<std::size_t>(std::size_t{1} << 20,
+                                            std::size_t{shape_.units - position} * stride + 8));
       }
-      const Header h = Headers::decode(window.data() + (at - first) * stride);
-      if (h.link <= at || h.link > shape_.units)
-        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
-      const std::size_t begin = memory_offset_ + block_offset(at),
+      const Header h = Headers::decode(window.data() + (position - first) * stride);
+      if (h.link <= position || h.link > shape_.units)
+        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(position));
+      const std::size_t begin = memory_offset_ + block_offset(position),
                         end = memory_offset_ + block_offset(h.link) - header_bytes;
       if (end > begin) {
         if (begin > metadata) visit(Region{metadata, begin - metadata, Region::State::metadata});
@@ -155,7 +156,7 @@ class List {
         visit(Region{begin, end - begin, free ? Region::State::free : Region::State::used});
         metadata = end;
       }
-      at = h.link;
+      position = h.link;
     }
     if (metadata < pool_bytes_)
       visit(Region{metadata, pool_bytes_ - metadata, Region::State::metadata});
@@ -201,8 +202,8 @@ class List {
   }
 
  private:
-  static HEAPWOOD_INLINE std::size_t block_offset(std::uint32_t at) {
-    return (std::size_t{at} + in_pool) * granule;
+  static HEAPWOOD_INLINE std::size_t block_offset(std::uint32_t position) {
+    return (std::size_t{position} + in_pool) * granule;
   }
   HEAPWOOD_INLINE std::uint32_t position_of(void* block) const {
     return static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) / granule) -
@@ -217,10 +218,11 @@ class List {
   }
 
   // Merges the locked chunk at `second`, which ends at `end`, with the caller's chunk before it.
-  HEAPWOOD_INLINE void merge(std::uint32_t at, std::uint32_t second, std::uint32_t end) const {
-    headers_.publish(at, State::busy, 0, end);
+  HEAPWOOD_INLINE void merge(std::uint32_t position, std::uint32_t second,
+                             std::uint32_t end) const {
+    headers_.publish(position, State::busy, 0, end);
     headers_.publish(second, State::dead, 0, end);
-    previous_.store(end, at);
+    previous_.store(end, position);
   }
 
   // Walks from the offset, as published, and then once more before it refuses.
@@ -232,11 +234,11 @@ class List {
     for (unsigned turn = 0;; ++turn) {
       Section section;
       if (in_pool) section = grace_.enter(thread);
-      std::uint32_t at = 0, end = 0;
-      const Result result = lap(thread, units, refusing, polls < max_polls, at, end);
-      if (result == Result::found) end = take(thread, at, end, units);
+      std::uint32_t position = 0, end = 0;
+      const Result result = lap(thread, units, refusing, polls < max_polls, position, end);
+      if (result == Result::found) end = take(thread, position, end, units);
       if (in_pool) grace_.leave(section);
-      if (result == Result::found) return memory_ + block_offset(at);
+      if (result == Result::found) return memory_ + block_offset(position);
       if (result == Result::refused || thread.aborted()) return nullptr;
       if (result == Result::merged_chunk) {
         ++polls;
@@ -255,30 +257,30 @@ class List {
   enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. found: the chunk from `at` to `end` is locked. merged_chunk: a chunk is large
+  // never dead. found: the chunk from `position` to `end` is locked. merged_chunk: a chunk is large
   // enough, but walkers may still read in it; only if `stops` is true. busy, refused: whether a lap
   // that is refusing has met a large enough chunk that may become free memory.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
-                             std::uint32_t& at, std::uint32_t& end) const {
+                             std::uint32_t& position, std::uint32_t& end) const {
     // acquire: the header at the offset is initialized.
-    at = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
-    std::uint32_t start = at, hops = 0, draws = 0;
+    position = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
+    std::uint32_t start = position, hops = 0, draws = 0;
     bool wrapped = false, seen_busy = false;
     HEAPWOOD_ROLLED
     for (;;) {
       Header h;
       bool locked = false;
-      if (refusing) h = headers_.snapshot(at);
-      if (!refusing || (h.state == State::free && h.link - at >= units))
-        locked = headers_.try_lock(at, h);
-      const bool large = h.link - at >= units;
+      if (refusing) h = headers_.snapshot(position);
+      if (!refusing || (h.state == State::free && h.link - position >= units))
+        locked = headers_.try_lock(position, h);
+      const bool large = h.link - position >= units;
       if (locked) {
-        if (large && (!in_pool || grace_.has_passed(h.stamp))) {
+        if (large && (!in_pool || grace_.has_passed(h.period))) {
           end = h.link;
           return Result::found;
         }
-        headers_.publish(at, State::free, h.stamp, h.link);
+        headers_.publish(position, State::free, h.period, h.link);
         if (large && stops) return Result::merged_chunk;
       }
       seen_busy |= large && h.state != State::used;
@@ -286,12 +288,12 @@ class List {
           draw(thread, units, draws, h.link)) {
         start = h.link;
         wrapped = false;
-      } else if (h.link < at) {
+      } else if (h.link < position) {
         wrapped = true;
       }
       if ((h.link & 255) == 0 && thread.aborted()) return Result::busy;
       if (wrapped && h.link >= start) break;
-      at = h.link;
+      position = h.link;
     }
     return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
@@ -303,22 +305,22 @@ class List {
   // user data. So the rest is busy until all links lead to it, and the offset comes last. The chunk
   // at `end` cannot be merged with the block meanwhile, because the block is still the caller's.
   template <class Thread>
-  HEAPWOOD_INLINE std::uint32_t take(Thread& thread, std::uint32_t at, std::uint32_t end,
+  HEAPWOOD_INLINE std::uint32_t take(Thread& thread, std::uint32_t position, std::uint32_t end,
                                      std::uint32_t units) const {
-    if (end - at >= units + min_chunk && (end - at) / max_fragmentation >= units) {
-      const std::uint32_t rest = at + units;
+    if (end - position >= units + min_chunk && (end - position) / max_fragmentation >= units) {
+      const std::uint32_t rest = position + units;
       if constexpr (in_pool) {
         headers_.init(rest, State::busy, end);
       } else {  // a walker with an old position may find it at once
         headers_.publish(rest, State::busy, 0, end);
       }
-      previous_.store(rest, at);
-      headers_.publish(at, State::used, 0, rest);
+      previous_.store(rest, position);
+      headers_.publish(position, State::used, 0, rest);
       previous_.store(end, rest);
       headers_.publish(rest, State::free, 0, end);
       end = rest;
     } else {
-      headers_.publish(at, State::used, 0, end);
+      headers_.publish(position, State::used, 0, end);
     }
     // release: publishes the header at `end` to readers of the offset.
     offset(mine(thread)).store(end, simt::release);

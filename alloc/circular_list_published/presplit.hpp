@@ -82,9 +82,10 @@ struct WriteHeaders {
     if (i < chunks) {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
       const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
-      const std::uint32_t at = shape.position(heap, chunk), next = at + shape.size(chunk);
-      headers.init(at, State::free, next);
-      previous.store(next, at);
+      const std::uint32_t position = shape.position(heap, chunk),
+                          next = position + shape.size(chunk);
+      headers.init(position, State::free, next);
+      previous.store(next, position);
       if (i == 0) previous.store(0, 0);
     } else if (i == chunks) {
       if (last == shape.units) return;

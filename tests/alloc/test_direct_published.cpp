@@ -236,9 +236,8 @@ TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
   }
 }
 
-// A stamp passes when a grace period that began after it has ended, as soon as its readers have
-// left.
-TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
+// A period has passed once it has ended, as soon as the readers that it waits for have left.
+TEST(PublishedListGrace, APeriodPassesWhenItsReadersHaveLeft) {
   published::GraceWords words{};
   published::GraceGroup groups[2]{};
   const published::Grace grace(&words, groups, 2);
@@ -250,18 +249,18 @@ TEST(PublishedListGrace, AStampPassesWhenItsReadersHaveLeft) {
   const auto poll = [&] { grace.poll([&] { ++moved; }); };
   EXPECT_TRUE(grace.has_passed(0));
   const auto reader = grace.enter(there);
-  const std::uint32_t stamp = grace.stamp();
+  const std::uint32_t first = grace.reusable_after();
   poll();  // begins a grace period
   EXPECT_EQ(moved, 1u);
-  const std::uint32_t later = grace.stamp();
+  const std::uint32_t later = grace.reusable_after();
   const auto new_reader = grace.enter(here);
   for (int i = 0; i < 5; ++i) {
     poll();
-    EXPECT_FALSE(grace.has_passed(stamp)) << "the reader is still there";
+    EXPECT_FALSE(grace.has_passed(first)) << "the reader is still there";
   }
   grace.leave(reader);
   poll();
-  EXPECT_TRUE(grace.has_passed(stamp));
+  EXPECT_TRUE(grace.has_passed(first));
   EXPECT_FALSE(grace.has_passed(later)) << "that period had begun before";
   poll();
   poll();

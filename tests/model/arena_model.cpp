@@ -31,7 +31,7 @@ enum class Bug {
 // A thread's program is a list of calls, each of several steps.
 enum class Call : std::int8_t { whole_block, free_whole, own_arena, free_own, collect, free_run };
 
-enum class At : std::int8_t {
+enum class Step : std::int8_t {
   begin,
   close,  // an own arena
   // claim(), of an arena
@@ -59,7 +59,7 @@ enum class At : std::int8_t {
 
 struct Thread {
   Byte call = 0;
-  At at = At::begin;
+  Step next_step = Step::begin;
   Byte i = 0, taken = 0, round = 0;
   Byte mine = none;  // the thread's own arena
   bool mine_whole = false;
@@ -81,7 +81,7 @@ class Model : public ProgramModel<State, Call> {
   State start() override { return {}; }
   bool step(State& s, int thread, int) override {
     Thread& t = s.thread[thread];
-    t.at = next(s, t, call_of(s, thread));
+    t.next_step = next(s, t, call_of(s, thread));
     return true;
   }
 
@@ -93,58 +93,58 @@ class Model : public ProgramModel<State, Call> {
     }
   }
 
-  At claimed(State& s, Thread& t) {
+  Step claimed(State& s, Thread& t) {
     if (s.live[t.i] || s.live_whole) wrong_ = "an arena is handed out twice";
     s.live[t.i] = true;
     t.mine = t.i;
     return done(t);
   }
-  static At done(Thread& t) {
+  static Step done(Thread& t) {
     t = {.call = Byte(t.call + 1), .mine = t.mine, .mine_whole = t.mine_whole};
-    return At::begin;
+    return Step::begin;
   }
-  static At refused(Thread& t) {
+  static Step refused(Thread& t) {
     t.mine = none;
     t.mine_whole = false;
     return done(t);
   }
 
-  // Makes the thread's step and returns where it goes on.
-  At next(State& s, Thread& t, Call call) {
-    switch (t.at) {
-      case At::begin:
+  // Makes the thread's step and returns its next one.
+  Step next(State& s, Thread& t, Call call) {
+    switch (t.next_step) {
+      case Step::begin:
         return begin(s, t, call);
-      case At::close:
+      case Step::close:
         s.count[t.mine] += 1 - open;
         t.mine = none;
         return done(t);
 
       // ---- Arenas::claim, for arena t.i
-      case At::take:
+      case Step::take:
         if (t.i == arenas) return refused(t);
         if (s.count[t.i] != 0) {
           ++t.i;
-          return At::take;
+          return Step::take;
         }
         s.count[t.i] = open;
-        return bug_ == Bug::no_look_at_superblock ? claimed(s, t) : At::enter;
-      case At::enter:
-        if (s.super >= span) return At::undo;
-        return s.super == whole ? At::enter_split : claimed(s, t);
-      case At::enter_split:
-        if (s.super != whole) return At::enter;
+        return bug_ == Bug::no_look_at_superblock ? claimed(s, t) : Step::enter;
+      case Step::enter:
+        if (s.super >= span) return Step::undo;
+        return s.super == whole ? Step::enter_split : claimed(s, t);
+      case Step::enter_split:
+        if (s.super != whole) return Step::enter;
         s.super = split;
         return claimed(s, t);
-      case At::undo:
+      case Step::undo:
         s.count[t.i++] -= open;
-        return At::take;
+        return Step::take;
 
       // ---- Arenas::claim_superblocks and unsplit
-      case At::super_look:
-      case At::super_again:
-        if (s.super == whole) return At::super_take;
-        return s.super == split && t.at == At::super_look ? At::lock : refused(t);
-      case At::super_take:
+      case Step::super_look:
+      case Step::super_again:
+        if (s.super == whole) return Step::super_take;
+        return s.super == split && t.next_step == Step::super_look ? Step::lock : refused(t);
+      case Step::super_take:
         if (s.super != whole) return refused(t);
         s.super = span;
         for (const bool live : s.live) {
@@ -152,83 +152,84 @@ class Model : public ProgramModel<State, Call> {
         }
         s.live_whole = t.mine_whole = true;
         return done(t);
-      case At::lock:
+      case Step::lock:
         if (bug_ == Bug::unsplit_without_lock) {
           s.super = whole;  // as if all counts were still 0
-          return At::super_again;
+          return Step::super_again;
         }
         if (s.super != split) return refused(t);
         s.super = locked;
         t.taken = 0;
-        return At::seize;
-      case At::seize:
+        return Step::seize;
+      case Step::seize:
         if (s.count[t.taken] != 0) {
           t.i = 0;
-          return t.taken == 0 ? At::unlock : At::unseize;
+          return t.taken == 0 ? Step::unlock : Step::unseize;
         }
         s.count[t.taken] = body;
-        if (++t.taken < arenas) return At::seize;
+        if (++t.taken < arenas) return Step::seize;
         t.i = 1;
-        return bug_ == Bug::counts_before_superblock ? At::give : At::unlock;
-      case At::unseize:
+        return bug_ == Bug::counts_before_superblock ? Step::give : Step::unlock;
+      case Step::unseize:
         s.count[--t.taken] -= body;
-        return t.taken == 0 ? At::unlock : At::unseize;
-      case At::unlock:  // t.i != 0: all counts were taken
+        return t.taken == 0 ? Step::unlock : Step::unseize;
+      case Step::unlock:  // t.i != 0: all counts were taken
         s.super -= t.i != 0 ? locked : locked - split;
         if (t.i == 0) return refused(t);
-        return bug_ == Bug::counts_before_superblock ? At::super_again : At::give;
-      case At::give:
+        return bug_ == Bug::counts_before_superblock ? Step::super_again : Step::give;
+      case Step::give:
         s.count[--t.taken] -= body;
-        if (t.taken != 0) return At::give;
-        return bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
+        if (t.taken != 0) return Step::give;
+        return bug_ == Bug::counts_before_superblock ? Step::unlock : Step::super_again;
 
       // ---- RunCollector: t.taken has a bit for each arena taken
-      case At::prepare:
-      case At::look_again:
+      case Step::prepare:
+      case Step::look_again:
         t.i = 0;
-        if (s.super >= span && !(t.at == At::look_again && bug_ == Bug::collect_without_look))
-          return At::scatter;
-        if (s.super == whole && bug_ != Bug::collect_without_look) return At::prepare_split;
-        if (t.taken == 0) return At::gather;
+        if (s.super >= span &&
+            !(t.next_step == Step::look_again && bug_ == Bug::collect_without_look))
+          return Step::scatter;
+        if (s.super == whole && bug_ != Bug::collect_without_look) return Step::prepare_split;
+        if (t.taken == 0) return Step::gather;
         take_all(s);
-        return At::make_run;
-      case At::prepare_split:
+        return Step::make_run;
+      case Step::prepare_split:
         if (s.super == whole) s.super = split;
-        return t.taken == 0 ? At::prepare : At::look_again;
-      case At::gather:
+        return t.taken == 0 ? Step::prepare : Step::look_again;
+      case Step::gather:
         if (s.count[t.i] == 0) {
           s.count[t.i] = collected;
           t.taken |= 1 << t.i;
         }
-        if (++t.i < arenas) return At::gather;
+        if (++t.i < arenas) return Step::gather;
         t.i = 0;
-        if (t.taken == (1 << arenas) - 1) return At::look_again;
-        return ++t.round == max_rounds ? At::scatter : At::gather;
-      case At::make_run:
+        if (t.taken == (1 << arenas) - 1) return Step::look_again;
+        return ++t.round == max_rounds ? Step::scatter : Step::gather;
+      case Step::make_run:
         s.count[t.i] += (t.i == 0 ? run : body) - collected;
-        if (++t.i < arenas) return At::make_run;
+        if (++t.i < arenas) return Step::make_run;
         s.collects = false;
         t.mine_whole = true;
         return done(t);
-      case At::scatter:
+      case Step::scatter:
         if ((t.taken >> t.i & 1) != 0) s.count[t.i] -= collected;
-        if (++t.i < arenas) return At::scatter;
+        if (++t.i < arenas) return Step::scatter;
         s.collects = false;
         return refused(t);
     }
-    return t.at;
+    return t.next_step;
   }
-  At begin(State& s, Thread& t, Call call) {
+  Step begin(State& s, Thread& t, Call call) {
     switch (call) {
       case Call::own_arena:
       case Call::whole_block:
-        t.at = call == Call::own_arena ? At::take : At::super_look;
+        t.next_step = call == Call::own_arena ? Step::take : Step::super_look;
         return next(s, t, call);
       case Call::free_own:  // frees its one block and closes the arena, by two adds
         if (t.mine == none) return done(t);
         s.live[t.mine] = false;
         s.count[t.mine] -= 1;
-        return At::close;
+        return Step::close;
       case Call::free_whole:
         if (t.mine_whole) s.super -= span, s.live_whole = false;
         t.mine_whole = false;
@@ -236,16 +237,16 @@ class Model : public ProgramModel<State, Call> {
       case Call::collect:
         if (s.collects) return refused(t);
         s.collects = true;
-        return At::prepare;
+        return Step::prepare;
       case Call::free_run:
         if (!t.mine_whole) return done(t);
         if (t.i == 0) set_live(s, false);
         s.count[t.i] -= t.i == 0 ? run : body;
-        if (++t.i < arenas) return At::begin;
+        if (++t.i < arenas) return Step::begin;
         t.mine_whole = false;
         return done(t);
     }
-    return t.at;
+    return t.next_step;
   }
   // Both arenas as one block.
   void take_all(State& s) {

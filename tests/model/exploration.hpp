@@ -115,8 +115,8 @@ class Exploration {
   // Indices into all_, hashed and compared by the states there.
   struct Hash {
     const std::vector<State>& all;
-    std::size_t operator()(std::int32_t at) const {
-      const State& s = all[static_cast<std::size_t>(at)];
+    std::size_t operator()(std::int32_t index) const {
+      const State& s = all[static_cast<std::size_t>(index)];
       return std::hash<std::string_view>()({reinterpret_cast<const char*>(&s), sizeof s});
     }
   };

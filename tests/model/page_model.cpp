@@ -28,7 +28,7 @@ enum class Bug {
 };
 enum class Call : std::int8_t { allocate0, allocate1, allocate2, free, release, empty };
 
-enum class At : std::int8_t {
+enum class Step : std::int8_t {
   begin,
   // SharedPages::allocate(), renew()
   look_at_spare,
@@ -69,7 +69,7 @@ struct Held {
 };
 struct Thread {
   Byte call = 0;
-  At at = At::begin;
+  Step next_step = Step::begin;
   Byte c = 0, word = 0, tries = 0, bits = 0, page = 0, a = 0, position = 0, limit = 0,
        seen_word = none, seen_marks = 0;
   Held held;
@@ -111,7 +111,7 @@ class Model : public ProgramModel<State, Call> {
   State start() override { return State(); }
   bool step(State& s, int thread, int choice) override {
     Thread& t = s.thread[thread];
-    t.at = next(s, t, call_of(s, thread), choice);
+    t.next_step = next(s, t, call_of(s, thread), choice);
     return true;
   }
   // Every block of a page is in use, marked, or held by a slot, exactly once; a free arena has no
@@ -143,23 +143,23 @@ class Model : public ProgramModel<State, Call> {
     }
   }
 
-  At hand_out(State& s, Thread& t, int g) {
+  Step hand_out(State& s, Thread& t, int g) {
     for (int k = 0; k < size_of(t.c); ++k) {
-      const int at = g + k;
-      if (at >= arenas * granules || s.live[at] != 0) {
+      const int granule = g + k;
+      if (granule >= arenas * granules || s.live[granule] != 0) {
         wrong_ = "a granule is handed out twice";
-        return t.at;
+        return t.next_step;
       }
-      s.live[at] = k == 0 ? 2 : 1;  // 2: the first granule of a block
+      s.live[granule] = k == 0 ? 2 : 1;  // 2: the first granule of a block
     }
     t.held.block[t.held.blocks] = g;
     t.held.block_class[t.held.blocks++] = t.c;
     return done(t);
   }
   // Clears the registers, so that states with the same future compare equal.
-  static At done(Thread& t) {
+  static Step done(Thread& t) {
     t = {.call = Byte(t.call + 1), .held = t.held};
-    return At::begin;
+    return Step::begin;
   }
   void change_count(State& s, int a, int subtrahend) {
     auto& count = s.count[a];
@@ -172,32 +172,33 @@ class Model : public ProgramModel<State, Call> {
     auto& marks = s.marks[word];
     marks = bug_ == Bug::marks_are_stored ? bits : marks | bits;
   }
-  static At next_arena(Thread& t) {
+  static Step next_arena(Thread& t) {
     t.word = 0;
-    return ++t.a == arenas ? done(t) : At::release_look;
+    return ++t.a == arenas ? done(t) : Step::release_look;
   }
-  At first_of_word() const {
-    return bug_ == Bug::class_is_read_before_the_exchange ? At::read_class : At::exchange;
+  Step first_of_word() const {
+    return bug_ == Bug::class_is_read_before_the_exchange ? Step::read_class : Step::exchange;
   }
-  At next_word(Thread& t) const {
+  Step next_word(Thread& t) const {
     t.word = (t.word + 1) % (arenas * words);
     if (++t.tries < arenas * words) return first_of_word();
     t.a = 0;
-    return At::claim;
+    return Step::claim;
   }
-  At after_release_word(const Thread& t) const {
+  Step after_release_word(const Thread& t) const {
     const bool is_last = t.word >= arenas_of(class_of(t.page)) * words;
-    return is_last || bug_ == Bug::release_takes_one_word ? At::release_count : At::release_word;
+    return is_last || bug_ == Bug::release_takes_one_word ? Step::release_count
+                                                          : Step::release_word;
   }
-  At begin(State& s, Thread& t, Call call);
-  At next(State& s, Thread& t, Call call, int choice);
+  Step begin(State& s, Thread& t, Call call);
+  Step next(State& s, Thread& t, Call call, int choice);
 
   Bug bug_;
 };
 
-At Model::begin(State& s, Thread& t, Call call) {
-  if (call == Call::release) return At::release_look;
-  if (call == Call::empty) return At::empty_spare;
+Step Model::begin(State& s, Thread& t, Call call) {
+  if (call == Call::release) return Step::release_look;
+  if (call == Call::empty) return Step::empty_spare;
   if (call == Call::free) {
     if (t.held.blocks == 0) return done(t);
     const int last = --t.held.blocks, g = t.held.block[last];
@@ -211,11 +212,11 @@ At Model::begin(State& s, Thread& t, Call call) {
   const int before = slot.position, behind = before + size_of(t.c);
   const bool fits = behind <= slot.limit;
   slot.position = fits ? behind : slot.limit + 1;  // all positions behind the limit are alike
-  return fits ? hand_out(s, t, slot.arena * granules + before) : At::look_at_spare;
+  return fits ? hand_out(s, t, slot.arena * granules + before) : Step::look_at_spare;
 }
 
-// Makes the thread's step and returns where it goes on.
-At Model::next(State& s, Thread& t, Call call, int choice) {
+// Makes the thread's step and returns its next one.
+Step Model::next(State& s, Thread& t, Call call, int choice) {
   Slot& slot = s.slot[t.c];
   Byte& marks = s.marks[t.word];
   const int size = size_of(t.c), page_granules = arenas_of(t.c) * granules;
@@ -224,14 +225,14 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
     slot.limit = 0;
     slot.position = 1;
   };
-  switch (t.at) {
-    case At::begin:
+  switch (t.next_step) {
+    case Step::begin:
       return begin(s, t, call);
-    case At::look_at_spare:
+    case Step::look_at_spare:
       t.seen_word = slot.spare_word;
       t.seen_marks = slot.spare_marks;
-      return t.seen_marks != 0 ? At::take_spare : At::look_at_slot;
-    case At::take_spare: {
+      return t.seen_marks != 0 ? Step::take_spare : Step::look_at_slot;
+    case Step::take_spare: {
       choices_ = 2;
       const int wanted =
           choice == 0 || t.seen_marks != 3 ? t.seen_marks & -t.seen_marks : t.seen_marks & 2;
@@ -240,32 +241,32 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
       t.seen_marks = slot.spare_marks;
       slot.spare_marks &= ~wanted;
       if (got != 0) return hand_out(s, t, granule_of(slot.spare_word, got - 1));
-      return t.seen_marks == 0 ? At::look_at_slot : At::take_spare;
+      return t.seen_marks == 0 ? Step::look_at_slot : Step::take_spare;
     }
-    case At::look_at_slot:
-      if (!slot.exhausted()) return At::begin;
+    case Step::look_at_slot:
+      if (!slot.exhausted()) return Step::begin;
       choices_ = arenas * words;  // any word is the first to be tried
       t.word = choice;
       t.tries = 0;
       return first_of_word();
 
-    case At::read_class:
+    case Step::read_class:
       t.page = s.count[t.word / words];
-      return At::exchange;
-    case At::exchange:
+      return Step::exchange;
+    case Step::exchange:
       t.bits = marks;
       marks = 0;
-      return t.bits == 0 ? next_word(t) : At::check_class;
-    case At::check_class: {
+      return t.bits == 0 ? next_word(t) : Step::check_class;
+    case Step::check_class: {
       const int page =
           bug_ == Bug::class_is_read_before_the_exchange ? t.page : s.count[t.word / words];
       const bool fits = bug_ == Bug::class_is_not_checked || class_of(page) == t.c;
-      return fits ? At::keep_rest : At::give_back;
+      return fits ? Step::keep_rest : Step::give_back;
     }
-    case At::give_back:
+    case Step::give_back:
       add_marks(s, t.word, t.bits);
       return next_word(t);
-    case At::keep_rest: {  // the other blocks go to the slot, or back
+    case Step::keep_rest: {  // the other blocks go to the slot, or back
       const int mine = t.bits & -t.bits, rest = t.bits & ~mine;
       if (slot.spare_marks == 0 && slot.spare_word == t.seen_word) {
         slot.spare_word = t.word;
@@ -274,26 +275,26 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
         add_marks(s, t.word, rest);
       }
       t.bits = mine;
-      return At::vacate;
+      return Step::vacate;
     }
-    case At::vacate:
+    case Step::vacate:
       if (slot.exhausted() && slot.arena != none) close_slot();
       return hand_out(s, t, granule_of(t.word, t.bits - 1));
 
-    case At::claim:
+    case Step::claim:
       if (s.count[t.a] == 0 && t.a + arenas_of(t.c) <= arenas) {
         s.count[t.a] = page_word(t.c, 0);
-        return arenas_of(t.c) > 1 ? At::claim_second : At::install;
+        return arenas_of(t.c) > 1 ? Step::claim_second : Step::install;
       }
-      return ++t.a == arenas ? done(t) : At::claim;  // done: refused
-    case At::claim_second:
-      if (s.count[1] != 0) return At::undo_first;
+      return ++t.a == arenas ? done(t) : Step::claim;  // done: refused
+    case Step::claim_second:
+      if (s.count[1] != 0) return Step::undo_first;
       s.count[1] = page_word(t.c, 1);
-      return At::install;
-    case At::undo_first:
+      return Step::install;
+    case Step::undo_first:
       change_count(s, t.a, page_word(t.c, 0));
       return done(t);  // refused
-    case At::install:
+    case Step::install:
       if (slot.exhausted() || bug_ == Bug::page_in_use_is_replaced) {
         slot.arena = t.a;
         slot.limit = page_granules;
@@ -304,60 +305,60 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
       t.position = size;
       t.limit = page_granules;
       t.word = arenas_of(t.c) - 1;
-      return choice == 0 ? At::undo : At::mark_rest;
-    case At::undo:
+      return choice == 0 ? Step::undo : Step::mark_rest;
+    case Step::undo:
       change_count(s, t.a + t.word, page_word(t.c, t.word));
-      if (t.word == 0) return At::begin;
+      if (t.word == 0) return Step::begin;
       --t.word;
-      return At::undo;
-    case At::mark_rest:
+      return Step::undo;
+    case Step::mark_rest:
       if (t.position + size <= t.limit) {
         const int g = t.a * granules + t.position;
         add_marks(s, word_of(g), bit_of(g));
         t.position += size;
-        return At::mark_rest;
+        return Step::mark_rest;
       }
       if (call != Call::empty) return hand_out(s, t, t.a * granules);
       t.position = t.limit = t.a = 0;
-      return ++t.c == classes ? done(t) : At::empty_spare;
+      return ++t.c == classes ? done(t) : Step::empty_spare;
 
-    case At::release_look:
+    case Step::release_look:
       t.page = s.count[t.a];
-      return t.page == 0 || (t.page - 1) % 2 != 0 ? next_arena(t) : At::release_word;
-    case At::release_word: {
+      return t.page == 0 || (t.page - 1) % 2 != 0 ? next_arena(t) : Step::release_word;
+    case Step::release_word: {
       Byte& taken = s.marks[t.a * words + t.word];
       if (taken != all_marks(class_of(t.page), t.word))
-        return t.word == 0 ? next_arena(t) : At::release_back;
+        return t.word == 0 ? next_arena(t) : Step::release_back;
       taken = 0;
       t.word += step_of(class_of(t.page));
-      return bug_ == Bug::release_trusts_the_look ? after_release_word(t) : At::release_check;
+      return bug_ == Bug::release_trusts_the_look ? after_release_word(t) : Step::release_check;
     }
-    case At::release_check:
-      return s.count[t.a] != t.page ? At::release_back : after_release_word(t);
-    case At::release_back:
+    case Step::release_check:
+      return s.count[t.a] != t.page ? Step::release_back : after_release_word(t);
+    case Step::release_back:
       t.word -= step_of(class_of(t.page));
       add_marks(s, t.a * words + t.word, all_marks(class_of(t.page), t.word));
-      return t.word == 0 ? next_arena(t) : At::release_back;
-    case At::release_count: {  // from the page's last arena to its first
+      return t.word == 0 ? next_arena(t) : Step::release_back;
+    case Step::release_count: {  // from the page's last arena to its first
       const int c = class_of(t.page), arena_in_page = t.limit == 0 ? arenas_of(c) - 1 : t.limit - 1;
       change_count(s, t.a + arena_in_page, page_word(c, arena_in_page));
       t.limit = arena_in_page;
-      return arena_in_page == 0 ? next_arena(t) : At::release_count;
+      return arena_in_page == 0 ? next_arena(t) : Step::release_count;
     }
 
-    case At::empty_spare:
+    case Step::empty_spare:
       if (slot.spare_marks != 0) {
         t.word = slot.spare_word;
         t.bits = slot.spare_marks;
         slot.spare_marks = 0;
         slot.spare_word = none;
       }
-      return At::empty_slot;
-    case At::empty_slot:  // the marks first, in a step of their own
+      return Step::empty_slot;
+    case Step::empty_slot:  // the marks first, in a step of their own
       if (t.bits != 0) {
         add_marks(s, t.word, t.bits);
         t.bits = t.word = 0;
-        return At::empty_slot;
+        return Step::empty_slot;
       }
       if (!slot.exhausted()) {
         t.a = slot.arena;
@@ -365,9 +366,9 @@ At Model::next(State& s, Thread& t, Call call, int choice) {
         t.limit = slot.limit;
         close_slot();
       }
-      return At::mark_rest;
+      return Step::mark_rest;
   }
-  return t.at;
+  return t.next_step;
 }
 
 std::vector<Model::Programs> settings() {

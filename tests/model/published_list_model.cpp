@@ -22,8 +22,8 @@ constexpr int max_units = 4, offsets = 2, max_threads = 3, max_polls = 1;
 
 enum class Bug {
   no,
-  reuse_at_once,              // merged chunks have no stamp
-  stamp_before_merge,         // taken before the link leads past the merged chunk
+  reuse_at_once,              // merged chunks wait for no grace period
+  period_before_merge,        // the period is read before the link leads past the merged chunk
   period_in_progress_counts,  // though it began before the merge
   offsets_not_moved,          // away from dead headers
   sections_before_offsets,    // the new sections begin before offsets are moved
@@ -37,7 +37,7 @@ enum class Bug {
 enum class Form { fused, two_words };
 enum class Chunk : std::int8_t { free, used, busy, dead };
 
-enum class At : std::int8_t {
+enum class Step : std::int8_t {
   begin,
   // search() and lap()
   offset,
@@ -72,22 +72,22 @@ enum class At : std::int8_t {
   skip_next,
   kill_next,
   free_offset,
-  stamp,
+  read_period,
   publish_free,
   late_offset
 };
 
 struct Header {
   Chunk state = Chunk::used;
-  Byte stamp = 0;  // grace periods that have to end before the chunk may be handed out
+  Byte periods_left = 0;  // grace periods that have to end before the chunk may be handed out
   Byte link = 0;
   bool exists = false;  // false: user data, or never written
 };
 
 struct Thread {
   Byte call = 0, block = -1;
-  At at = At::begin;
-  Byte position = 0, end = 0, start = 0, section = 0, stamp = 0, polls = 0, next = 0, o = 0;
+  Step next_step = Step::begin;
+  Byte position = 0, end = 0, start = 0, section = 0, periods_left = 0, polls = 0, next = 0, o = 0;
   Header seen = {};
   bool refusing = false, wrapped = false, seen_busy = false, merged = false, merges = false;
   // Units that have been in a large enough part of a chunk that is no block, since the call.
@@ -120,25 +120,25 @@ class Model : public ProgramModel<State, int> {
  private:
   State start() override {
     State first;
-    int at = 0;
+    int position = 0;
     for (const int size : setting_.chunks) {
-      first.header[at] = {Chunk::free, 0, Byte(at + size), true};
-      at += size;
+      first.header[position] = {Chunk::free, 0, Byte(position + size), true};
+      position += size;
     }
-    first.header[at] = {Chunk::used, 0, 0, true};
+    first.header[position] = {Chunk::used, 0, 0, true};
     std::copy(std::begin(setting_.begins), std::end(setting_.begins), first.offset);
     if (setting_.begun) {
       Thread& t = first.thread[1];
       t.seen = first.header[0];
       first.header[0].state = Chunk::busy;
       ++first.inside[0];
-      t.at = hand_out(first, t, programs_[1][0]);
+      t.next_step = hand_out(first, t, programs_[1][0]);
     }
     return first;
   }
   bool step(State& s, int thread, int) override {
     Thread& t = s.thread[thread];
-    t.at = next(s, t, call_of(s, thread));
+    t.next_step = next(s, t, call_of(s, thread));
     note_fitting(s);
     return true;
   }
@@ -148,14 +148,14 @@ class Model : public ProgramModel<State, int> {
 
   // Every chunk is a block or free, none is lost, and the offset leads to a header.
   void check_end(const State& s) override {
-    int at = 0;
+    int position = 0;
     std::uint8_t live = 0;
-    while (at < units_ && s.header[at].exists && s.header[at].link > at &&
-           (s.header[at].state == Chunk::free || s.header[at].state == Chunk::used)) {
-      if (s.header[at].state == Chunk::used) live |= mask(at, s.header[at].link);
-      at = s.header[at].link;
+    while (position < units_ && s.header[position].exists && s.header[position].link > position &&
+           (s.header[position].state == Chunk::free || s.header[position].state == Chunk::used)) {
+      if (s.header[position].state == Chunk::used) live |= mask(position, s.header[position].link);
+      position = s.header[position].link;
     }
-    if (at != units_ || s.live != live) wrong_ = "memory is lost";
+    if (position != units_ || s.live != live) wrong_ = "memory is lost";
     for (const int offset : s.offset) {
       if (!s.header[offset].exists) wrong_ = "an offset leads into user data";
     }
@@ -168,10 +168,10 @@ class Model : public ProgramModel<State, int> {
       if (t.fitting == 0) continue;
       const int wanted = call_of(s, i);
       std::uint8_t now = 0;
-      for (int at = 0, next = 0; at < units_; at = next) {
-        next = s.header[at].link;
-        if (next <= at) break;  // is being written
-        int first = at;         // not live: of a chunk that is being split, the rest
+      for (int position = 0, next = 0; position < units_; position = next) {
+        next = s.header[position].link;
+        if (next <= position) break;  // is being written
+        int first = position;         // not live: of a chunk that is being split, the rest
         while (first < next && (s.live >> first & 1) != 0) ++first;
         if (next - first >= wanted) now |= mask(first, next);
       }
@@ -181,83 +181,84 @@ class Model : public ProgramModel<State, int> {
 
   // The first thread runs on the first multiprocessor.
   static Byte& my_offset(State& s, const Thread& t) { return s.offset[&t == &s.thread[0] ? 0 : 1]; }
-  Header& header(State& s, int at) {
-    if (!s.header[at].exists) wrong_ = "a header is read where there is user data";
-    return s.header[at];
+  Header& header(State& s, int position) {
+    if (!s.header[position].exists) wrong_ = "a header is read where there is user data";
+    return s.header[position];
   }
-  static At end_call(Thread& t) {
+  static Step end_call(Thread& t) {
     t = {.call = Byte(t.call + 1), .block = t.block};
-    return At::begin;
+    return Step::begin;
   }
   static bool is_large(const Thread& t, int wanted) { return t.seen.link - t.position >= wanted; }
   // A chunk was read: t.seen is its header.
-  At decide(Thread& t, int wanted) {
+  Step decide(Thread& t, int wanted) {
     const bool locks = t.refusing && is_large(t, wanted) && t.seen.state == Chunk::free;
-    return locks ? At::lock : hop(t, wanted);
+    return locks ? Step::lock : hop(t, wanted);
   }
-  At hop(Thread& t, int wanted) {
+  Step hop(Thread& t, int wanted) {
     if (is_large(t, wanted) && t.seen.state != Chunk::used && bug_ != Bug::busy_is_used)
       t.seen_busy = true;
     if (t.seen.link < t.position) t.wrapped = true;
-    if (t.wrapped && t.seen.link >= t.start) return At::leave;
+    if (t.wrapped && t.seen.link >= t.start) return Step::leave;
     t.position = t.seen.link;
-    return t.refusing ? At::flag : At::lock;
+    return t.refusing ? Step::flag : Step::lock;
   }
-  static void set_free(Header& h, Byte stamp) {
+  static void set_free(Header& h, Byte periods) {
     h.state = Chunk::free;
-    h.stamp = stamp;
+    h.periods_left = periods;
   }
 
-  // Makes the thread's step and returns where it goes on.
-  At next(State& s, Thread& t, int wanted) {
-    switch (t.at) {
-      case At::begin:
+  // Makes the thread's step and returns its next one.
+  Step next(State& s, Thread& t, int wanted) {
+    switch (t.next_step) {
+      case Step::begin:
         if (wanted == 0) {
           if (t.block < 0) return end_call(t);  // was refused
           t.position = t.block;
           t.end = s.header[t.block].link;
-          return At::lock_next;
+          return Step::lock_next;
         }
         if (t.fitting == 0 && t.polls == 0 && !t.refusing && !t.merged)
           t.fitting = mask(0, units_);  // at the first turn of the call
         t.section = s.parity;
         ++s.inside[t.section];
-        return At::offset;
-      case At::offset:
+        return Step::offset;
+      case Step::offset:
         t.position = t.start = t.refusing ? Byte{0} : my_offset(s, t);
         t.wrapped = t.seen_busy = false;
-        return t.refusing ? At::flag : At::lock;
-      case At::flag:
+        return t.refusing ? Step::flag : Step::lock;
+      case Step::flag:
         t.seen = header(s, t.position);
-        return form_ == Form::two_words ? At::link : decide(t, wanted);
-      case At::link:
+        return form_ == Form::two_words ? Step::link : decide(t, wanted);
+      case Step::link:
         t.seen.link = header(s, t.position).link;
         if (!t.refusing) return hop(t, wanted);
-        return bug_ == Bug::flag_is_not_read_again ? decide(t, wanted) : At::flag_again;
-      case At::flag_again: {
+        return bug_ == Bug::flag_is_not_read_again ? decide(t, wanted) : Step::flag_again;
+      case Step::flag_again: {
         const Header& h = header(s, t.position);
-        if (h.state != t.seen.state || h.stamp != t.seen.stamp) t.seen.state = Chunk::busy;
+        if (h.state != t.seen.state || h.periods_left != t.seen.periods_left)
+          t.seen.state = Chunk::busy;
         return decide(t, wanted);
       }
-      case At::lock: {
+      case Step::lock: {
         Header& h = header(s, t.position);
         t.seen = h;
-        if (h.state != Chunk::free) return form_ == Form::two_words ? At::link : hop(t, wanted);
+        if (h.state != Chunk::free) return form_ == Form::two_words ? Step::link : hop(t, wanted);
         h.state = Chunk::busy;
-        h.stamp = 0;
+        h.periods_left = 0;
         t.merged = false;
-        return is_large(t, wanted) ? At::passed : At::restore;
+        return is_large(t, wanted) ? Step::passed : Step::restore;
       }
-      case At::passed:
-        if (t.seen.stamp == 0 || bug_ == Bug::reuse_at_once) return hand_out(s, t, wanted);
+      case Step::passed:
+        if (t.seen.periods_left == 0 || bug_ == Bug::reuse_at_once) return hand_out(s, t, wanted);
         t.merged = true;
-        return At::restore;
-      case At::restore:
-        set_free(header(s, t.position), t.seen.stamp);
-        if (t.merged && t.polls < max_polls) return At::leave;
+        return Step::restore;
+      case Step::restore:
+        set_free(header(s, t.position), t.seen.periods_left);
+        if (t.merged && t.polls < max_polls) return Step::leave;
         t.merged = false;
         return hop(t, wanted);
-      case At::leave:
+      case Step::leave:
         --s.inside[t.section];
         t.position = t.end = t.start = t.section = 0;
         t.seen = {};
@@ -265,147 +266,147 @@ class Model : public ProgramModel<State, int> {
         return after_leaving(t);
 
       // ---- take()
-      case At::init_rest:
+      case Step::init_rest:
         s.header[t.next] = {bug_ == Bug::offset_before_link ? Chunk::free : Chunk::busy, 0, t.end,
                             true};
-        return bug_ == Bug::link_before_header   ? At::publish_flag
-               : bug_ == Bug::offset_before_link ? At::store_offset
+        return bug_ == Bug::link_before_header   ? Step::publish_flag
+               : bug_ == Bug::offset_before_link ? Step::store_offset
                                                  : first_of_publish();
-      case At::link_rest:
+      case Step::link_rest:
         header(s, t.position).link = t.next;
-        return At::init_rest;
-      case At::publish_link:
+        return Step::init_rest;
+      case Step::publish_link:
         header(s, t.position).link = t.next;
-        return At::publish_flag;
-      case At::publish_flag:
+        return Step::publish_flag;
+      case Step::publish_flag:
         header(s, t.position).link = t.next;
         header(s, t.position).state = Chunk::used;
-        return bug_ == Bug::offset_before_link ? At::leave_with_block
-               : t.next != t.end               ? At::free_rest
-                                               : At::store_offset;
-      case At::free_rest:
+        return bug_ == Bug::offset_before_link ? Step::leave_with_block
+               : t.next != t.end               ? Step::free_rest
+                                               : Step::store_offset;
+      case Step::free_rest:
         header(s, t.next).state = Chunk::free;
-        return At::store_offset;
-      case At::store_offset:
+        return Step::store_offset;
+      case Step::store_offset:
         my_offset(s, t) = t.next;
-        return bug_ == Bug::offset_before_link ? first_of_publish() : At::leave_with_block;
-      case At::leave_with_block:
+        return bug_ == Bug::offset_before_link ? first_of_publish() : Step::leave_with_block;
+      case Step::leave_with_block:
         --s.inside[t.section];
         t.block = t.position;
         return end_call(t);
 
       // ---- Grace::poll()
-      case At::poll:
-        if (s.driver) return At::begin;
+      case Step::poll:
+        if (s.driver) return Step::begin;
         s.driver = true;
-        return s.grace ? At::check_sections : At::begin_period;
-      case At::begin_period:
+        return s.grace ? Step::check_sections : Step::begin_period;
+      case Step::begin_period:
         s.grace = true;
         return bug_ == Bug::sections_before_offsets || bug_ == Bug::offsets_not_moved
-                   ? At::begin_sections
-                   : At::read_offset;
-      case At::read_offset:
+                   ? Step::begin_sections
+                   : Step::read_offset;
+      case Step::read_offset:
         t.position = t.next = s.offset[t.o];
-        return At::follow;
-      case At::follow:
-        if (header(s, t.next).state != Chunk::dead) return At::move_offset;
+        return Step::follow;
+      case Step::follow:
+        if (header(s, t.next).state != Chunk::dead) return Step::move_offset;
         t.next = header(s, t.next).link;
-        return At::follow;
-      case At::move_offset:
+        return Step::follow;
+      case Step::move_offset:
         if (s.offset[t.o] == t.position) s.offset[t.o] = t.next;
         t.position = t.next = 0;
-        if (++t.o < offsets) return At::read_offset;
+        if (++t.o < offsets) return Step::read_offset;
         t.o = 0;
-        return bug_ == Bug::sections_before_offsets ? At::end_poll : At::begin_sections;
-      case At::begin_sections:
+        return bug_ == Bug::sections_before_offsets ? Step::end_poll : Step::begin_sections;
+      case Step::begin_sections:
         s.parity = 1 - s.parity;
-        return bug_ == Bug::sections_before_offsets ? At::read_offset : At::end_poll;
-      case At::check_sections:
-        return s.inside[1 - s.parity] == 0 ? At::end_period : At::end_poll;
-      case At::end_period:
+        return bug_ == Bug::sections_before_offsets ? Step::read_offset : Step::end_poll;
+      case Step::check_sections:
+        return s.inside[1 - s.parity] == 0 ? Step::end_period : Step::end_poll;
+      case Step::end_period:
         s.grace = false;
-        for (Header& h : s.header) h.stamp -= h.stamp > 0;
+        for (Header& h : s.header) h.periods_left -= h.periods_left > 0;
         for (Thread& other : s.thread) {
-          other.stamp -= other.stamp > 0;
-          other.seen.stamp -= other.seen.stamp > 0;
+          other.periods_left -= other.periods_left > 0;
+          other.seen.periods_left -= other.seen.periods_left > 0;
         }
-        return At::end_poll;
-      case At::end_poll:
+        return Step::end_poll;
+      case Step::end_poll:
         s.driver = false;
         t.position = t.next = 0;
-        return At::begin;
+        return Step::begin;
 
       // ---- deallocate()
-      case At::lock_next: {
+      case Step::lock_next: {
         Header& h = header(s, t.end);
         t.merges = h.state == Chunk::free;
-        if (!t.merges) return At::publish_free;
+        if (!t.merges) return Step::publish_free;
         t.next = h.link;
         if (bug_ != Bug::merge_without_lock) h.state = Chunk::busy;
-        if (bug_ != Bug::merge_without_lock) h.stamp = 0;
-        return bug_ == Bug::stamp_before_merge ? At::stamp : At::mark_busy;
+        if (bug_ != Bug::merge_without_lock) h.periods_left = 0;
+        return bug_ == Bug::period_before_merge ? Step::read_period : Step::mark_busy;
       }
-      case At::mark_busy:
+      case Step::mark_busy:
         s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
         header(s, t.position).state = Chunk::busy;
-        if (form_ == Form::two_words) return At::skip_next;
+        if (form_ == Form::two_words) return Step::skip_next;
         [[fallthrough]];
-      case At::skip_next:
+      case Step::skip_next:
         header(s, t.position).link = t.next;
-        return At::kill_next;
-      case At::kill_next:
+        return Step::kill_next;
+      case Step::kill_next:
         header(s, t.end).state = Chunk::dead;
-        return bug_ == Bug::offset_after_free ? At::stamp : At::free_offset;
-      case At::free_offset:
+        return bug_ == Bug::offset_after_free ? Step::read_period : Step::free_offset;
+      case Step::free_offset:
         my_offset(s, t) = t.next;
-        return bug_ == Bug::stamp_before_merge ? At::publish_free : At::stamp;
-      case At::stamp:
-        t.stamp = s.grace && bug_ != Bug::period_in_progress_counts ? 2 : 1;
-        return bug_ == Bug::stamp_before_merge ? At::mark_busy : At::publish_free;
-      case At::publish_free:
+        return bug_ == Bug::period_before_merge ? Step::publish_free : Step::read_period;
+      case Step::read_period:
+        t.periods_left = s.grace && bug_ != Bug::period_in_progress_counts ? 2 : 1;
+        return bug_ == Bug::period_before_merge ? Step::mark_busy : Step::publish_free;
+      case Step::publish_free:
         if (!t.merges) s.live &= static_cast<std::uint8_t>(~mask(t.position, t.end));
-        set_free(header(s, t.position), t.stamp);
+        set_free(header(s, t.position), t.periods_left);
         t.block = -1;
-        return bug_ == Bug::offset_after_free && t.merges ? At::late_offset : end_call(t);
-      case At::late_offset:
+        return bug_ == Bug::offset_after_free && t.merges ? Step::late_offset : end_call(t);
+      case Step::late_offset:
         my_offset(s, t) = t.next;
         return end_call(t);
     }
-    return t.at;
+    return t.next_step;
   }
-  At after_leaving(Thread& t) {
+  Step after_leaving(Thread& t) {
     const bool seen_busy = t.seen_busy;
     t.seen_busy = false;
     if (t.merged) {
       ++t.polls;
       t.merged = false;
-      return At::poll;
+      return Step::poll;
     }
     if (!t.refusing) {
       t.refusing = true;
-      return At::begin;
+      return Step::begin;
     }
-    if (seen_busy) return At::poll;
+    if (seen_busy) return Step::poll;
     if (t.fitting != 0) wrong_ = "a request is refused although there is memory";
     t.block = -1;
     return end_call(t);
   }
 
   // The locked chunk is large enough: from here on its units are a block or the rest.
-  At hand_out(State& s, Thread& t, int wanted) {
-    const int at = t.position, size = t.seen.link - at;
+  Step hand_out(State& s, Thread& t, int wanted) {
+    const int position = t.position, size = t.seen.link - position;
     const bool splits = size > wanted && size >= 2 * wanted;
     t.end = t.seen.link;
-    t.next = splits ? at + wanted : t.seen.link;
-    if ((s.live & mask(at, t.next)) != 0) wrong_ = "a unit is handed out twice";
-    s.live |= mask(at, t.next);
+    t.next = splits ? position + wanted : t.seen.link;
+    if ((s.live & mask(position, t.next)) != 0) wrong_ = "a unit is handed out twice";
+    s.live |= mask(position, t.next);
     // The headers of chunks merged before become user data.
-    for (int p = at + 1; p < t.end; ++p) s.header[p] = {};
-    if (splits) return bug_ == Bug::link_before_header ? At::link_rest : At::init_rest;
-    return bug_ == Bug::offset_before_link ? At::store_offset : first_of_publish();
+    for (int p = position + 1; p < t.end; ++p) s.header[p] = {};
+    if (splits) return bug_ == Bug::link_before_header ? Step::link_rest : Step::init_rest;
+    return bug_ == Bug::offset_before_link ? Step::store_offset : first_of_publish();
   }
-  At first_of_publish() const {
-    return form_ == Form::two_words ? At::publish_link : At::publish_flag;
+  Step first_of_publish() const {
+    return form_ == Form::two_words ? Step::publish_link : Step::publish_flag;
   }
 
   Form form_;
@@ -442,7 +443,7 @@ TEST(PublishedListModel, BrokenProtocolsAreFoundOut) {
                     leads = "an offset leads into user data",
                     refuses = "a request is refused although there is memory";
   EXPECT_EQ(find(Bug::reuse_at_once, split_and_merge), reads);
-  EXPECT_EQ(find(Bug::stamp_before_merge, split_and_merge), reads);
+  EXPECT_EQ(find(Bug::period_before_merge, split_and_merge), reads);
   EXPECT_EQ(find(Bug::period_in_progress_counts, split_and_merge), reads);
   EXPECT_EQ(find(Bug::offsets_not_moved, dead_offset), reads);
   EXPECT_EQ(find(Bug::sections_before_offsets, dead_offset), reads);

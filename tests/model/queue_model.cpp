@@ -19,7 +19,7 @@
 namespace heapwood {
 namespace {
 
-constexpr int max_warps = 3, max_ring = 16, max_stack = 5, max_places = 2;
+constexpr int max_warps = 3, max_ring = 16, max_stack = 5, max_deferred = 2;
 constexpr Byte none = -1, root = 1;
 
 enum class Bug {
@@ -51,7 +51,7 @@ struct Setting {
 
 enum class Kind : std::int8_t { none, task, retry, trim, exit };
 
-enum class At : std::int8_t {
+enum class Step : std::int8_t {
   load_tickets,
   split,
   free_parent,
@@ -109,14 +109,14 @@ struct Entry {
   Kind kind = Kind::none;
   Byte lap = 0, task = none;
 };
-struct Place {
+struct DeferredEntry {
   Byte state = 0, node = none;  // free, busy, full
 };
 struct Warp {
-  At at = At::pop;
+  Step next_step = Step::pop;
   Kind kind = Kind::none;
   Byte node = none, size = 0, stack[max_stack] = {none, none, none, none, none};
-  Byte units = 0, ticket = 0, k = 0, place = 0, cached = 0;
+  Byte units = 0, ticket = 0, k = 0, entry = 0, cached = 0;
   Byte sees_waiting = 0, refused = 0, last_try = none, all_idle = 0, trims = 0, released = 0,
        retries = 0;
 };
@@ -125,7 +125,7 @@ struct State {
   Byte missed = 0;    // trimming has missed a warp: another one took two of its items
   Byte done[4] = {};  // a bit per node
   Entry ring[max_ring];
-  Place place[max_places];
+  DeferredEntry deferred_entry[max_deferred];
   Warp warp[max_warps];
 };
 
@@ -145,16 +145,18 @@ class Model : public Exploration<State> {
     first.free = set_.blocks - 1;
     first.warp[0].units = 1;
     first.warp[0].node = root;
-    first.warp[0].at = At::load_tickets;
+    first.warp[0].next_step = Step::load_tickets;
     for (Warp& w : first.warp) w.retries = set_.retries;
     return first;
   }
-  bool has_ended(const State& s, int warp) const override { return s.warp[warp].at == At::ended; }
+  bool has_ended(const State& s, int warp) const override {
+    return s.warp[warp].next_step == Step::ended;
+  }
   bool step(State& s, int warp, int) override {
     Warp& w = s.warp[warp];
-    const At at = w.at;
-    w.at = next(s, w);
-    return w.at != at;
+    const Step before = w.next_step;
+    w.next_step = next(s, w);
+    return w.next_step != before;
   }
 
   // ---- the tree: node n has children 2n and 2n + 1 ----------------------------------------------
@@ -195,49 +197,49 @@ class Model : public Exploration<State> {
     }
   }
   // BuildWorker::work(): the next node of the stack, else the end of the units, else pop().
-  static At go_on(Warp& w) {
+  static Step go_on(Warp& w) {
     w.kind = Kind::none;
-    w.ticket = w.k = w.place = w.trims = w.all_idle = w.sees_waiting = 0;
+    w.ticket = w.k = w.entry = w.trims = w.all_idle = w.sees_waiting = 0;
     w.node = none;
     if (w.size == 0)
-      return w.units != 0 ? At::finish : w.retries != 0 ? At::look_deferred : At::pop;
+      return w.units != 0 ? Step::finish : w.retries != 0 ? Step::look_deferred : Step::pop;
     w.node = w.stack[--w.size];
     w.stack[w.size] = none;
-    return At::load_tickets;
+    return Step::load_tickets;
   }
   // Publishes the oldest node of the stack if a warp was seen to wait.
-  At publish_oldest(Warp& w) const {
+  Step publish_oldest(Warp& w) const {
     if (w.sees_waiting == 0 || w.size == 0) return go_on(w);
     w.node = w.stack[0];
     for (int i = 1; i < w.size; ++i) w.stack[i - 1] = w.stack[i];
     w.stack[--w.size] = none;
-    return bug_ == Bug::counts_unit_late ? At::take_ticket : At::add_pending;
+    return bug_ == Bug::counts_unit_late ? Step::take_ticket : Step::add_pending;
   }
-  At retry(Warp& w, bool all_idle) const {
+  Step retry(Warp& w, bool all_idle) const {
     const bool refused = w.refused != 0;
     w.refused = 0;
     w.all_idle = all_idle;
     if (refused && !all_idle) return go_on(w);
-    return set_.caches && all_idle ? At::load_trimmed : At::count_taken;
+    return set_.caches && all_idle ? Step::load_trimmed : Step::count_taken;
   }
-  static At end(Warp& w) {
+  static Step end(Warp& w) {
     const Byte cached = w.cached;
     w = {};
     w.cached = cached;
-    return At::ended;
+    return Step::ended;
   }
-  At make_leaf(State& s, Warp& w) {
+  Step make_leaf(State& s, Warp& w) {
     if (set_.is_complete) wrong_ = "a node is refused although memory suffices";
     mark_subtree(s, w.node);
     s.free += 1;
     w.last_try = none;
     return go_on(w);
   }
-  static At start_task(Warp& w) {
+  static Step start_task(Warp& w) {
     w.ticket = 0;
     w.kind = Kind::none;
     w.units = 1;
-    return At::load_tickets;
+    return Step::load_tickets;
   }
 
   // ---- one step ---------------------------------------------------------------------------------
@@ -252,189 +254,189 @@ class Model : public Exploration<State> {
     entry(s, ticket).lap = lap_of(ticket);
   }
 
-  // Makes the warp's step and returns where it goes on; a warp that waits stays where it is.
-  At next(State& s, Warp& w) {
-    switch (w.at) {
-      case At::load_tickets:
+  // Makes the warp's step and returns its next one; a warp that waits stays where it is.
+  Step next(State& s, Warp& w) {
+    switch (w.next_step) {
+      case Step::load_tickets:
         w.sees_waiting = s.taken > s.pushed;
-        return At::split;
-      case At::split:
+        return Step::split;
+      case Step::split:
         return split(s, w);
-      case At::free_parent:
+      case Step::free_parent:
         free_block(s, w);
         return publish_oldest(w);
 
-      case At::add_pending:
+      case Step::add_pending:
         s.units += 1;
-        return bug_ == Bug::counts_unit_late ? go_on(w) : At::take_ticket;
-      case At::take_ticket:
+        return bug_ == Bug::counts_unit_late ? go_on(w) : Step::take_ticket;
+      case Step::take_ticket:
         w.ticket = s.pushed++;
-        return At::wait_free;
-      case At::wait_free:
-        if (!is_free(s, w.ticket)) return w.at;
-        return bug_ == Bug::flag_before_payload ? At::set_flag : At::write_task;
-      case At::write_task:
+        return Step::wait_free;
+      case Step::wait_free:
+        if (!is_free(s, w.ticket)) return w.next_step;
+        return bug_ == Bug::flag_before_payload ? Step::set_flag : Step::write_task;
+      case Step::write_task:
         entry(s, w.ticket).task = w.node;
-        return bug_ == Bug::flag_before_payload ? go_on(w) : At::set_flag;
-      case At::set_flag:
+        return bug_ == Bug::flag_before_payload ? go_on(w) : Step::set_flag;
+      case Step::set_flag:
         publish(s, w.ticket, Kind::task);
-        if (bug_ == Bug::flag_before_payload) return At::write_task;
-        return bug_ == Bug::counts_unit_late ? At::add_pending : go_on(w);
+        if (bug_ == Bug::flag_before_payload) return Step::write_task;
+        return bug_ == Bug::counts_unit_late ? Step::add_pending : go_on(w);
 
-      case At::pop:
+      case Step::pop:
         w.ticket = s.taken++;
-        return At::wait;
-      case At::wait: {
+        return Step::wait;
+      case Step::wait: {
         const Entry& own = entry(s, w.ticket);
-        if (own.kind == Kind::none) return w.at;
-        if (own.lap != lap_of(w.ticket) && bug_ != Bug::ignores_lap) return w.at;
+        if (own.kind == Kind::none) return w.next_step;
+        if (own.lap != lap_of(w.ticket) && bug_ != Bug::ignores_lap) return w.next_step;
         w.kind = own.kind;
         if (own.kind == Kind::exit) return end(w);
-        return own.kind == Kind::task && bug_ != Bug::frees_entry_early ? At::read : At::clear;
+        return own.kind == Kind::task && bug_ != Bug::frees_entry_early ? Step::read : Step::clear;
       }
-      case At::read:
+      case Step::read:
         w.node = entry(s, w.ticket).task;
-        return bug_ == Bug::frees_entry_early ? start_task(w) : At::clear;
-      case At::clear:
+        return bug_ == Bug::frees_entry_early ? start_task(w) : Step::clear;
+      case Step::clear:
         entry(s, w.ticket).kind = Kind::none;
-        if (w.kind != Kind::task) return At::return_room;
-        if (bug_ == Bug::frees_entry_early) return At::read;
+        if (w.kind != Kind::task) return Step::return_room;
+        if (bug_ == Bug::frees_entry_early) return Step::read;
         entry(s, w.ticket).task = none;  // not read again: fewer states
         return start_task(w);
-      case At::return_room:
+      case Step::return_room:
         if (bug_ != Bug::keeps_room) s.room += 1;
-        if (w.kind != Kind::retry) return At::release_cache;
+        if (w.kind != Kind::retry) return Step::release_cache;
         w.ticket = 0;
         w.kind = Kind::none;
         return retry(w, false);
 
-      case At::finish: {
+      case Step::finish: {
         const bool last = s.units == w.units, some = s.deferred != 0;
         s.units -= w.units;
         w.units = 0;
         if (some && bug_ != Bug::ends_with_deferred) return retry(w, last);
         if (!last) return go_on(w);
         if (!are_all_done(s)) wrong_ = "the build ends before all nodes are done";
-        return At::load_end;
+        return Step::load_end;
       }
-      case At::load_end:
+      case Step::load_end:
         w.ticket = s.pushed;
         w.k = set_.warps - 1 - (bug_ == Bug::sends_one_exit_less ? 1 : 0);
-        return w.k == 0 ? end(w) : At::exit_wait_free;
-      case At::exit_wait_free:
-        return is_free(s, w.ticket) ? At::exit_flag : w.at;
-      case At::exit_flag:
+        return w.k == 0 ? end(w) : Step::exit_wait_free;
+      case Step::exit_wait_free:
+        return is_free(s, w.ticket) ? Step::exit_flag : w.next_step;
+      case Step::exit_flag:
         publish(s, w.ticket++, Kind::exit);
-        return --w.k == 0 ? end(w) : At::exit_wait_free;
-      case At::ended:
+        return --w.k == 0 ? end(w) : Step::exit_wait_free;
+      case Step::ended:
         break;
 
-      case At::count_deferred:
+      case Step::count_deferred:
         if (s.deferred == set_.places) return make_leaf(s, w);
         was_deferred |= bug_ == Bug::no;
-        w.place = s.deferred++;
-        return At::reset_trimmed;
-      case At::reset_trimmed:
+        w.entry = s.deferred++;
+        return Step::reset_trimmed;
+      case Step::reset_trimmed:
         s.trimmed = 0;
-        return At::put_busy;
-      case At::put_busy:
-        if (s.place[w.place].state != 0) return w.at;
-        s.place[w.place].state = 1;
-        return At::put_full;
-      case At::put_full:
-        s.place[w.place] = {2, w.node};
+        return Step::put_busy;
+      case Step::put_busy:
+        if (s.deferred_entry[w.entry].state != 0) return w.next_step;
+        s.deferred_entry[w.entry].state = 1;
+        return Step::put_full;
+      case Step::put_full:
+        s.deferred_entry[w.entry] = {2, w.node};
         w.refused = 1;
         w.last_try = none;
         return go_on(w);
 
-      case At::count_taken:
+      case Step::count_taken:
         if (s.deferred == 0) return go_on(w);
         if (bug_ != Bug::deferred_has_no_unit) s.units += 1;
-        w.place = --s.deferred;
-        return bug_ == Bug::reads_place_early ? At::take_free : At::take_busy;
-      case At::take_busy:
-        if (s.place[w.place].state != 2) return w.at;
-        s.place[w.place].state = 1;
-        return At::take_free;
-      case At::take_free:
-        w.stack[0] = s.place[w.place].node;
-        s.place[w.place] = {};
+        w.entry = --s.deferred;
+        return bug_ == Bug::reads_place_early ? Step::take_free : Step::take_busy;
+      case Step::take_busy:
+        if (s.deferred_entry[w.entry].state != 2) return w.next_step;
+        s.deferred_entry[w.entry].state = 1;
+        return Step::take_free;
+      case Step::take_free:
+        w.stack[0] = s.deferred_entry[w.entry].node;
+        s.deferred_entry[w.entry] = {};
         if (w.all_idle != 0) w.last_try = w.stack[0];
         w.units = w.size = 1;
         return go_on(w);
 
-      case At::load_trimmed:
+      case Step::load_trimmed:
         w.trims = s.trimmed == 0;
-        return At::set_trimmed;
-      case At::set_trimmed:
+        return Step::set_trimmed;
+      case Step::set_trimmed:
         s.trimmed = w.trims;
-        if (w.trims == 0) return At::count_taken;
+        if (w.trims == 0) return Step::count_taken;
         s.missed = 0;
         for (Warp& other : s.warp) other.released = 0;
-        return At::trim_units;
-      case At::trim_units:
+        return Step::trim_units;
+      case Step::trim_units:
         if (s.units == 0 && s.deferred == 0 && bug_ != Bug::trims_after_end)
-          return At::count_taken;  // the build has ended
+          return Step::count_taken;  // the build has ended
         was_trimmed |= bug_ == Bug::no;
         s.units += set_.warps;
-        return At::reserve_room;
-      case At::reserve_room:
+        return Step::reserve_room;
+      case Step::reserve_room:
         s.room -= set_.warps - 1;
-        return s.room >= 0 ? At::trim_tickets : At::undo_room;
-      case At::trim_tickets:
+        return s.room >= 0 ? Step::trim_tickets : Step::undo_room;
+      case Step::trim_tickets:
         w.ticket = s.pushed;
         w.k = set_.warps - 1;
         s.pushed += w.k;
-        return At::trim_wait_free;
-      case At::trim_wait_free:
-        return is_free(s, w.ticket) ? At::trim_flag : w.at;
-      case At::trim_flag:
+        return Step::trim_wait_free;
+      case Step::trim_wait_free:
+        return is_free(s, w.ticket) ? Step::trim_flag : w.next_step;
+      case Step::trim_flag:
         publish(s, w.ticket++, Kind::trim);
-        return --w.k == 0 ? At::release_cache : At::trim_wait_free;
-      case At::undo_room:
+        return --w.k == 0 ? Step::release_cache : Step::trim_wait_free;
+      case Step::undo_room:
         s.room += set_.warps - 1;
-        return At::undo_units;
-      case At::undo_units:  // keeps one unit, with which it finishes
+        return Step::undo_units;
+      case Step::undo_units:  // keeps one unit, with which it finishes
         s.missed = 1;
         s.units += bug_ == Bug::undo_drops_units ? -set_.warps : 1 - set_.warps;
-        return bug_ == Bug::undo_drops_units ? At::undo_trimmed : At::release_cache;
-      case At::undo_trimmed:
+        return bug_ == Bug::undo_drops_units ? Step::undo_trimmed : Step::release_cache;
+      case Step::undo_trimmed:
         s.trimmed = 0;
-        return At::count_taken;
-      case At::release_cache:
+        return Step::count_taken;
+      case Step::release_cache:
         s.free += w.cached;
         w.cached = 0;
         if (w.released != 0) s.missed = 1;
         w.released = w.refused = w.units = 1;
         return go_on(w);
 
-      case At::look_deferred:
-        if (s.deferred == 0) return At::pop;
-        return bug_ == Bug::retries_without_unit ? At::retry_room : At::hold_unit;
-      case At::hold_unit:
-        if (s.units == 0 && s.deferred == 0) return At::pop;  // the build has ended
+      case Step::look_deferred:
+        if (s.deferred == 0) return Step::pop;
+        return bug_ == Bug::retries_without_unit ? Step::retry_room : Step::hold_unit;
+      case Step::hold_unit:
+        if (s.units == 0 && s.deferred == 0) return Step::pop;  // the build has ended
         s.units += 1;
         w.units = 1;
-        return At::retry_room;
-      case At::retry_room:
+        return Step::retry_room;
+      case Step::retry_room:
         w.retries -= 1;
-        return s.room-- >= 1 ? At::retry_ticket : At::retry_undo;
-      case At::retry_undo:
+        return s.room-- >= 1 ? Step::retry_ticket : Step::retry_undo;
+      case Step::retry_undo:
         s.room += 1;
         return go_on(w);
-      case At::retry_ticket:
+      case Step::retry_ticket:
         was_retried |= bug_ == Bug::no;
         w.ticket = s.pushed++;
-        return At::retry_wait_free;
-      case At::retry_wait_free:
-        return is_free(s, w.ticket) ? At::retry_flag : w.at;
-      case At::retry_flag:
+        return Step::retry_wait_free;
+      case Step::retry_wait_free:
+        return is_free(s, w.ticket) ? Step::retry_flag : w.next_step;
+      case Step::retry_flag:
         publish(s, w.ticket, Kind::retry);
         return go_on(w);
     }
-    return w.at;
+    return w.next_step;
   }
-  At split(State& s, Warp& w) {
+  Step split(State& s, Warp& w) {
     if (is_leaf(w.node)) {
       mark(s, w.node);
       free_block(s, w);
@@ -448,15 +450,15 @@ class Model : public Exploration<State> {
       w.stack[w.size++] = 2 * w.node;
       w.stack[w.size++] = 2 * w.node + 1;
       w.last_try = none;
-      return At::free_parent;
+      return Step::free_parent;
     }
-    if (w.node != w.last_try || bug_ == Bug::retries_forever) return At::count_deferred;
+    if (w.node != w.last_try || bug_ == Bug::retries_forever) return Step::count_deferred;
     was_refused |= bug_ == Bug::no;
     int cached = 0;
     bool all_wait = true;
     for (int i = 0; i < set_.warps; ++i) {
       cached += s.warp[i].cached;
-      all_wait = all_wait && (&s.warp[i] == &w || s.warp[i].at == At::wait);
+      all_wait = all_wait && (&s.warp[i] == &w || s.warp[i].next_step == Step::wait);
     }
     if (s.free + cached >= 2 && all_wait && s.missed == 0)
       wrong_ = "a node is refused although memory is cached";
@@ -474,7 +476,7 @@ constexpr Setting settings[] = {
     {"too little memory", 2, 8, 3, 3, false, 2, false},
     {"too little memory, cached", 2, 8, 3, 3, true, 2, false},
     {"no space for trimming", 2, 4, 3, 3, true, 2, false},
-    {"one place for deferred nodes", 2, 8, 3, 3, true, 1, false},
+    {"one entry for deferred nodes", 2, 8, 3, 3, true, 1, false},
     {"three warps, too little memory", 3, 12, 3, 3, true, 2, false},
     {"three warps", 3, 2, 4, 99, false, 2, true},
     {"three warps, no space for trimming", 3, 6, 3, 4, true, 2, false},

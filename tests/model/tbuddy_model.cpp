@@ -44,7 +44,7 @@ struct Setting {
   bool in_pieces = false;  // starts with single pages, recorded in `missed`, not with one block
 };
 
-enum class At : std::int8_t {
+enum class Step : std::int8_t {
   begin,
   promise_tail,
   // take_block()
@@ -105,7 +105,7 @@ enum class At : std::int8_t {
 };
 
 struct Thread {
-  At at = At::begin;
+  Step next_step = Step::begin;
   Byte order = 0, tail = 0, page = none;
   Byte k = 0, before = 0, owed = 0, b = 0, from = none;
   Byte first_attempt = 1;
@@ -144,13 +144,13 @@ class Model : public Exploration<State> {
   bool has_ended(const State&, int) const override { return false; }
   bool is_end(const State& s) const override {
     for (const Thread& t : s.thread) {
-      if (t.at != At::begin || t.page != none) return false;
+      if (t.next_step != Step::begin || t.page != none) return false;
     }
     return true;
   }
   bool step(State& s, int thread, int choice) override {
     Thread& t = s.thread[thread];
-    t.at = next(s, t, setting_.program[thread], choice);
+    t.next_step = next(s, t, setting_.program[thread], choice);
     return true;
   }
   // Both threads are idle.
@@ -182,18 +182,19 @@ class Model : public Exploration<State> {
   static void end_move(State& s, int k) {
     --s.moves[k];
     for (Thread& t : s.thread) {
-      const bool first = ((t.at == At::supply_units || t.at == At::supply_pairs) && k >= t.k) ||
-                         (t.at == At::supply_moves && k > t.k);
-      const bool second = t.at == At::supply_again && k >= t.k;
+      const bool first =
+          ((t.next_step == Step::supply_units || t.next_step == Step::supply_pairs) && k >= t.k) ||
+          (t.next_step == Step::supply_moves && k > t.k);
+      const bool second = t.next_step == Step::supply_again && k >= t.k;
       if (first || second) t.moving = 1;
     }
   }
 
-  At arrive(Thread& t, int k) const {
+  Step arrive(Thread& t, int k) const {
     t.k = k;
-    return is_move(t) ? At::peek : At::arrive;
+    return is_move(t) ? Step::peek : Step::arrive;
   }
-  At attempt(Thread& t) const {
+  Step attempt(Thread& t) const {
     t.moving = 0;
     forget_freed(t);
     return arrive(t, t.order);
@@ -202,34 +203,34 @@ class Model : public Exploration<State> {
     t.free_k = t.free_b = t.promised = t.merged = t.taken = t.rest = t.rest_first = t.pairs =
         t.sweep_order = 0;
   }
-  At got(Thread& t) const {
+  Step got(Thread& t) const {
     t.before = t.owed = t.first_attempt = 0;
     t.from = is_move(t) ? t.k : none;
-    return At::find;
+    return Step::find;
   }
   // The caller must create a batch, from a unit of the next order.
-  At grow(Thread& t) const { return t.k == top ? fail(t) : next_order(t); }
-  At next_order(Thread& t) const {
+  Step grow(Thread& t) const { return t.k == top ? fail(t) : next_order(t); }
+  Step next_order(Thread& t) const {
     ++t.k;
-    return t.k == top ? arrive(t, top) : At::unit_peek;
+    return t.k == top ? arrive(t, top) : Step::unit_peek;
   }
   // No block found: withdraws promised batches.
-  static At fail(Thread& t) { return t.k > t.order ? At::break_batch : slow(t); }
-  static At slow(Thread& t) {
+  static Step fail(Thread& t) { return t.k > t.order ? Step::break_batch : slow(t); }
+  static Step slow(Thread& t) {
     t.first_attempt = 0;
     return look_at_supply(t);
   }
-  At refuse(Thread& t, const Program& program) {
+  Step refuse(Thread& t, const Program& program) {
     if (program.entitled) wrong_ = "a request is refused";
-    return t.tail != 0 ? At::break_tail : idle(t);
+    return t.tail != 0 ? Step::break_tail : idle(t);
   }
-  static At look_at_supply(Thread& t) {
+  static Step look_at_supply(Thread& t) {
     t.k = top;
     t.moving = 0;
     forget_freed(t);
-    return At::supply_moves;
+    return Step::supply_moves;
   }
-  At have_block(State& s, Thread& t) {
+  Step have_block(State& s, Thread& t) {
     const int first = t.b << t.order, mask = ((1 << ((1 << t.order) - t.tail)) - 1) << first;
     if ((s.live & mask) != 0) wrong_ = "a page is handed out twice";
     s.live |= mask;
@@ -237,17 +238,17 @@ class Model : public Exploration<State> {
     if (t.tail == 0) return after_tail(t);
     return give_back(t, (t.b << t.order) + (1 << t.order) - t.tail, t.tail, 1);
   }
-  static At after_tail(Thread& t) { return t.from != none ? At::end_move : idle(t, t.page); }
+  static Step after_tail(Thread& t) { return t.from != none ? Step::end_move : idle(t, t.page); }
   // Clears registers, here and elsewhere, so that states with the same future compare equal.
-  static At idle(Thread& t, Byte page = none) {
+  static Step idle(Thread& t, Byte page = none) {
     t = {};
     t.page = page;
-    return At::begin;
+    return Step::begin;
   }
 
   // Frees the next maximal aligned block of `rest` pages.
-  static At give_back(Thread& t, int first, int rest, int promised) {
-    if (rest == 0) return t.freeing != 0 ? At::freed_full : after_tail(t);
+  static Step give_back(Thread& t, int first, int rest, int promised) {
+    if (rest == 0) return t.freeing != 0 ? Step::freed_full : after_tail(t);
     int k = 0;
     while ((first >> k & 1) == 0 && (2 << k) <= rest) ++k;
     t.free_k = k;
@@ -256,24 +257,24 @@ class Model : public Exploration<State> {
     t.merged = 0;
     t.rest_first = first + (1 << k);
     t.rest = rest - (1 << k);
-    return At::signal;
+    return Step::signal;
   }
   // A freed block cannot be merged further.
-  At settled(Thread& t) const {
+  Step settled(Thread& t) const {
     if (t.sweeping != 0) return next_pair(t);
     return give_back(t, t.rest_first, t.rest, t.freeing != 0 ? 0 : 1);
   }
 
-  At after_pairs(Thread& t, const Program& program) {
+  Step after_pairs(Thread& t, const Program& program) {
     const bool is_over = t.moving != 0 || bug_ == Bug::reads_moves_once;
-    return is_over ? after_supply(t, program) : At::supply_again;
+    return is_over ? after_supply(t, program) : Step::supply_again;
   }
-  At after_supply(Thread& t, const Program& program) {
-    if (t.moving == 0 || bug_ == Bug::ignores_moves) return At::set_full;
+  Step after_supply(Thread& t, const Program& program) {
+    if (t.moving == 0 || bug_ == Bug::ignores_moves) return Step::set_full;
     return bug_ == Bug::attempts_are_bounded ? refuse(t, program) : slow(t);
   }
 
-  At next_pair(Thread& t) const {
+  Step next_pair(Thread& t) const {
     if (t.pairs == 0) {
       t.sweeping &= t.sweeping - 1;
       return next_sweep(t);
@@ -284,25 +285,25 @@ class Model : public Exploration<State> {
     t.merged = 0;
     return merge_at();
   }
-  static At next_sweep(Thread& t) {
-    if (t.sweeping == 0) return At::sweep_end;
+  static Step next_sweep(Thread& t) {
+    if (t.sweeping == 0) return Step::sweep_end;
     t.sweep_order = __builtin_ctz(static_cast<unsigned>(t.sweeping));
-    return At::sweep_read;
+    return Step::sweep_read;
   }
-  At merge_at() const {
-    return bug_ == Bug::merges_outside_moves ? At::merge_promise : At::merge_begin;
+  Step merge_at() const {
+    return bug_ == Bug::merges_outside_moves ? Step::merge_promise : Step::merge_begin;
   }
 
-  // Makes the thread's step and returns where it goes on.
-  At next(State& s, Thread& t, const Program& program, int choice) {
+  // Makes the thread's step and returns its next one.
+  Step next(State& s, Thread& t, const Program& program, int choice) {
     const int wanted = program.pages_wanted;
     Byte &c = s.c[t.k], &v = s.v[t.k];  // of the order that units are taken from
     Byte &free_c = s.c[t.free_k], &free_v = s.v[t.free_k];  // of the freed or merged block
     Byte &moves = s.moves[t.k], &free_map = s.map[t.free_k];
     const int below = (1 << t.order) - 1, rest = (1 << (top - t.order)) - 1;
     const int n = 1 << std::max(0, t.k - t.order);  // blocks of the order wanted in one of order k
-    switch (t.at) {
-      case At::begin:
+    switch (t.next_step) {
+      case Step::begin:
         if (t.page != none) {
           const int page = t.page;
           s.live &= ~(((1 << wanted) - 1) << page);
@@ -312,217 +313,217 @@ class Model : public Exploration<State> {
         }
         while ((1 << t.order) < wanted) ++t.order;
         t.tail = (1 << t.order) - wanted;
-        return t.tail != 0 ? At::promise_tail : attempt(t);
-      case At::promise_tail:
+        return t.tail != 0 ? Step::promise_tail : attempt(t);
+      case Step::promise_tail:
         s.v[0] += 1;
         return attempt(t);
 
       // ---- BasicBulkSemaphore::wait(), wait_and_move()
-      case At::arrive:
-      case At::take:
+      case Step::arrive:
+      case Step::take:
         t.before = v;
-        t.owed = t.at == At::arrive;
+        t.owed = t.next_step == Step::arrive;
         c -= 1, v -= 1;
         if (c >= 0) return got(t);
-        return t.owed != 0 ? At::longer : At::restore;
-      case At::peek:
-        return c >= 1 ? At::begin_move : At::reserve;
-      case At::begin_move:
+        return t.owed != 0 ? Step::longer : Step::restore;
+      case Step::peek:
+        return c >= 1 ? Step::begin_move : Step::reserve;
+      case Step::begin_move:
         moves += 1;
-        return At::take;
-      case At::restore:
+        return Step::take;
+      case Step::restore:
         c += 1;
-        return At::cancel;
-      case At::cancel:
+        return Step::cancel;
+      case Step::cancel:
         moves -= 1;
-        return At::longer;
-      case At::reserve:
+        return Step::longer;
+      case Step::reserve:
         t.before = v;
         v -= 1;
         t.owed = 0;
-        return At::longer;
-      case At::longer: {
+        return Step::longer;
+      case Step::longer: {
         c += t.owed;
         const bool grows = batches(1 - t.before, batch(t)) > batches(-t.before, batch(t));
         t.before = t.owed = 0;
-        if (!grows) return At::wait;
+        if (!grows) return Step::wait;
         v += batch(t);
         return grow(t);
       }
-      case At::wait:
-        if (c >= 1) return is_move(t) ? At::wait_begin_move : At::wait_take;
-        if (v >= 0) return At::wait;
+      case Step::wait:
+        if (c >= 1) return is_move(t) ? Step::wait_begin_move : Step::wait_take;
+        if (v >= 0) return Step::wait;
         choices_ = 2;
-        if (choice == 0) return t.first_attempt != 0 ? At::look_if_full : At::wait;
+        if (choice == 0) return t.first_attempt != 0 ? Step::look_if_full : Step::wait;
         v += batch(t);  // stops waiting
         return grow(t);
-      case At::look_if_full:
-        return s.full != 0 ? At::leave : At::wait;
-      case At::leave:
+      case Step::look_if_full:
+        return s.full != 0 ? Step::leave : Step::wait;
+      case Step::leave:
         v += 1;
         return fail(t);
-      case At::wait_begin_move:
+      case Step::wait_begin_move:
         moves += 1;
-        return At::wait_take;
-      case At::wait_take:
+        return Step::wait_take;
+      case Step::wait_take:
         c -= 1;
-        return c >= 0 ? got(t) : At::wait_restore;
-      case At::wait_restore:
+        return c >= 0 ? got(t) : Step::wait_restore;
+      case Step::wait_restore:
         c += 1;
-        return is_move(t) ? At::wait_cancel : At::wait;
-      case At::wait_cancel:
+        return is_move(t) ? Step::wait_cancel : Step::wait;
+      case Step::wait_cancel:
         moves -= 1;
-        return At::wait;
+        return Step::wait;
 
       // ---- take_unit()
-      case At::unit_peek:
+      case Step::unit_peek:
         if (c < 1) return next_order(t);
-        return is_move(t) ? At::unit_begin_move : At::unit_pay_peek;
-      case At::unit_begin_move:
+        return is_move(t) ? Step::unit_begin_move : Step::unit_pay_peek;
+      case Step::unit_begin_move:
         moves += 1;
-        return At::unit_pay_peek;
-      case At::unit_pay_peek:
-        return c >= 1 && v >= 1 ? At::unit_pay : At::unit_cancel;
-      case At::unit_pay:
+        return Step::unit_pay_peek;
+      case Step::unit_pay_peek:
+        return c >= 1 && v >= 1 ? Step::unit_pay : Step::unit_cancel;
+      case Step::unit_pay:
         c -= 1, v -= 1;
-        return c >= 0 && v >= 0 ? got(t) : At::unit_restore;
-      case At::unit_restore:
+        return c >= 0 && v >= 0 ? got(t) : Step::unit_restore;
+      case Step::unit_restore:
         c += 1, v += 1;
-        return At::unit_cancel;
-      case At::unit_cancel:
+        return Step::unit_cancel;
+      case Step::unit_cancel:
         if (is_move(t)) moves -= 1;
         return next_order(t);
 
       // ---- take_block(), after taking a unit of order k or none
-      case At::find: {
+      case Step::find: {
         choices_ = __builtin_popcount(static_cast<unsigned>(s.map[t.k]));
-        if (choices_ == 0) return At::find;
+        if (choices_ == 0) return Step::find;
         int b = 0;
         while ((s.map[t.k] >> b & 1) == 0 || choice-- != 0) ++b;
         s.map[t.k] &= ~(1 << b);
         t.b = b;
-        return t.k > t.order ? At::signal_rest : have_block(s, t);
+        return t.k > t.order ? Step::signal_rest : have_block(s, t);
       }
-      case At::signal_rest:
+      case Step::signal_rest:
         s.c[t.order] += n - 1;
         s.v[t.order] += n - 1 - rest;
-        return At::raise_rest;
-      case At::raise_rest:
+        return Step::raise_rest;
+      case Step::raise_rest:
         t.b = t.b << (t.k - t.order);
         s.map[t.order] |= ((1 << n) - 2) << t.b;
-        return n > 2 ? At::note_rest : have_block(s, t);
-      case At::note_rest:
+        return n > 2 ? Step::note_rest : have_block(s, t);
+      case Step::note_rest:
         s.missed |= 1 << t.order;
         return have_block(s, t);
-      case At::break_batch:
+      case Step::break_batch:
         s.v[t.order] -= rest;
         return slow(t);
-      case At::end_move:
+      case Step::end_move:
         end_move(s, t.from);
         return idle(t, t.page);
 
       // ---- sweep()
-      case At::sweep_begin:
+      case Step::sweep_begin:
         s.moves[top] += 1;
-        return At::sweep_clear;
-      case At::sweep_clear:
+        return Step::sweep_clear;
+      case Step::sweep_clear:
         t.sweeping = s.missed & below;
         s.missed &= ~below;
         return next_sweep(t);
-      case At::sweep_read:
+      case Step::sweep_read:
         t.pairs = s.map[t.sweep_order] & s.map[t.sweep_order] >> 1 & 5;
         return next_pair(t);
-      case At::sweep_end:
+      case Step::sweep_end:
         if (bug_ != Bug::sweeps_outside_moves) end_move(s, top);
         return look_at_supply(t);
 
       // ---- supply()
-      case At::supply_moves:
+      case Step::supply_moves:
         if (moves != 0) t.moving = 1;
-        return At::supply_units;
-      case At::supply_units:
-        if (c > 0) return s.full != 0 ? At::clear_full : attempt(t);
+        return Step::supply_units;
+      case Step::supply_units:
+        if (c > 0) return s.full != 0 ? Step::clear_full : attempt(t);
         if (t.k > t.order) {
           --t.k;
-          return At::supply_moves;
+          return Step::supply_moves;
         }
-        return bug_ == Bug::forgets_pairs ? after_pairs(t, program) : At::supply_pairs;
-      case At::supply_pairs:
+        return bug_ == Bug::forgets_pairs ? after_pairs(t, program) : Step::supply_pairs;
+      case Step::supply_pairs:
         if ((s.missed & below) == 0) return after_pairs(t, program);
-        return bug_ == Bug::sweeps_outside_moves ? At::sweep_clear : At::sweep_begin;
-      case At::supply_again:
+        return bug_ == Bug::sweeps_outside_moves ? Step::sweep_clear : Step::sweep_begin;
+      case Step::supply_again:
         if (moves != 0) t.moving = 1;
         if (t.k == top) return after_supply(t, program);
         ++t.k;
-        return At::supply_again;
-      case At::set_full:
+        return Step::supply_again;
+      case Step::set_full:
         s.full = 1;
         return refuse(t, program);
-      case At::clear_full:
+      case Step::clear_full:
         s.full = 0;
         return attempt(t);
-      case At::break_tail:
+      case Step::break_tail:
         s.v[0] -= 1;
         return idle(t);
 
       // ---- give_back(), free_block()
-      case At::signal:
+      case Step::signal:
         free_c += 1, free_v += 1 - t.promised;
-        return t.merged != 0 && bug_ != Bug::merges_outside_moves ? At::end_merge : At::set_bit;
-      case At::end_merge:
+        return t.merged != 0 && bug_ != Bug::merges_outside_moves ? Step::end_merge : Step::set_bit;
+      case Step::end_merge:
         end_move(s, t.free_k);
-        return At::set_bit;
-      case At::set_bit: {
+        return Step::set_bit;
+      case Step::set_bit: {
         const bool merges = t.free_k < top && (free_map >> (t.free_b ^ 1) & 1) != 0;
         free_map |= 1 << t.free_b;
         return merges ? merge_at() : settled(t);
       }
 
       // ---- merge()
-      case At::merge_begin:
+      case Step::merge_begin:
         s.moves[t.free_k + 1] += 1;
-        return At::merge_promise;
-      case At::merge_promise:
+        return Step::merge_promise;
+      case Step::merge_promise:
         s.v[t.free_k + 1] += 1;
-        return At::merge_take;
-      case At::merge_take:
+        return Step::merge_take;
+      case Step::merge_take:
         t.taken = free_map & pair_of(t.free_b);
         free_map &= ~t.taken;
-        if (t.taken == 0) return At::merge_break;
-        return t.taken == pair_of(t.free_b) ? At::merge_pay_peek : At::merge_raise;
-      case At::merge_pay_peek:
-        return free_c >= 2 && free_v >= 2 ? At::merge_pay : At::merge_raise;
-      case At::merge_pay:
+        if (t.taken == 0) return Step::merge_break;
+        return t.taken == pair_of(t.free_b) ? Step::merge_pay_peek : Step::merge_raise;
+      case Step::merge_pay_peek:
+        return free_c >= 2 && free_v >= 2 ? Step::merge_pay : Step::merge_raise;
+      case Step::merge_pay:
         free_c -= 2, free_v -= 2;
-        if (free_c < 0 || free_v < 0) return At::merge_restore;
+        if (free_c < 0 || free_v < 0) return Step::merge_restore;
         ++t.free_k;
         t.free_b = t.free_b / 2;
         t.promised = t.merged = 1;
-        return At::signal;
-      case At::merge_restore:
+        return Step::signal;
+      case Step::merge_restore:
         free_c += 2, free_v += 2;
-        return At::merge_raise;
-      case At::merge_raise: {
+        return Step::merge_raise;
+      case Step::merge_raise: {
         const int old = free_map, pair = pair_of(t.free_b);
         free_map |= t.taken;
-        if (t.taken == pair) return At::merge_note;
-        return (old & pair & ~t.taken) == 0 ? At::merge_break : At::merge_take;
+        if (t.taken == pair) return Step::merge_note;
+        return (old & pair & ~t.taken) == 0 ? Step::merge_break : Step::merge_take;
       }
-      case At::merge_note:
+      case Step::merge_note:
         s.missed |= 1 << t.free_k;
-        return At::merge_break;
-      case At::merge_break:
+        return Step::merge_break;
+      case Step::merge_break:
         s.v[t.free_k + 1] -= 1;
-        return bug_ == Bug::merges_outside_moves ? settled(t) : At::merge_end;
-      case At::merge_end:
+        return bug_ == Bug::merges_outside_moves ? settled(t) : Step::merge_end;
+      case Step::merge_end:
         end_move(s, t.free_k + 1);
         return settled(t);
 
-      case At::freed_full:
+      case Step::freed_full:
         s.full = 0;
         return idle(t);
     }
-    return t.at;
+    return t.next_step;
   }
 
   const Setting& setting_;
