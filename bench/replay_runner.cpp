@@ -135,7 +135,7 @@ class ReplayPoolRunner : public RowBench {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
-    job.stamps = true;  // not in timed replays
+    job.checks_contents = true;  // not in timed replays
     // The row gets all inspections or none, if one is interrupted.
     ReplayRow seen;
     for (int run = 0; run < inspections; ++run) {

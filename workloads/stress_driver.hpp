@@ -66,8 +66,9 @@ class StressDriver {
     kernel.share = share();
     kernel.tallies = tallies_.data();
     kernel.taken = taken_.data();
-    kernel.places = blocks_.size();
-    kernel.stamped = job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
+    kernel.entries = blocks_.size();
+    kernel.earlier_owners =
+        job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
     kernel.bytes = mixing ? job_.payload : bytes_;
     kernel.iterations = (parts & until_refused) != 0   ? ~std::uint32_t{0}
                         : (parts & refusals_only) != 0 ? refusal_turns
@@ -168,7 +169,7 @@ class StressDriver {
   std::optional<alloc::ReleaseAtEnd<A, Device>> release_;
   simt::Buffer<void*> blocks_;
   simt::Buffer<stress_detail::Tally> tallies_;
-  simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
+  simt::Buffer<std::uint64_t> taken_;  // entries of blocks_, by utilization
   StressResult result_;
   const simt::HostClock::time_point start_ = simt::HostClock::now();
 };

@@ -119,7 +119,7 @@ struct OwnPairKernel {
 
 // The contents of a block under `touch`: the block's owner and round, and the granule's number, in
 // every granule.
-struct Stamp {
+struct BlockPattern {
   std::uint64_t owner;
   std::uint64_t granules;
   struct alignas(alloc::granule) Words {
@@ -154,10 +154,10 @@ enum Parts : std::uint32_t {
   draws = 4,   // P: a draw decides which of the two
   half = 8,    // frees with probability 1/2
   mixes = 16,  // a thread's size is drawn, up to `bytes`
-  // Ends with the first refusal; blocks take the next places, regardless of the thread.
+  // Ends with the first refusal; blocks take the next entries, regardless of the thread.
   until_refused = 32,
   refusals_only = 64,  // in a full pool: blocks that are allocated nevertheless are leaked
-  clears = 128         // leaves null in the place of a block that it frees
+  clears = 128         // leaves null in the entry of a block that it frees
 };
 
 template <class A>
@@ -168,10 +168,10 @@ struct CycleKernel : KernelShape {
   A allocator;
   Share share;
   Tally* tallies;
-  std::uint64_t* taken;  // until_refused: places
-  std::uint64_t places;
-  // Places stamped by earlier launches, whose blocks may still be in use; added to the owner.
-  std::uint64_t stamped;
+  std::uint64_t* taken;  // until_refused: entries of share.blocks
+  std::uint64_t entries;
+  // Owners of earlier launches, whose blocks may still be in use; added to the owner.
+  std::uint64_t earlier_owners;
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, chance, launch, touch;
 
@@ -194,10 +194,10 @@ struct CycleKernel : KernelShape {
         freeing = drawn < chance && holds;
       }
     }
-    const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
-    // The owner of a block is its place, which is unique at the time.
-    const auto stamp = [&](std::size_t at) {
-      return Stamp{stamped + at + 1, size / alloc::granule};
+    const auto entry_of = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
+    // The owner of a block is its entry, which is unique at the time.
+    const auto pattern = [&](std::size_t entry) {
+      return BlockPattern{earlier_owners + entry + 1, size / alloc::granule};
     };
     if (allocating) {
       HEAPWOOD_ROLLED
@@ -206,24 +206,24 @@ struct CycleKernel : KernelShape {
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
         if ((parts & refusals_only) != 0) continue;
-        std::size_t at = place(i);
+        std::size_t entry = entry_of(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: only a number. No place is left if more is allocated than the pool has.
-          at = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
-          if (at >= places) break;
+          // relaxed: only a number. No entry is left if more is allocated than the pool has.
+          entry = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
+          if (entry >= entries) break;
         }
-        share.blocks[at] = block;
-        if (touch != 0 && block != nullptr) stamp(at).write(block);
+        share.blocks[entry] = block;
+        if (touch != 0 && block != nullptr) pattern(entry).write(block);
       }
     }
     if (freeing) {
       HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
-        void* block = share.blocks[place(i)];
+        void* block = share.blocks[entry_of(i)];
         if (block == nullptr) continue;
-        if (touch != 0) tally.damaged += !stamp(place(i)).intact(block);
-        if ((parts & (draws | half | clears)) != 0) share.blocks[place(i)] = nullptr;
+        if (touch != 0) tally.damaged += !pattern(entry_of(i)).intact(block);
+        if ((parts & (draws | half | clears)) != 0) share.blocks[entry_of(i)] = nullptr;
         tally.deallocations += 1;
         a.deallocate(warp, block);
       }

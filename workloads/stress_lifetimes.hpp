@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The memory cost of freeing blocks in a given order, and correctness over a long time: the tests
-// `lifetimes` and `soak`. A thread has a few places. It repeatedly selects one: a block that is
-// there is freed; otherwise it allocates one of a random size. Half of the places are filled on
-// average.
+// `lifetimes` and `soak`. A thread keeps up to 8 blocks. It repeatedly selects one of 8 entries:
+// a block that is there is freed; otherwise the thread allocates one of a random size. On average
+// half of the entries hold a block.
 //
-//   random    any place: lifetimes are distributed geometrically
+//   random    any entry: lifetimes are distributed geometrically
 //   lifo      a stack that grows or shrinks by one block, with equal probability
 //   immortal  random, but one block in 256 stays until the end
 //
@@ -28,12 +28,12 @@ namespace stress_detail {
 template <class A>
 struct LifetimesKernel : KernelShape {
   static constexpr unsigned blocks_per_multiprocessor = 4;  // as CycleKernel
-  static constexpr std::uint32_t places = 8, immortal = 1u << 31;
+  static constexpr std::uint32_t entries_per_thread = 8, immortal = 1u << 31;
 
   A allocator;
   Share share;
   Tally* tallies;
-  // Bytes of the block at each place, and whether it is immortal.
+  // Bytes of the block at each entry, and whether it is immortal.
   std::uint32_t* wanted;
   std::uint32_t* held;  // blocks of each thread; used by lifo
   std::uint32_t max_bytes;
@@ -49,17 +49,17 @@ struct LifetimesKernel : KernelShape {
     Tally tally = tallies[thread];
     std::uint32_t top = held[thread];
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < (ending ? places : turns); ++i) {
+    for (std::uint32_t i = 0; i < (ending ? entries_per_thread : turns); ++i) {
       if ((i & 15) == 15 && warp.aborted()) break;
       const std::uint32_t drawn = draw(seed, thread, 2 * (launch * turns + i));
-      std::uint32_t at = ending ? i : drawn % places;
+      std::uint32_t index = ending ? i : drawn % entries_per_thread;
       if (order == Lifetimes::lifo && !ending) {
         const bool grows = drawn >> 31 != 0;
-        if (top == (grows ? places : 0)) continue;
-        at = grows ? top : top - 1;
+        if (top == (grows ? entries_per_thread : 0)) continue;
+        index = grows ? top : top - 1;
       }
-      const std::size_t place = std::size_t{at} * share.threads + thread;
-      void* block = share.blocks[place];
+      const std::size_t entry = std::size_t{index} * share.threads + thread;
+      void* block = share.blocks[entry];
       if (block == nullptr) {
         if (ending) continue;
         const std::uint32_t bytes =
@@ -69,16 +69,16 @@ struct LifetimesKernel : KernelShape {
         tally.failures += block == nullptr;
         if (block == nullptr) continue;
         ++top;
-        wanted[place] = bytes | (order == Lifetimes::immortal && drawn >> 24 == 0 ? immortal : 0);
-        if (touch) stamp(place, bytes).write(block);
-      } else if (ending || (wanted[place] & immortal) == 0) {
-        if (touch) tally.damaged += !stamp(place, wanted[place] & ~immortal).intact(block);
+        wanted[entry] = bytes | (order == Lifetimes::immortal && drawn >> 24 == 0 ? immortal : 0);
+        if (touch) pattern(entry, bytes).write(block);
+      } else if (ending || (wanted[entry] & immortal) == 0) {
+        if (touch) tally.damaged += !pattern(entry, wanted[entry] & ~immortal).intact(block);
         a.deallocate(warp, block);
         tally.deallocations += 1;
         block = nullptr;
         --top;
       }
-      share.blocks[place] = block;
+      share.blocks[entry] = block;
     }
     held[thread] = top;
     tallies[thread] = tally;
@@ -92,8 +92,8 @@ struct LifetimesKernel : KernelShape {
     return static_cast<std::uint32_t>(
         mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
   }
-  HEAPWOOD_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
-    return {place + 1, alloc::padded(bytes) / alloc::granule};
+  HEAPWOOD_INLINE static Stamp pattern(std::size_t entry, std::uint32_t bytes) {
+    return {entry + 1, alloc::padded(bytes) / alloc::granule};
   }
 };
 
@@ -107,8 +107,8 @@ class StressLifetimes : StressDriver<A, Device> {
 
  public:
   StressLifetimes(const Device& device, const StressJob& job)
-      : Driver(device, job, Kernel::places),
-        wanted_(job.device, std::size_t{job.threads} * Kernel::places),
+      : Driver(device, job, Kernel::entries_per_thread),
+        wanted_(job.device, std::size_t{job.threads} * Kernel::entries_per_thread),
         held_(job.device, job.threads) {}
 
   // Ends early if the run is late; the blocks are freed in any case.

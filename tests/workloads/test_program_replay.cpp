@@ -39,7 +39,7 @@ class ProgramReplay : public StressJobs {
                       const ProgramTrace* inspected = nullptr) {
     if (memory_.bytes() != pool_bytes) memory_ = simt::Memory(device_, pool_bytes);
     ReplayJob job = job_of(memory_, plan, data);
-    job.stamps = true;
+    job.checks_contents = true;
     job.inspected = inspected;
     return allocator.replay(job);
   }
@@ -159,7 +159,7 @@ ProgramTrace replay_recorded(const RecordingDevice<Device>& device, const Replay
   const simt::Memory memory(device.id(), ample_pool);
   ReplayData data(device.id(), plan);
   ReplayJob job = job_of(memory, plan, data);
-  job.stamps = true;
+  job.checks_contents = true;
   const ReplayResult result = replay_program<RecordingOn<alloc::Heapwood>>(device, job);
   EXPECT_EQ(result.refused, 0u);
   EXPECT_EQ(result.damaged, 0u);

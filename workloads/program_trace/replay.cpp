@@ -40,7 +40,7 @@ ReplayInspector::ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool p
     : trace_(trace),
       pool_(pool),
       in_pool_(in_pool),
-      places_(trace.requests),
+      index_in_live_(trace.requests),
       touched_(in_pool ? pool.bytes / alloc::granule : 0) {
   bytes_.reserve(trace.requests);
 }
@@ -67,13 +67,13 @@ void ReplayInspector::observe(std::size_t event, std::span<const std::uint64_t> 
     if (now.kind == alloc::TraceEvent::Kind::allocate) {
       bytes_.push_back(now.bytes);
       if (in_pool_ && is_served(now.request)) touch(blocks[now.request] - base, now.bytes);
-      places_[now.request] = static_cast<std::uint32_t>(live_.size());
+      index_in_live_[now.request] = static_cast<std::uint32_t>(live_.size());
       live_.push_back(now.request);
     } else {
       // The last block takes the place of the freed one.
-      const std::uint32_t place = places_[now.request], moved = live_.back();
-      live_[place] = moved;
-      places_[moved] = place;
+      const std::uint32_t index = index_in_live_[now.request], moved = live_.back();
+      live_[index] = moved;
+      index_in_live_[moved] = index;
       live_.pop_back();
     }
   }

@@ -131,11 +131,11 @@ class ReplayInspector {
   const alloc::ProgramTrace& trace_;
   alloc::Pool pool_;
   bool in_pool_;
-  std::size_t next_ = 0;               // event
-  std::vector<std::uint32_t> live_;    // requests
-  std::vector<std::uint32_t> places_;  // of a request in live_
-  std::vector<std::uint64_t> bytes_;   // by request
-  std::vector<bool> touched_;          // granules of the pool
+  std::size_t next_ = 0;                      // event
+  std::vector<std::uint32_t> live_;           // requests
+  std::vector<std::uint32_t> index_in_live_;  // of each request
+  std::vector<std::uint64_t> bytes_;          // by request
+  std::vector<bool> touched_;                 // granules of the pool
   std::uint64_t touched_bytes_ = 0, address_bytes_ = 0;
   ReplayInspection inspection_;
 };
@@ -150,7 +150,7 @@ struct ReplayJob {
   // False: everything but the calls of the allocator, for the time that the replay itself takes.
   bool calls = true;
   // Writes the first and the last word of each block, and checks them before it is freed.
-  bool stamps = false;
+  bool checks_contents = false;
   // Inspects the pool after each launch. Of the plan's trace.
   const alloc::ProgramTrace* inspected = nullptr;
   double seconds = 60;  // limit of all launches together
@@ -161,7 +161,7 @@ struct ReplayResult {
   double ms = 0;        // all launches
   std::uint64_t refused = 0;
   std::uint64_t first_refused_bytes = 0;  // of the refused request with the lowest number
-  std::uint64_t damaged = 0;              // blocks whose stamps were changed
+  std::uint64_t damaged = 0;              // blocks whose contents were changed
   ReplayInspection inspection;
 };
 

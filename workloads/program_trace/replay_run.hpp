@@ -36,7 +36,7 @@ struct ReplayKernel {
   std::uint64_t* blocks;
   std::uint64_t* damaged;
   std::uint32_t warps;
-  bool calls, stamps;
+  bool calls, checks_contents;
   bool marks_frees;  // sets `blocks` to ReplayBlock::freed
 
   template <class Warp>
@@ -87,17 +87,17 @@ struct ReplayKernel {
                             request = event & ~ReplayPlan::is_handed_over;
         const std::uint64_t size = bytes[request];
         void* const block = calls ? a.allocate(warp, static_cast<std::size_t>(size)) : nullptr;
-        if (stamps && block != nullptr) stamp(block, size, request);
+        if (checks_contents && block != nullptr) mark_contents(block, size, request);
         const std::uint64_t address =
             block == nullptr ? ReplayBlock::refused
                              : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
-        const simt::atomic_ref<std::uint64_t> place(blocks[request]);
+        const simt::atomic_ref<std::uint64_t> entry(blocks[request]);
         // release: the warp that frees the block sees its contents. relaxed: it is this one, or
         // belongs to a later launch.
         if ((event & ReplayPlan::is_handed_over) != 0)
-          place.store(address, simt::release);
+          entry.store(address, simt::release);
         else
-          place.store(address, simt::relaxed);
+          entry.store(address, simt::relaxed);
       }
     } else {
       bool waits = false;
@@ -113,18 +113,18 @@ struct ReplayKernel {
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
         const std::uint32_t event = requests[group.first + i],
                             request = event & ~ReplayPlan::is_handed_over;
-        const simt::atomic_ref<std::uint64_t> place(blocks[request]);
+        const simt::atomic_ref<std::uint64_t> entry(blocks[request]);
         // acquire, relaxed: as above.
         const std::uint64_t address = (event & ReplayPlan::is_handed_over) != 0
-                                          ? place.load(simt::acquire)
-                                          : place.load(simt::relaxed);
+                                          ? entry.load(simt::acquire)
+                                          : entry.load(simt::relaxed);
         if (address == ReplayBlock::refused) continue;
         void* const block = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-        if (stamps && !is_intact(block, bytes[request], request))
+        if (checks_contents && !is_intact(block, bytes[request], request))
           simt::atomic_ref<std::uint64_t>(*damaged).fetch_add(1, simt::relaxed);
         a.deallocate(warp, block);
         // relaxed: read after the launch.
-        if (marks_frees) place.store(ReplayBlock::freed, simt::relaxed);
+        if (marks_frees) entry.store(ReplayBlock::freed, simt::relaxed);
       }
     }
     warp.sync();
@@ -146,7 +146,8 @@ struct ReplayKernel {
   HEAPWOOD_INLINE static std::uint32_t word_of(std::uint32_t request) {
     return request * 2654435761u;
   }
-  HEAPWOOD_INLINE static void stamp(void* block, std::uint64_t size, std::uint32_t request) {
+  HEAPWOOD_INLINE static void mark_contents(void* block, std::uint64_t size,
+                                            std::uint32_t request) {
     if (size < word_bytes) return;
     auto* const words = static_cast<std::uint32_t*>(block);
     words[0] = words[size / word_bytes - 1] = word_of(request);
@@ -233,7 +234,7 @@ class ReplayRun {
     kernel.damaged = data_.damaged.data();
     kernel.warps = part.warps;
     kernel.calls = job_.calls;
-    kernel.stamps = job_.stamps;
+    kernel.checks_contents = job_.checks_contents;
     kernel.marks_frees = !traits().in_pool;
     const double left = std::max(0.1, job_.seconds - result_.ms / 1e3);
     return device_.launch(kernel,
