@@ -130,8 +130,8 @@ std::size_t get_option(const AllocatorOptions& options) {
 }
 template <auto option>
 void set_option(AllocatorOptions& options, std::size_t value) {
-  auto& place = options.*option;
-  place = static_cast<std::remove_reference_t<decltype(place)>>(value);
+  auto& member = options.*option;
+  member = static_cast<std::remove_reference_t<decltype(member)>>(value);
 }
 template <auto option>
 constexpr AllocatorSetting setting_of(AllocatorSetting setting) {

@@ -51,17 +51,17 @@ struct PrivateBump {
       if (end_ - next_ < size) {
         const bool is_separate = size > batch_bytes / 4;  // the rest of the batch is kept
         const std::uint64_t wanted = is_separate ? size : batch_bytes;
-        std::uint64_t at = 0;
-        if (warp.lane() == 0) at = shared_.take(wanted);
-        at = warp.shfl(at, 0);
-        if (at > shared_.capacity || wanted > shared_.capacity - at) return nullptr;
-        if (is_separate) return shared_.memory + at;
-        next_ = at;
-        end_ = at + batch_bytes;
+        std::uint64_t offset = 0;
+        if (warp.lane() == 0) offset = shared_.take(wanted);
+        offset = warp.shfl(offset, 0);
+        if (offset > shared_.capacity || wanted > shared_.capacity - offset) return nullptr;
+        if (is_separate) return shared_.memory + offset;
+        next_ = offset;
+        end_ = offset + batch_bytes;
       }
-      const std::uint64_t at = next_;
+      const std::uint64_t offset = next_;
       next_ += size;
-      return shared_.memory + at;
+      return shared_.memory + offset;
     }
     HEAPWOOD_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
       std::byte* const both = static_cast<std::byte*>(allocate(warp, first + second));

@@ -42,11 +42,11 @@ std::string host_label(const std::string& id) {
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
-  std::size_t at = 0;
-  for (std::size_t end; (end = text.find(separator, at)) != std::string::npos; at = end + 1) {
-    parts.push_back(text.substr(at, end - at));
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1) {
+    parts.push_back(text.substr(begin, end - begin));
   }
-  parts.push_back(text.substr(at));
+  parts.push_back(text.substr(begin));
   return parts;
 }
 

@@ -104,19 +104,19 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
 
 std::size_t add_earlier(Json& report, const std::vector<Json>& earlier) {
   Json& results = report["results"];
-  std::map<std::string, std::size_t> places;  // of the new results
+  std::map<std::string, std::size_t> index_of_key;  // of the new results
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (const std::string& key : keys_of(results[i])) places.emplace(key, i);
+    for (const std::string& key : keys_of(results[i])) index_of_key.emplace(key, i);
   }
   std::size_t kept = 0;
   for (const Json& one : earlier) {
-    auto place = places.end();
+    auto found = index_of_key.end();
     for (const std::string& key : keys_of(one)) {
-      if (place == places.end()) place = places.find(key);
+      if (found == index_of_key.end()) found = index_of_key.find(key);
     }
-    if (place == places.end()) {
+    if (found == index_of_key.end()) {
       results.push_back(one);
-    } else if (Json& now = results[place->second]; is_better(one, now)) {
+    } else if (Json& now = results[found->second]; is_better(one, now)) {
       now = one;
       ++kept;
     }

@@ -97,7 +97,7 @@ std::string measured_on(const ResultsFile& file) {
 Json merged_results(const std::vector<ResultsFile>& shards,
                     const std::optional<ResultsFile>& earlier, bool mixed) {
   std::vector<MergedResult> results;
-  std::map<std::string, std::size_t> places;  // by identity, of those of shards
+  std::map<std::string, std::size_t> index_of;  // by identity, of those of shards
   for (const ResultsFile& file : shards) {
     const std::set<std::string> gpus = file.recorded("uuid_hash");
     for (Json result : file.json.at("results")) {
@@ -105,10 +105,11 @@ Json merged_results(const std::vector<ResultsFile>& shards,
       if (gpus.size() == 1) result["gpu"] = *gpus.begin();
       if (mixed && (!file.json.contains("shards") || !result.contains("measured_on")))
         result["measured_on"] = measured_on(file);
-      const auto [place, is_new] = places.emplace(sorted_text(identity_of(result)), results.size());
+      const auto [found, is_new] =
+          index_of.emplace(sorted_text(identity_of(result)), results.size());
       if (is_new)
         results.push_back({tag_of(result), file.path, std::move(result)});
-      else if (const MergedResult& other = results[place->second]; other.json != result)
+      else if (const MergedResult& other = results[found->second]; other.json != result)
         refuse_file(file,
                     fmt::format("has another result of a measurement that is in {}, too; name one "
                                 "of them",
@@ -117,8 +118,8 @@ Json merged_results(const std::vector<ResultsFile>& shards,
   }
   for (Json result : earlier ? earlier->json.at("results") : Json::array()) {
     if (mixed && !result.contains("measured_on")) result["measured_on"] = measured_on(*earlier);
-    const auto known = places.find(sorted_text(identity_of(result)));
-    if (known == places.end())
+    const auto known = index_of.find(sorted_text(identity_of(result)));
+    if (known == index_of.end())
       results.push_back({tag_of(result), earlier->path, std::move(result)});
     else if (is_ok(result) && !is_ok(results[known->second].json))
       results[known->second].json = std::move(result);
@@ -134,7 +135,7 @@ Json merged_results(const std::vector<ResultsFile>& shards,
 std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
                                 const std::vector<ResultsFile>& shards) {
   std::vector<Json> records;
-  std::map<std::string, std::size_t> known;  // places in `records`
+  std::map<std::string, std::size_t> known;  // indexes in `records`
   const auto key = [](const Json& record) {
     if (record.contains("shard"))
       return sorted_text(Json{record["shard"], record.value("device", Json())});
@@ -145,12 +146,12 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     return sorted_text(without);
   };
   const auto add = [&](const Json& record) {
-    const auto [place, is_new] = known.emplace(key(record), records.size());
+    const auto [found, is_new] = known.emplace(key(record), records.size());
     if (is_new) {
       records.push_back(record);
     } else if (!record.contains(remaining_scenes) && !record.contains(interrupted)) {
       for (const char* key : {remaining_scenes, interrupted})  // one of them has all cases
-        records[place->second].erase(key);
+        records[found->second].erase(key);
     }
   };
   const auto add_all = [&](const ResultsFile& file) {

@@ -146,9 +146,9 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
         // A later file of the same part has a later state of the GPU.
         Json without = own;
         without.erase("device_record");
-        const auto [place, is_new] = run_of.emplace(sorted_text(without), runs.size());
+        const auto [found, is_new] = run_of.emplace(sorted_text(without), runs.size());
         if (is_new) runs.push_back(own);
-        one["run"] = place->second;
+        one["run"] = found->second;
       }
       const std::string key = text_at(one, "key");
       const auto [known, is_new] = cases.emplace(key, std::pair(one, file));

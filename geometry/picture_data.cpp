@@ -37,10 +37,10 @@ class Bytes {
   bool has_ended_ = false;
 };
 
-std::uint32_t little_endian(std::span<const std::byte> file, std::size_t at, unsigned bytes) {
+std::uint32_t little_endian(std::span<const std::byte> file, std::size_t offset, unsigned bytes) {
   std::uint32_t value = 0;
-  for (unsigned i = 0; i < bytes && at + i < file.size(); ++i)
-    value |= std::to_integer<std::uint32_t>(file[at + i]) << 8 * i;
+  for (unsigned i = 0; i < bytes && offset + i < file.size(); ++i)
+    value |= std::to_integer<std::uint32_t>(file[offset + i]) << 8 * i;
   return value;
 }
 

@@ -122,9 +122,9 @@ RadianceOrder take_order(std::vector<std::byte>& file) {
   const std::string_view all(text, file.size());
   const std::size_t empty = all.find("\n\n"), first = empty + 2,
                     second = all.find_first_of("+-", first + 1), end = all.find('\n', first);
-  const auto is_axis = [&](std::size_t at) {
-    return at + 1 < end && (text[at] == '+' || text[at] == '-') &&
-           (text[at + 1] == 'X' || text[at + 1] == 'Y');
+  const auto is_axis = [&](std::size_t index) {
+    return index + 1 < end && (text[index] == '+' || text[index] == '-') &&
+           (text[index + 1] == 'X' || text[index + 1] == 'Y');
   };
   if (empty == all.npos || end == all.npos || second >= end || !is_axis(first) ||
       !is_axis(second) || text[first + 1] == text[second + 1])

@@ -15,13 +15,13 @@
 namespace heapwood::host_alloc {
 namespace {
 
-void set_run(std::vector<std::uint64_t>& words, std::size_t at, std::size_t count, bool value) {
-  for (const std::size_t end = at + count; at < end;) {
-    const std::size_t here = std::min(end - at, 64 - at % 64);
+void set_run(std::vector<std::uint64_t>& words, std::size_t first, std::size_t count, bool value) {
+  for (const std::size_t end = first + count; first < end;) {
+    const std::size_t here = std::min(end - first, 64 - first % 64);
     const std::uint64_t mask = (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1)
-                               << at % 64;
-    words[at / 64] = value ? words[at / 64] | mask : words[at / 64] & ~mask;
-    at += here;
+                               << first % 64;
+    words[first / 64] = value ? words[first / 64] | mask : words[first / 64] & ~mask;
+    first += here;
   }
 }
 
@@ -55,12 +55,12 @@ class Bitmask final : public Policy {
     if (bytes > range_.bytes()) return {};
     const std::size_t chunks = (bytes + chunk - 1) / chunk;
     const std::size_t step = std::max<std::size_t>(alignment / chunk, 1);
-    std::size_t at = find(Free{*this}, 0, chunks, step);
-    if (at == nowhere) at = grow(chunks, step);
-    if (at == nowhere && shrink() > 0) at = grow(chunks, step);
-    if (at == nowhere) return {};
-    set_run(free_, at, chunks, false);
-    const std::uintptr_t address = range_.base() + at * chunk;
+    std::size_t chunk_index = find(Free{*this}, 0, chunks, step);
+    if (chunk_index == nowhere) chunk_index = grow(chunks, step);
+    if (chunk_index == nowhere && shrink() > 0) chunk_index = grow(chunks, step);
+    if (chunk_index == nowhere) return {};
+    set_run(free_, chunk_index, chunks, false);
+    const std::uintptr_t address = range_.base() + chunk_index * chunk;
     live_.emplace(address, Run{chunks, bytes});
     return {pointer_to(address), bytes, chunks * chunk};
   }
@@ -74,23 +74,23 @@ class Bitmask final : public Policy {
   }
   void walk(const std::function<void(const HostRegion&)>& visit) const override {
     const Free words{*this};
-    for (std::size_t at = 0; at < words.end();) {
-      HostRegion region{range_.base() + at * chunk, 0, 0, HostRegion::State::unmapped};
-      std::size_t stop = at + 1;
-      if (!is_mapped(at / granule_chunks_)) {
-        stop = (at / granule_chunks_ + 1) * granule_chunks_;
+    for (std::size_t chunk_index = 0; chunk_index < words.end();) {
+      HostRegion region{range_.base() + chunk_index * chunk, 0, 0, HostRegion::State::unmapped};
+      std::size_t stop = chunk_index + 1;
+      if (!is_mapped(chunk_index / granule_chunks_)) {
+        stop = (chunk_index / granule_chunks_ + 1) * granule_chunks_;
         while (stop < words.end() && !is_mapped(stop / granule_chunks_)) stop += granule_chunks_;
       } else if (const auto found = live_.find(region.address); found != live_.end()) {
-        stop = at + found->second.chunks;
+        stop = chunk_index + found->second.chunks;
         region.requested = found->second.requested;
         region.state = HostRegion::State::used;
       } else {
-        stop = next(words, at, words.end(), false);
+        stop = next(words, chunk_index, words.end(), false);
         region.state = HostRegion::State::free;
       }
-      region.bytes = (stop - at) * chunk;
+      region.bytes = (stop - chunk_index) * chunk;
       if (region.state != HostRegion::State::unmapped || stop < words.end()) visit(region);
-      at = stop;
+      chunk_index = stop;
     }
   }
   std::size_t shrink() override {
@@ -138,35 +138,35 @@ class Bitmask final : public Policy {
   std::size_t find(const Words& words, std::size_t from, std::size_t chunks,
                    std::size_t step) const {
     const std::size_t end = words.end();
-    for (std::size_t at = from;;) {
-      at = (next(words, at, end, true) + step - 1) / step * step;
-      if (at > end || chunks > end - at) return nowhere;
-      const std::size_t stop = next(words, at, at + chunks, false);
-      if (stop == at + chunks) return at;
-      at = stop + 1;
+    for (std::size_t first = from;;) {
+      first = (next(words, first, end, true) + step - 1) / step * step;
+      if (first > end || chunks > end - first) return nowhere;
+      const std::size_t stop = next(words, first, first + chunks, false);
+      if (stop == first + chunks) return first;
+      first = stop + 1;
     }
   }
   // Maps the unmapped parts of the first run for which there is enough memory.
   std::size_t grow(std::size_t chunks, std::size_t step) {
     const FreeOrUnmapped words{*this};
     const std::size_t mappable = range_.mappable_bytes() / range_.granularity();
-    for (std::size_t at = 0; (at = find(words, at, chunks, step)) != nowhere;) {
+    for (std::size_t first = 0; (first = find(words, first, chunks, step)) != nowhere;) {
       std::size_t missing = 0;
-      const std::size_t last = (at + chunks - 1) / granule_chunks_;
-      for (std::size_t g = at / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
-      if (missing <= mappable) return map_run(at, chunks) ? at : nowhere;
-      if (at >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
+      const std::size_t last = (first + chunks - 1) / granule_chunks_;
+      for (std::size_t g = first / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
+      if (missing <= mappable) return map_run(first, chunks) ? first : nowhere;
+      if (first >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
       // The set of granules changes only when the beginning or the end of the run enters another.
-      const std::size_t begin = granule_chunks_ - at % granule_chunks_;
-      const std::size_t end = granule_chunks_ - (at + chunks - 1) % granule_chunks_;
-      at += std::min(begin, end);
+      const std::size_t begin = granule_chunks_ - first % granule_chunks_;
+      const std::size_t end = granule_chunks_ - (first + chunks - 1) % granule_chunks_;
+      first += std::min(begin, end);
     }
     return nowhere;
   }
-  bool map_run(std::size_t at, std::size_t chunks) {
+  bool map_run(std::size_t first, std::size_t chunks) {
     const std::size_t granule = range_.granularity();
-    const std::size_t stop = (at + chunks - 1) / granule_chunks_ + 1;
-    for (std::size_t g = at / granule_chunks_; g < stop;) {
+    const std::size_t stop = (first + chunks - 1) / granule_chunks_ + 1;
+    for (std::size_t g = first / granule_chunks_; g < stop;) {
       if (is_mapped(g)) {
         ++g;
         continue;

@@ -147,22 +147,22 @@ BlockIndex SegregatedFit::release(BlockIndex index) {
 }
 
 std::size_t SegregatedFit::shrink() {
-  BlockIndex at = first_;  // pieces come in order of address, as blocks do
+  BlockIndex block = first_;  // pieces come in order of address, as blocks do
   const auto free = [&](std::size_t offset, std::size_t bytes) {
-    while (end(at) <= offset) at = blocks_[at].after;
-    return is(at, State::free) && offset + bytes <= end(at);
+    while (end(block) <= offset) block = blocks_[block].after;
+    return is(block, State::free) && offset + bytes <= end(block);
   };
   return range_.unmap_if(free, [&](std::size_t offset, std::size_t bytes) {
-    lists_.remove(blocks_, at);
-    if (const std::size_t rest = end(at) - offset - bytes; rest > 0) {
-      lists_.push(blocks_, insert(at, offset + bytes, rest, State::free));
+    lists_.remove(blocks_, block);
+    if (const std::size_t rest = end(block) - offset - bytes; rest > 0) {
+      lists_.push(blocks_, insert(block, offset + bytes, rest, State::free));
     }
-    const std::size_t front = offset - blocks_[at].offset;
-    BlockIndex unmapped = at;
+    const std::size_t front = offset - blocks_[block].offset;
+    BlockIndex unmapped = block;
     if (front > 0) {
-      blocks_[at].bytes = front;
-      lists_.push(blocks_, at);
-      unmapped = insert(at, offset, bytes, State::unmapped);
+      blocks_[block].bytes = front;
+      lists_.push(blocks_, block);
+      unmapped = insert(block, offset, bytes, State::unmapped);
     }
     blocks_[unmapped].state = State::unmapped;
     blocks_[unmapped].bytes = bytes;
@@ -178,7 +178,7 @@ std::size_t SegregatedFit::shrink() {
     } else {
       unmapped_.push(blocks_, unmapped);
     }
-    at = unmapped;
+    block = unmapped;
   });
 }
 

@@ -214,7 +214,7 @@ void Atrium::vault() {
     for (unsigned i = 0; i < bays; ++i) {
       const float x0 = column_x(i) + 0.25f, x1 = column_x(i + 1) - 0.25f;
       if (!rich) {
-        model.add({.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); },
+        model.add({.point = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); },
                    .cells_v = 8,
                    .min_v = 3});
         continue;
@@ -222,7 +222,7 @@ void Atrium::vault() {
       const unsigned across = 3, up = 4;
       for (unsigned k = 0; k < across * up; ++k) {
         const unsigned column = k % across, row = k / across;
-        const auto at = [=](float u, float v, float raised) {
+        const auto point = [=](float u, float v, float raised) {
           return on(x0 + (x1 - x0) * (static_cast<float>(column) + u) / across,
                     angle((static_cast<float>(row) + v) / up), raised);
         };
@@ -230,7 +230,7 @@ void Atrium::vault() {
         constexpr float inset[4] = {0, 0.12f, 0.15f, 0.22f}, sunk[4] = {0, 0, -0.09f, -0.16f};
         const auto ring = [=](unsigned step, unsigned corner) {
           const float a = inset[step], b = 1 - a;
-          return at(corner == 1 || corner == 2 ? b : a, corner >= 2 ? b : a, sunk[step]);
+          return point(corner == 1 || corner == 2 ? b : a, corner >= 2 ? b : a, sunk[step]);
         };
         for (unsigned step = 0; step < 3; ++step) {
           for (unsigned c = 0; c < 4; ++c) {
@@ -308,7 +308,7 @@ void Atrium::end_wall() {
   };
   quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0},
        {0, 0, 2 * half_nave});  // behind its corners
-  model.add({.at = lunette, .cells_u = 48, .min_u = 16, .closed = true});
+  model.add({.point = lunette, .cells_u = 48, .min_u = 16, .closed = true});
   // The apse: half a cylinder and half a dome. They share no corners with each other or the arch,
   // so each starts behind the surface in front of it.
   const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
@@ -322,8 +322,9 @@ void Atrium::end_wall() {
                 wider * exact::sin(a) * exact::cos(b)};
   };
   model.paint(plaster);
-  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .min_u = 6});
-  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .min_u = 6, .min_v = 3, .pole_last = true});
+  model.add({.point = apse, .cells_u = 24, .cells_v = 3, .min_u = 6});
+  model.add(
+      {.point = dome, .cells_u = 24, .cells_v = 16, .min_u = 6, .min_v = 3, .pole_last = true});
   model.paint(marble);
   quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {

@@ -18,10 +18,10 @@ struct Count {
   }
 
   std::string text(const char* one, const char* several) const {
-    char at[128];
-    std::snprintf(at, sizeof(at), "(%.9g, %.9g, %.9g)", first.x, first.y, first.z);
-    if (polygons == 1) return std::string("the polygon at ") + at + " " + one;
-    return std::to_string(polygons) + " polygons " + several + ", the first at " + at;
+    char text[128];
+    std::snprintf(text, sizeof(text), "(%.9g, %.9g, %.9g)", first.x, first.y, first.z);
+    if (polygons == 1) return std::string("the polygon at ") + text + " " + one;
+    return std::to_string(polygons) + " polygons " + several + ", the first at " + text;
   }
 };
 

@@ -84,20 +84,20 @@ void append_escaped(std::string& text, char c) {
 
 std::string escaped(std::string_view text, std::size_t limit, bool with_controls) {
   std::string result;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t length = utf8_length(text.substr(at)),
+  std::size_t index = 0;
+  while (index < text.size()) {
+    const std::size_t length = utf8_length(text.substr(index)),
                       bytes = std::max<std::size_t>(length, 1);
-    if (at + bytes > limit) break;
-    const std::string_view character = text.substr(at, bytes);
+    if (index + bytes > limit) break;
+    const std::string_view character = text.substr(index, bytes);
     if (length == 0 || (with_controls && is_control(character))) {
       for (const char c : character) append_escaped(result, c);
     } else {
       result += character;
     }
-    at += bytes;
+    index += bytes;
   }
-  if (at < text.size()) result += "...";
+  if (index < text.size()) result += "...";
   return result;
 }
 

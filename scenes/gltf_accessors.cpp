@@ -24,37 +24,37 @@ bool is_unsigned(Component component) {
 }
 
 template <class T>
-T value_at(const std::byte* at) {
+T value_at(const std::byte* bytes) {
   T value;
-  std::memcpy(&value, at, sizeof value);
+  std::memcpy(&value, bytes, sizeof value);
   return value;
 }
 
-float as_float(const std::byte* at, Component component, bool normalized) {
+float as_float(const std::byte* bytes, Component component, bool normalized) {
   const auto scaled = [&](float x, float largest) {
     return normalized ? std::max(x / largest, -1.0f) : x;
   };
   switch (component) {
     case Component::i8:
-      return scaled(value_at<std::int8_t>(at), 127);
+      return scaled(value_at<std::int8_t>(bytes), 127);
     case Component::u8:
-      return scaled(value_at<std::uint8_t>(at), 255);
+      return scaled(value_at<std::uint8_t>(bytes), 255);
     case Component::i16:
-      return scaled(value_at<std::int16_t>(at), 32767);
+      return scaled(value_at<std::int16_t>(bytes), 32767);
     case Component::u16:
-      return scaled(value_at<std::uint16_t>(at), 65535);
+      return scaled(value_at<std::uint16_t>(bytes), 65535);
     case Component::u32:
-      return static_cast<float>(value_at<std::uint32_t>(at));
+      return static_cast<float>(value_at<std::uint32_t>(bytes));
     case Component::f32:
       break;
   }
-  return value_at<float>(at);
+  return value_at<float>(bytes);
 }
 
-std::uint32_t as_integer(const std::byte* at, Component component) {
-  return component == Component::u8    ? value_at<std::uint8_t>(at)
-         : component == Component::u16 ? value_at<std::uint16_t>(at)
-                                       : value_at<std::uint32_t>(at);
+std::uint32_t as_integer(const std::byte* bytes, Component component) {
+  return component == Component::u8    ? value_at<std::uint8_t>(bytes)
+         : component == Component::u16 ? value_at<std::uint16_t>(bytes)
+                                       : value_at<std::uint32_t>(bytes);
 }
 
 // Linear light as an 8-bit sRGB value.
@@ -78,18 +78,18 @@ Container split(std::span<const std::byte> file, const std::string& source) {
   if (claimed > file.size()) fail("byte 8: it claims ", claimed, " bytes, but has ", file.size());
   file = file.first(std::max<std::size_t>(claimed, 12));  // what follows is not of the model
   Container container;
-  std::size_t at = 12;
-  for (bool first = true; file.size() - at >= 8; first = false) {
-    const std::size_t length = value_at<std::uint32_t>(&file[at]);
-    const std::uint32_t type = value_at<std::uint32_t>(&file[at + 4]);
-    if (length > file.size() - at - 8)
-      fail("byte ", at, ": a chunk claims ", length, " bytes, but ", file.size() - at - 8,
+  std::size_t offset = 12;
+  for (bool first = true; file.size() - offset >= 8; first = false) {
+    const std::size_t length = value_at<std::uint32_t>(&file[offset]);
+    const std::uint32_t type = value_at<std::uint32_t>(&file[offset + 4]);
+    if (length > file.size() - offset - 8)
+      fail("byte ", offset, ": a chunk claims ", length, " bytes, but ", file.size() - offset - 8,
            " follow");
     if (first && type != 0x4e4f534a) fail("byte 16: the first chunk is not JSON");
-    if (first) container.json = text.substr(at + 8, length);
+    if (first) container.json = text.substr(offset + 8, length);
     if (type == 0x004e4942 && container.binary.empty())
-      container.binary = file.subspan(at + 8, length);
-    at += 8 + length;
+      container.binary = file.subspan(offset + 8, length);
+    offset += 8 + length;
   }
   return container;
 }
@@ -195,30 +195,30 @@ std::vector<T> Accessors::decode(std::uint32_t index, unsigned components, Conve
   if (accessor.components != components)
     fail(place, "its elements have ", accessor.components, " components, expected ", components);
   // The first element, after a check that `count` elements lie in the view.
-  const auto elements = [&](const Location& at, std::size_t count, std::size_t size,
+  const auto elements = [&](const Location& location, std::size_t count, std::size_t size,
                             std::size_t& stride) {
-    const std::span<const std::byte> bytes = view_bytes(at.view);
-    const std::size_t given = document_.views[at.view].stride;
+    const std::span<const std::byte> bytes = view_bytes(location.view);
+    const std::size_t given = document_.views[location.view].stride;
     stride = given == 0 ? size : given;
     if (stride < size) fail(place, "its elements overlap");
-    const bool fits = at.offset <= bytes.size() && bytes.size() - at.offset >= size &&
-                      (bytes.size() - at.offset - size) / stride >= count - 1;
+    const bool fits = location.offset <= bytes.size() && bytes.size() - location.offset >= size &&
+                      (bytes.size() - location.offset - size) / stride >= count - 1;
     if (count > 0 && !fits)
-      fail(place, count, " elements do not fit in bufferViews[", at.view, "]");
-    return bytes.data() + at.offset;
+      fail(place, count, " elements do not fit in bufferViews[", location.view, "]");
+    return bytes.data() + location.offset;
   };
-  const std::size_t size = size_of(accessor.at.component) * components;
+  const std::size_t size = size_of(accessor.location.component) * components;
   std::size_t stride = 0;
   const std::byte* from = nullptr;
-  if (accessor.at.view != none && accessor.count > 0)
-    from = elements(accessor.at, accessor.count, size, stride);
+  if (accessor.location.view != none && accessor.count > 0)
+    from = elements(accessor.location, accessor.count, size, stride);
   if (accessor.count > memory_limit_) use_memory(accessor.count);
   use_memory(accessor.count * components * sizeof(T));
   std::vector<T> result(accessor.count * components);
   const auto copy = [&](std::size_t to, const std::byte* element) {
     for (unsigned k = 0; k < components; ++k) {
-      result[to * components + k] = convert(element + k * size_of(accessor.at.component),
-                                            accessor.at.component, accessor.normalized);
+      result[to * components + k] = convert(element + k * size_of(accessor.location.component),
+                                            accessor.location.component, accessor.normalized);
     }
   };
   for (std::size_t i = 0; from != nullptr && i < accessor.count; ++i) copy(i, from + i * stride);
@@ -244,11 +244,11 @@ std::vector<float> Accessors::floats(std::uint32_t accessor, unsigned components
 }
 
 std::vector<std::uint32_t> Accessors::integers(std::uint32_t accessor, unsigned components) {
-  if (!is_unsigned(document_.accessors[accessor].at.component))
+  if (!is_unsigned(document_.accessors[accessor].location.component))
     fail("accessors[", accessor, "]: unsigned integers are expected");
-  return decode<std::uint32_t>(accessor, components, [](const std::byte* at, Component type, bool) {
-    return as_integer(at, type);
-  });
+  return decode<std::uint32_t>(
+      accessor, components,
+      [](const std::byte* bytes, Component type, bool) { return as_integer(bytes, type); });
 }
 
 std::vector<std::uint32_t> Accessors::colours(std::uint32_t accessor) {

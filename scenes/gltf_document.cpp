@@ -250,7 +250,7 @@ class Parser {
   void accessors() {
     root_.each("accessors", [&](const Object& o) {
       Accessor& accessor = document_.accessors.emplace_back();
-      accessor.at = location(o, component_of(o));
+      accessor.location = location(o, component_of(o));
       accessor.count = o.required_integer("count");
       accessor.components = components_of(o);
       accessor.normalized = o.flag("normalized");
@@ -259,7 +259,7 @@ class Parser {
       accessor.sparse_count = sparse.required_integer("count");
       const Object indices = sparse.object("indices"), values = sparse.object("values");
       accessor.sparse_indices = location(indices, component_of(indices));
-      accessor.sparse_values = location(values, accessor.at.component);
+      accessor.sparse_values = location(values, accessor.location.component);
       if (accessor.sparse_indices.view == none || accessor.sparse_values.view == none)
         sparse.fail("`bufferView` is missing");
     });
@@ -346,7 +346,7 @@ class Parser {
         // Compressed primitives have accessors without data.
         if (p.object("extensions").has("KHR_draco_mesh_compression") &&
             (primitive.positions == none ||
-             document_.accessors[primitive.positions].at.view == none)) {
+             document_.accessors[primitive.positions].location.view == none)) {
           p.fail("KHR_draco_mesh_compression is not supported: export the file without it");
         }
         primitive.colours = attribute("COLOR_0");

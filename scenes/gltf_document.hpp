@@ -48,7 +48,7 @@ struct Location {
 };
 
 struct Accessor {
-  Location at;  // without a view all elements are 0
+  Location location;  // without a view all elements are 0
   std::size_t count = 0;
   unsigned components = 1;  // 1 to 4, or 4, 9, 16 of a matrix
   bool normalized = false;

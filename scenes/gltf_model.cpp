@@ -350,10 +350,11 @@ void Model::add_camera(const Pose& pose) {
     const std::uint32_t camera = document_.nodes[node].camera;
     if (camera == none || !document_.cameras[camera].perspective) continue;
     const double fov = document_.cameras[camera].vertical_fov * 180 / 3.14159265358979;
-    const Affine& at = pose.globals[node];
+    const Affine& global = pose.globals[node];
     // It looks along its -z.
-    const double back = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
-    const Vec3d position = at.origin - rest_.origin, forward = at.z * (-1 / back);
+    const double back =
+        std::sqrt(global.z.x * global.z.x + global.z.y * global.z.y + global.z.z * global.z.z);
+    const Vec3d position = global.origin - rest_.origin, forward = global.z * (-1 / back);
     const Vec3 eye = to_float(position), target = to_float(position + forward * distance);
     if (fov > 1 && fov < 170 && std::abs(forward.y) < 0.99 && is_finite(eye) && is_finite(target) &&
         target != eye) {

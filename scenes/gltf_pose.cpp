@@ -95,13 +95,13 @@ Clip::Clip(const AnimationInfo& info, Accessors& accessors) {
 }
 
 void Clip::sample(const Track& track, float seconds, std::vector<double>& value) const {
-  const std::vector<float>& at = track.times;
-  const auto above = std::upper_bound(at.begin(), at.end(), seconds);
+  const std::vector<float>& times = track.times;
+  const auto above = std::upper_bound(times.begin(), times.end(), seconds);
   const std::size_t next =
-      std::min<std::size_t>(static_cast<std::size_t>(above - at.begin()), at.size() - 1);
-  const std::size_t key = above == at.begin() || above == at.end() ? next : next - 1;
-  const double length = static_cast<double>(at[next]) - at[key];
-  const double t = length > 0 ? (static_cast<double>(seconds) - at[key]) / length : 0;
+      std::min<std::size_t>(static_cast<std::size_t>(above - times.begin()), times.size() - 1);
+  const std::size_t key = above == times.begin() || above == times.end() ? next : next - 1;
+  const double length = static_cast<double>(times[next]) - times[key];
+  const double t = length > 0 ? (static_cast<double>(seconds) - times[key]) / length : 0;
   const bool cubic = track.channel.interpolation == Interpolation::cubic;
   // A key of a cubic spline has three parts: tangent in, value, tangent out.
   const auto values = [&](std::size_t k, std::size_t part) {

@@ -39,11 +39,11 @@ double origin_of(const Interval& axis, double extent) {
 
 // at(i): the coordinates of vertex i.
 template <class F>
-Vec3d choose_origin(const Mesh& mesh, const F& at) {
+Vec3d choose_origin(const Mesh& mesh, const F& vertex) {
   Interval x, y, z;
   for (const Triangle& triangle : mesh.triangles) {
     for (const std::uint32_t v : triangle.v) {
-      const Vec3d p = at(v);
+      const Vec3d p = vertex(v);
       x.grow(p.x);
       y.grow(p.y);
       z.grow(p.z);
@@ -89,13 +89,13 @@ void check_appearance(const Mesh& mesh, const std::string& source) {
 }  // namespace
 
 void place_vertices(Mesh& mesh, std::span<const double> coordinates) {
-  const auto at = [&](std::size_t i) {
+  const auto vertex = [&](std::size_t i) {
     return Vec3d{coordinates[3 * i], coordinates[3 * i + 1], coordinates[3 * i + 2]};
   };
-  mesh.origin = choose_origin(mesh, at);
+  mesh.origin = choose_origin(mesh, vertex);
   mesh.vertices.resize(coordinates.size() / 3);
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i)
-    mesh.vertices[i] = relative(at(i), mesh.origin);
+    mesh.vertices[i] = relative(vertex(i), mesh.origin);
 }
 
 void place_vertices(Mesh& mesh) {

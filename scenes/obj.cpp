@@ -20,8 +20,8 @@ constexpr std::uint32_t no_uv = ~std::uint32_t{0};
 
 // `#` at the start of a line or after a blank.
 bool has_comment(std::string_view line) {
-  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
-    if (at == 0 || trimmed(line.substr(at - 1, 1)).empty()) return true;
+  for (std::size_t mark = line.find('#'); mark != line.npos; mark = line.find('#', mark + 1)) {
+    if (mark == 0 || trimmed(line.substr(mark - 1, 1)).empty()) return true;
   }
   return false;
 }
@@ -208,11 +208,11 @@ class ObjParser {
   }
 
   void texture_coordinates(std::string_view line) {
-    float at[2] = {};
-    for (float& x : at) {
+    float uv[2] = {};
+    for (float& x : uv) {
       if (!parse_number(without_plus(next_word(line)), x) || !std::isfinite(x)) x = 0;
     }
-    mesh_.appearance.uvs.push_back({at[0], 1 - at[1]});
+    mesh_.appearance.uvs.push_back({uv[0], 1 - uv[1]});
   }
 
   void face(std::string_view line, Faces& faces) {

@@ -202,7 +202,7 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
 }
 
 void cloth(Model& model, const Frame& frame, const Cloth& c) {
-  const auto at = [=](float u, float v) {
+  const auto point = [=](float u, float v) {
     // Drawn together towards the tie, loose again below it.
     const float tie = 0.62f;
     const float pull = c.gather * exact::exp(-((v - tie) * 3.2f) * ((v - tie) * 3.2f)) +
@@ -216,7 +216,7 @@ void cloth(Model& model, const Frame& frame, const Cloth& c) {
     return frame(
         {x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * exact::sin(phase) * v), z});
   };
-  model.add({.at = at,
+  model.add({.point = point,
              .cells_u = 2.5f * c.width / c.cell,
              .cells_v = 0.6f * c.height / c.cell,
              .min_u = 4,

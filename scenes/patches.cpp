@@ -60,7 +60,7 @@ void fill_row(Mesh& mesh, const Patch& patch, const Begin& begin, std::uint32_t 
   const std::uint64_t width = row_vertices(patch, n, row);
   const float v = static_cast<float>(row) / static_cast<float>(n.v);
   for (std::uint64_t i = 0; i < width; ++i) {
-    mesh.vertices[first + i] = patch.at(static_cast<float>(i) / static_cast<float>(n.u), v);
+    mesh.vertices[first + i] = patch.point(static_cast<float>(i) / static_cast<float>(n.u), v);
   }
   if (row == n.v) return;
 

@@ -15,8 +15,8 @@
 namespace heapwood::scenes {
 
 struct Patch {
-  std::function<Vec3(float u, float v)> at;  // u, v in [0, 1]
-  float cells_u = 0, cells_v = 0;            // at density 1; 0: always the minimum
+  std::function<Vec3(float u, float v)> point;  // u, v in [0, 1]
+  float cells_u = 0, cells_v = 0;               // at density 1; 0: always the minimum
   unsigned min_u = 1, min_v = 1;
   bool closed = false;                   // u = 1 is u = 0: one vertex, not two
   std::size_t twins_u = 0, twins_v = 0;  // not 0: sides with equal numbers are divided equally

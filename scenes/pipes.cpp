@@ -189,20 +189,21 @@ void Plant::bundle(unsigned bends) {
   const float radius = thick ? random.uniform(0.2f, 0.4f) : random.uniform(0.05f, 0.14f);
   const float extent[3] = {width, height, depth};
   const float shortest = 8 * radius + 0.6f;
-  Vec3 at = {random.uniform(-0.05f, 1.05f) * width, random.uniform(0.08f, 1) * height,
-             random.uniform(0, 1) * depth};
-  std::vector<Vec3> corners = {at};
+  Vec3 position = {random.uniform(-0.05f, 1.05f) * width, random.uniform(0.08f, 1) * height,
+                   random.uniform(0, 1) * depth};
+  std::vector<Vec3> corners = {position};
   unsigned axis = random.below(3);
   for (unsigned i = 0; i <= bends; ++i, axis = (axis + 1 + random.below(2)) % 3) {
-    const float here = at[axis], size = extent[axis];
+    const float here = position[axis], size = extent[axis];
     float there = random.uniform(axis == 1 ? 0.06f : -0.06f, 1.06f) * size;
     if (std::fabs(there - here) < shortest)
       there = here + (here > 0.5f * size ? -shortest : shortest);
-    at = set(at, axis, there);
+    position = set(position, axis, there);
     if (axis != 1 && random.chance(0.25f)) {
-      at.y = std::max(at.y + random.uniform(-0.3f, 0.3f) * std::fabs(there - here), 0.3f);
+      position.y =
+          std::max(position.y + random.uniform(-0.3f, 0.3f) * std::fabs(there - here), 0.3f);
     }
-    corners.push_back(at);
+    corners.push_back(position);
   }
   const unsigned pipes = plain || thick ? 1 : 1 + random.below(4);
   const float gap = 2.6f * radius;

@@ -29,9 +29,9 @@ struct Current {
 };
 
 template <class T>
-double value_at(const std::byte* at, bool big_endian) {
+double value_at(const std::byte* bytes, bool big_endian) {
   std::array<std::byte, sizeof(T)> raw;
-  std::memcpy(raw.data(), at, sizeof(T));
+  std::memcpy(raw.data(), bytes, sizeof(T));
   if (big_endian) std::reverse(raw.begin(), raw.end());
   return std::bit_cast<T>(raw);
 }
@@ -88,8 +88,9 @@ class Reader {
 
  private:
   bool is_text() const { return format_ == Format::ascii; }
-  std::string_view text_from(std::size_t at) const {
-    return {reinterpret_cast<const char*>(place_.file.data()) + at, place_.file.size() - at};
+  std::string_view text_from(std::size_t offset) const {
+    return {reinterpret_cast<const char*>(place_.file.data()) + offset,
+            place_.file.size() - offset};
   }
   [[noreturn]] void end_of_file(const Current& current) const {
     place_.fail(at_, "the file ends within " + current.text());

@@ -56,7 +56,7 @@ Point2 project(Vec3 p, Plane plane) {
 // Newell's normal is twice the area in each coordinate plane. The plane of the largest area is
 // chosen: leaving out a coordinate, unlike a rotation, is exact.
 Plane plane_of(std::span<const Vec3> corners) {
-  const auto at = [&](std::size_t i, unsigned axis) {
+  const auto coordinate = [&](std::size_t i, unsigned axis) {
     return double{corners[i][axis]} - double{corners[0][axis]};
   };
   double areas[3] = {}, extents[3] = {}, scale = 0;
@@ -64,9 +64,10 @@ Plane plane_of(std::span<const Vec3> corners) {
     const unsigned u = (axis + 1) % 3, v = (axis + 2) % 3;
     double lo = 0, hi = 0;
     for (std::size_t i = 1; i < corners.size(); ++i) {
-      lo = std::min(lo, at(i, axis));
-      hi = std::max(hi, at(i, axis));
-      areas[axis] += at(i - 1, u) * at(i, v) - at(i - 1, v) * at(i, u);
+      lo = std::min(lo, coordinate(i, axis));
+      hi = std::max(hi, coordinate(i, axis));
+      areas[axis] +=
+          coordinate(i - 1, u) * coordinate(i, v) - coordinate(i - 1, v) * coordinate(i, u);
     }
     extents[axis] = hi - lo;
     scale = std::max(scale, hi - lo);
@@ -271,13 +272,13 @@ bool Triangulator::find_lax_ear(std::uint32_t& corner) {
 Triangulator::Outcome Triangulator::clip_ears() {
   start();
   bool has_lax_ears = true, has_clipped = false;  // since all corners were queued
-  std::size_t at = 0;
+  std::size_t index = 0;
   while (left_ > 3 && tests_left_ > 0) {
-    if (at < queue_.size()) {
+    if (index < queue_.size()) {
       // First in, first out: neighbours of a clipped corner are tested last, which avoids fans of
       // slivers. A corner that is not an ear cannot become one until a neighbour is clipped.
-      const std::uint32_t corner = queue_[at];
-      const bool is_last_entry = corners_[corner].place == at++;
+      const std::uint32_t corner = queue_[index];
+      const bool is_last_entry = corners_[corner].place == index++;
       if (corners_[corner].is_clipped || !is_last_entry || !is_ear(corner, Rule::strict)) continue;
       clip(corner);
       has_clipped = true;
@@ -291,7 +292,7 @@ Triangulator::Outcome Triangulator::clip_ears() {
       clip(corner);
     }
     queue_all();
-    at = 0;
+    index = 0;
     has_clipped = false;
   }
   const bool gave_up = left_ > 3;

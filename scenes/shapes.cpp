@@ -28,13 +28,13 @@ Frame within(const Frame& outer, const Frame& inner) {
 }
 
 void quad(Model& model, Vec3 origin, Vec3 edge_u, Vec3 edge_v, float cell) {
-  model.add({.at = [=](float u, float v) { return origin + edge_u * u + edge_v * v; },
+  model.add({.point = [=](float u, float v) { return origin + edge_u * u + edge_v * v; },
              .cells_u = per(length(edge_u), cell),
              .cells_v = per(length(edge_v), cell)});
 }
 
 void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d, float cell) {
-  model.add({.at = [=](float u, float v) { return lerp(lerp(a, b, u), lerp(d, c, u), v); },
+  model.add({.point = [=](float u, float v) { return lerp(lerp(a, b, u), lerp(d, c, u), v); },
              .cells_u = per(length(b - a), cell),
              .cells_v = per(length(d - a), cell)});
 }
@@ -58,12 +58,12 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
   for (std::size_t i = 1; i < profile.size(); ++i) {
     const Turn from = points[i - 1], to = points[i];
     const float dr = to.radius - from.radius, dy = to.y - from.y;
-    const auto at = [=](float u, float v) {
+    const auto point = [=](float u, float v) {
       const float lift = to.bulge * 4 * v * (1 - v);
       const float radius = from.radius + dr * v + dy * lift, y = from.y + dy * v - dr * lift;
       return frame(about_y(ripple ? radius * ripple(2 * pi * u, y) : radius, y, u));
     };
-    model.add({.at = at,
+    model.add({.point = point,
                .cells_u = around,
                .cells_v = per(exact::hypot(dr, dy) * (1 + 2 * std::fabs(to.bulge)), cell),
                .min_u = min_cells,
@@ -76,10 +76,10 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
 }
 
 void ball(Model& model, const Frame& frame, float radius, float around, unsigned min_cells) {
-  const auto at = [=](float u, float v) {
+  const auto point = [=](float u, float v) {
     return frame(about_y(radius * exact::sin(pi * v), -radius * exact::cos(pi * v), u));
   };
-  model.add({.at = at,
+  model.add({.point = point,
              .cells_u = around,
              .cells_v = around / 2,
              .min_u = min_cells,
@@ -90,7 +90,7 @@ void ball(Model& model, const Frame& frame, float radius, float around, unsigned
 }
 
 void disc(Model& model, const Frame& frame, float radius, float around, unsigned min_cells) {
-  model.add({.at = [=](float u, float v) { return frame(about_y(radius * (1 - v), 0, u)); },
+  model.add({.point = [=](float u, float v) { return frame(about_y(radius * (1 - v), 0, u)); },
              .cells_u = around,
              .min_u = min_cells,
              .closed = true,
@@ -100,7 +100,7 @@ void disc(Model& model, const Frame& frame, float radius, float around, unsigned
 void tube(Model& model, Tube tube) {
   const float along = tube.along, around = tube.around;
   const unsigned min_along = tube.min_along, min_around = tube.min_around;
-  const auto at = [tube = std::move(tube)](float u, float v) {
+  const auto point = [tube = std::move(tube)](float u, float v) {
     const float step = 1e-3f;
     const Vec3 tangent =
         normalize(tube.path(std::fmin(v + step, 1.0f)) - tube.path(std::fmax(v - step, 0.0f)));
@@ -109,7 +109,7 @@ void tube(Model& model, Tube tube) {
     return tube.path(v) +
            (a * exact::cos(2 * pi * u) + b * exact::sin(2 * pi * u)) * tube.radius(v);
   };
-  model.add({.at = at,
+  model.add({.point = point,
              .cells_u = around,
              .cells_v = along,
              .min_u = min_around,
@@ -134,7 +134,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
     return Vec3{-radius * exact::cos(pi * u), a.spring + radius * exact::sin(pi * u), 0};
   };
   for (const float side : {-0.5f, 0.5f}) {
-    model.add({.at =
+    model.add({.point =
                    [=](float u, float v) {
                      const Vec3 low = edge(u, a.radius);
                      return frame(Vec3{low.x, low.y * (1 - v) + a.top * v, side * a.depth});
@@ -142,7 +142,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
                .cells_u = a.along,
                .min_u = a.min_cells});
   }
-  model.add({.at =
+  model.add({.point =
                  [=](float u, float v) {
                    const Vec3 p = edge(u, a.radius);
                    return frame({p.x, p.y, (v - 0.5f) * a.depth});
@@ -166,18 +166,18 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
   }
 }
 
-void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along,
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& point, float along,
            unsigned min_cells) {
   const float corners[4][4] = {{0, 0, 1, 0}, {1, 0, 1, 1}, {1, 1, 0, 1}, {0, 1, 0, 0}};
   for (const auto& c : corners) {
     const float a0 = c[0], b0 = c[1], a1 = c[2], b1 = c[3];
-    model.add(
-        {.at = [=](float u, float v) { return at(u, a0 + (a1 - a0) * v, b0 + (b1 - b0) * v); },
-         .cells_u = along,
-         .min_u = min_cells});
+    model.add({.point = [=](float u,
+                            float v) { return point(u, a0 + (a1 - a0) * v, b0 + (b1 - b0) * v); },
+               .cells_u = along,
+               .min_u = min_cells});
   }
   for (const float end : {0.0f, 1.0f})
-    model.add({.at = [=](float u, float v) { return at(end, u, v); }});
+    model.add({.point = [=](float u, float v) { return point(end, u, v); }});
 }
 
 }  // namespace heapwood::scenes

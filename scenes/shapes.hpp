@@ -67,7 +67,7 @@ struct Arch {
 void arch(Model& model, const Frame& frame, const Arch& arch);
 
 // A rectangular section swept over t in [0, 1]: at(t, a, b) with a and b in [0, 1] across it.
-void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along,
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& point, float along,
            unsigned min_cells);
 
 }  // namespace heapwood::scenes

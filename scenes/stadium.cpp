@@ -29,12 +29,13 @@ Vec3 around(float u, float out, float y) {
 
 // A strip around the hall between two rings.
 void strip(Model& model, float out0, float y0, float out1, float y1, float cells) {
-  model.add({.at = [=](float u,
-                       float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
-             .cells_u = cells,
-             .min_u = 12,
-             .closed = true,
-             .twins_u = 2'000'000});  // strips meet vertex to vertex
+  model.add(
+      {.point = [=](float u,
+                    float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
+       .cells_u = cells,
+       .min_u = 12,
+       .closed = true,
+       .twins_u = 2'000'000});  // strips meet vertex to vertex
 }
 
 float stand(Model& model, const Paint& seats, unsigned rows, float out, float y, float scale,

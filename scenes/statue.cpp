@@ -95,12 +95,12 @@ float meet(const Ray& ray, float start) {
   return t;
 }
 
-// One face of the box. at() maps [-1, 1] x [-1, 1] to it, with even steps of the angle.
+// One face of the box. point() maps [-1, 1] x [-1, 1] to it, with even steps of the angle.
 struct Face {
   Vec3 normal, u, v;
   bool upright;
 
-  Vec3 at(float a, float b) const {
+  Vec3 point(float a, float b) const {
     const auto even = [](float s) {
       return s <= -1 ? -1 : s >= 1 ? 1 : exact::tan(0.25f * pi * s);
     };
@@ -123,7 +123,7 @@ class Coarse {
       for (unsigned i = 0; i <= width_; ++i) {
         const float a = 2 * static_cast<float>(i) / static_cast<float>(width_) - 1;
         const float b = 2 * static_cast<float>(j) / static_cast<float>(height_) - 1;
-        distance_.push_back(meet(ray_of(face.at(a, b)), reach));
+        distance_.push_back(meet(ray_of(face.point(a, b)), reach));
       }
     }
   }
@@ -157,14 +157,14 @@ void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
   for (const Face& face : faces) {
     // A few thousand rays are cheaper than the grid.
     const auto coarse = triangles < 50'000 ? nullptr : std::make_shared<const Coarse>(face);
-    const auto at = [=](float u, float v) {
-      const Ray ray = ray_of(face.at(2 * u - 1, 2 * v - 1));
+    const auto point = [=](float u, float v) {
+      const Ray ray = ray_of(face.point(2 * u - 1, 2 * v - 1));
       float start = coarse ? coarse->start(u, v) + 0.08f : reach;
       if (body(ray.from + ray.direction * start) < 0.02f) start = reach;
       return weathered(ray, meet(ray, start), seed);
     };
     const bool upright = face.upright;
-    model.add({.at = at,
+    model.add({.point = point,
                .cells_v = upright ? 300.0f : 0.0f,
                .min_u = across,
                .min_v = upright ? 2 * across : across,

@@ -48,17 +48,17 @@ HEAPWOOD_INLINE T load_streaming(const T* from) {
 }
 
 // Prefetches the sector at an address into L1. No effect on a CPU.
-HEAPWOOD_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
+HEAPWOOD_INLINE void prefetch_l1([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(address));
 #endif
 }
 
 // Prefetches the line at an address into L2. No effect on a CPU, whose hardware prefetcher follows
 // sequential streams.
-HEAPWOOD_INLINE void prefetch([[maybe_unused]] const void* at) {
+HEAPWOOD_INLINE void prefetch([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 #endif
 }
 

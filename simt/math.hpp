@@ -102,8 +102,8 @@ struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
 
-HEAPWOOD_INLINE constexpr unsigned linear_index(Index3 at, Index3 size) {
-  return (at.z * size.y + at.y) * size.x + at.x;
+HEAPWOOD_INLINE constexpr unsigned linear_index(Index3 index, Index3 size) {
+  return (index.z * size.y + index.y) * size.x + index.x;
 }
 
 }  // namespace heapwood::simt

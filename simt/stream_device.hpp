@@ -124,11 +124,11 @@ class StreamDevice : public DeviceId {
                    "upload");
       return;
     }
-    for (std::size_t at = 0; at < bytes; at += stream_detail::Piece::capacity) {
+    for (std::size_t offset = 0; offset < bytes; offset += stream_detail::Piece::capacity) {
       stream_detail::Piece piece;
-      piece.to = static_cast<std::byte*>(to) + at;
-      piece.bytes = std::min(stream_detail::Piece::capacity, bytes - at);
-      std::memcpy(piece.data, static_cast<const std::byte*>(from_host) + at, piece.bytes);
+      piece.to = static_cast<std::byte*>(to) + offset;
+      piece.bytes = std::min(stream_detail::Piece::capacity, bytes - offset);
+      std::memcpy(piece.data, static_cast<const std::byte*>(from_host) + offset, piece.bytes);
       stream_detail::write_piece<<<1, 256, 0, stream_>>>(piece);
       check_stream(cudaGetLastError(), "upload");
     }

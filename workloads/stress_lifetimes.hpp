@@ -92,7 +92,7 @@ struct LifetimesKernel : KernelShape {
     return static_cast<std::uint32_t>(
         mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
   }
-  HEAPWOOD_INLINE static Stamp pattern(std::size_t entry, std::uint32_t bytes) {
+  HEAPWOOD_INLINE static BlockPattern pattern(std::size_t entry, std::uint32_t bytes) {
     return {entry + 1, alloc::padded(bytes) / alloc::granule};
   }
 };

@@ -90,11 +90,12 @@ struct RcuKernel : KernelShape {
     if (thread >= threads) return;
     const alloc::Rcu rcu(&shared->readers);
     const std::uint32_t section = rcu.enter();
-    std::uint32_t at = next_of(0).load(simt::acquire);  // acquire, here and below: the element
+    std::uint32_t element = next_of(0).load(simt::acquire);  // acquire, here and below: the element
     HEAPWOOD_ROLLED
-    while (at != 0 && elements[at].tag != thread) at = next_of(at).load(simt::acquire);
+    while (element != 0 && elements[element].tag != thread)
+      element = next_of(element).load(simt::acquire);
     rcu.leave(section);
-    if (at != 0) remove(warp, rcu, at);
+    if (element != 0) remove(warp, rcu, element);
   }
 
  private:

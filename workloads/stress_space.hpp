@@ -218,10 +218,10 @@ class StressSpace : StressDriver<A, Device> {
         ++step.refused;
         continue;
       }
-      const auto at = reinterpret_cast<std::uintptr_t>(block);
-      result_.overlaps += !in_use_.take(at, bytes_);
-      lowest_ = std::min(lowest_, at);
-      end_ = std::max(end_, at + bytes_);
+      const auto address = reinterpret_cast<std::uintptr_t>(block);
+      result_.overlaps += !in_use_.take(address, bytes_);
+      lowest_ = std::min(lowest_, address);
+      end_ = std::max(end_, address + bytes_);
       ++live_;
     }
     step.blocks = live_;

@@ -64,8 +64,8 @@ struct Atomic : LaidOut<Atomic, OneOffset> {
   HEAPWOOD_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;  // could overflow the offset
     const std::uint64_t size = padded(bytes);
-    const std::uint64_t at = Word64(*next).fetch_add(size, simt::relaxed);
-    return at + size <= capacity ? memory + at : nullptr;
+    const std::uint64_t offset = Word64(*next).fetch_add(size, simt::relaxed);
+    return offset + size <= capacity ? memory + offset : nullptr;
   }
 };
 
@@ -95,17 +95,17 @@ struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
     if (bytes > capacity) return nullptr;
     const std::uint64_t size = padded(bytes);
     Word64 offset(*next);
-    std::uint64_t at = offset.fetch_add(size, simt::relaxed);
+    std::uint64_t begin = offset.fetch_add(size, simt::relaxed);
     HEAPWOOD_ROLLED
-    while (at + size > capacity) {
-      std::uint64_t seen = at + size;
+    while (begin + size > capacity) {
+      std::uint64_t seen = begin + size;
       while (seen + size > capacity) {
         // This thread has wrapped the offset.
         if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;
       }
-      at = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped
+      begin = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped
     }
-    return memory + at;
+    return memory + begin;
   }
 };
 

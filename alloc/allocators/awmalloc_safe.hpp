@@ -100,12 +100,16 @@ struct AwMallocSafeOn {
     const auto states = host.read(segments(), segments_);
     const std::size_t size = std::size_t{1} << segment_shift_;
     for (std::uint32_t s = 0; s < segments_; ++s) {
-      const std::size_t at = memory_offset_ + s * size;
+      const std::size_t begin = memory_offset_ + s * size;
       const bool open = s == number(offset) % segments_ && opened_for(states[s]) == number(offset);
-      const std::size_t used_bytes = open ? taken(offset) * granule : live(states[s]) > 0 ? size : 0;
+      const std::size_t used_bytes = open                  ? taken(offset) * granule
+                                     : live(states[s]) > 0 ? size
+                                                           : 0;
       if (used_bytes > 0)
-        visit(Region{at, used_bytes, live(states[s]) > 0 ? Region::State::used : Region::State::held});
-      if (used_bytes < size) visit(Region{at + used_bytes, size - used_bytes, Region::State::free});
+        visit(Region{begin, used_bytes,
+                     live(states[s]) > 0 ? Region::State::used : Region::State::held});
+      if (used_bytes < size)
+        visit(Region{begin + used_bytes, size - used_bytes, Region::State::free});
     }
     const std::size_t end = memory_offset_ + segments_ * size;
     if (end < ring_bytes_) visit(Region{end, ring_bytes_ - end, Region::State::metadata});

@@ -83,7 +83,8 @@ struct Fdg {
     f.used_granules_offset_ = slots_at + f.slots_ * slot_bytes;
     f.superblocks_ = static_cast<std::uint32_t>((pool.bytes - f.used_granules_offset_ - 256) /
                                                 (shape.bytes() + sizeof(std::uint32_t)));
-    f.memory_offset_ = round_up(f.used_granules_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
+    f.memory_offset_ =
+        round_up(f.used_granules_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, f.used_granules_offset_);
     return f;
   }
@@ -123,13 +124,13 @@ struct Fdg {
     }
     const std::size_t size = granules_ * granule;
     for (std::uint32_t s = 0; s < used;) {
-      const std::size_t at = memory_offset_ + s * size;
+      const std::size_t offset = memory_offset_ + s * size;
       const std::size_t bytes = std::size_t{used_granules[s]} * granule;
       const std::size_t whole = std::max(size, round_up(bytes, size));
-      if (bytes > 0) visit(Region{at, bytes, Region::State::used});
+      if (bytes > 0) visit(Region{offset, bytes, Region::State::used});
       if (bytes < whole)
-        visit(
-            Region{at + bytes, whole - bytes, open[s] ? Region::State::free : Region::State::held});
+        visit(Region{offset + bytes, whole - bytes,
+                     open[s] ? Region::State::free : Region::State::held});
       s += static_cast<std::uint32_t>(whole / size);
     }
     const std::size_t end = memory_offset_ + superblocks_ * size;
@@ -182,12 +183,12 @@ struct Fdg {
     for (;;) {
       const std::uint64_t old = word.fetch_add(std::uint64_t{granules} << 32, simt::relaxed);
       const auto s = static_cast<std::uint32_t>(old);
-      const std::uint64_t at = old >> 32, size = s == 0 ? 0 : granules_;
+      const std::uint64_t used = old >> 32, size = s == 0 ? 0 : granules_;
       if (s == closed) return nullptr;
-      if (at + granules <= size) return memory(s - 1) + at * granule;
-      if (at <= size) {
+      if (used + granules <= size) return memory(s - 1) + used * granule;
+      if (used <= size) {
         // Plain: only for walk().
-        if (s != 0) used_granules_words()[s - 1] = static_cast<std::uint32_t>(at);
+        if (s != 0) used_granules_words()[s - 1] = static_cast<std::uint32_t>(used);
         const std::uint64_t fresh = take(1);
         // Nothing is ever freed, so a slot that once found no superblock stays closed.
         word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1),

@@ -74,10 +74,10 @@ struct HallocOn {
     std::vector<std::uint32_t> classes(slabs, BlockPages::none),
         first(heads_bytes / sizeof(std::uint32_t));
     for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
-      const std::uint32_t k = i / heads, at = i % heads * (slabs / heads) + k;
+      const std::uint32_t k = i / heads, slab = i % heads * (slabs / heads) + k;
       if (k >= slabs / heads) continue;
-      classes[at] = k;
-      first[i * a.head_stride_] = at + 1;
+      classes[slab] = k;
+      first[i * a.head_stride_] = slab + 1;
     }
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
                                   {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true},
@@ -161,9 +161,9 @@ struct HallocOn {
   static HEAPWOOD_INLINE std::uint32_t first_block(const BlockPages& slabs, const Thread& thread,
                                                    const BlockPages::Seats& seats) {
     const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
-    const std::uint32_t at =
+    const std::uint32_t block =
         hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
-    return at < slabs.blocks(seats.k) ? at : at % 64;
+    return block < slabs.blocks(seats.k) ? block : block % 64;
   }
 
   // Allocates a block for each lane of a group whose head, with seats in slab `page` or none, is

@@ -212,9 +212,9 @@ struct XMallocOn {
     HEAPWOOD_ROLLED
     for (; number > 0; --number) mask &= mask - 1;
     const std::uint32_t index = simt::lowest_bit(mask);
-    std::byte* at = memory(superblock_of(open)) + index * (smallest_block << c);
-    *reinterpret_cast<Header*>(at) = {superblock_of(open), c * blocks + index};
-    return at + header;
+    std::byte* address = memory(superblock_of(open)) + index * (smallest_block << c);
+    *reinterpret_cast<Header*>(address) = {superblock_of(open), c * blocks + index};
+    return address + header;
   }
 
   // Tries the own bin first, then the remaining blocks of the others.

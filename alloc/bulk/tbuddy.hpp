@@ -188,8 +188,8 @@ class TBuddy {
       if (n == 0)
         throw Error(Exit::failed,
                     "tbuddy: page " + std::to_string(p) + " is neither used nor free");
-      const std::size_t at = start + memory_at_ + (std::size_t{p} << page_shift_);
-      visit(Region{at, n << page_shift_, free[p] ? State::free : State::used}, p,
+      const std::size_t offset = start + memory_at_ + (std::size_t{p} << page_shift_);
+      visit(Region{offset, n << page_shift_, free[p] ? State::free : State::used}, p,
             (length[p] & mark) != 0);
     }
     const std::size_t end = memory_at_ + (std::size_t{pages_} << page_shift_);
@@ -489,13 +489,13 @@ class TBuddy {
     for (; orders != 0; orders &= orders - 1) {
       const std::uint32_t k = simt::lowest_bit(orders);
       HEAPWOOD_ROLLED
-      for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
+      for (std::uint32_t first = 0; first < pages_ >> k; first += 64) {
         // relaxed: decides only where to try.
-        std::uint64_t pairs = Word64(words()[table(k)[0] + at / 64]).load(simt::relaxed);
+        std::uint64_t pairs = Word64(words()[table(k)[0] + first / 64]).load(simt::relaxed);
         pairs &= pairs >> 1 & 0x5555555555555555u;
         HEAPWOOD_ROLLED
         for (; pairs != 0; pairs &= pairs - 1) {
-          const std::uint32_t b = at + simt::lowest_bit(pairs);
+          const std::uint32_t b = first + simt::lowest_bit(pairs);
           if (merge(k, b)) free_block(k + 1, b / 2, 1, true);
         }
       }

@@ -120,7 +120,7 @@ class UAlloc : public UAllocLayout {
     const std::uint32_t number = Word32(bin->list).load(simt::relaxed);
     const std::uint32_t seen = state(bin).load(simt::relaxed);
     const std::uint32_t k = number % lists_per_arena;
-    const std::uint32_t i = location.at >> (min_shift + k);
+    const std::uint32_t i = location.byte >> (min_shift + k);
     // release: hands the block over to the thread that sets the bit.
     bits(bin, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
     const std::uint32_t lanes = thread.together(bin);

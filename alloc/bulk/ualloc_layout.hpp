@@ -104,17 +104,17 @@ class UAllocLayout {
     return page & (chunk_pages() - 1);
   }
 
-  // The address of byte `at` of a bin's blocks, which are numbered as if the tail followed the
+  // The address of byte `byte` of a bin's blocks, which are numbered as if the tail followed the
   // page.
-  HEAPWOOD_INLINE std::byte* address(std::uint32_t page, std::uint32_t at) const {
-    if (at < page_bytes() - header_bytes)
-      return memory_ + (std::size_t{page} << page_shift_) + header_bytes + at;
+  HEAPWOOD_INLINE std::byte* address(std::uint32_t page, std::uint32_t byte) const {
+    if (byte < page_bytes() - header_bytes)
+      return memory_ + (std::size_t{page} << page_shift_) + header_bytes + byte;
     return memory_ + (std::size_t{chunk_of(page)} << page_shift_) +
-           header_bytes * index_in_chunk(page) + (at - (page_bytes() - header_bytes));
+           header_bytes * index_in_chunk(page) + (byte - (page_bytes() - header_bytes));
   }
   // The inverse of address().
   struct Location {
-    std::uint32_t page, at;
+    std::uint32_t page, byte;
   };
   HEAPWOOD_INLINE Location locate(const void* block) const {
     const std::size_t offset = offset_of(block);
@@ -170,12 +170,12 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     if (bytes > 0) visit(Region{offset, bytes, state});
     offset += bytes;
   };
-  // Blocks of bin j within the `bytes` bytes that begin at byte `at` of its blocks.
-  const auto emit_blocks = [&](std::uint32_t j, std::uint32_t at, std::uint32_t bytes) {
+  // Blocks of bin j within the `bytes` bytes that begin at byte `byte` of its blocks.
+  const auto emit_blocks = [&](std::uint32_t j, std::uint32_t byte, std::uint32_t bytes) {
     const std::uint32_t k = is_bin(j) ? bin(j)->list % lists_per_arena : class_of(max_bytes());
     const std::uint32_t shift = min_shift + k;
     std::uint32_t left = bytes;
-    for (std::uint32_t i = at >> shift; i < blocks(k) && left >= 1u << shift;
+    for (std::uint32_t i = byte >> shift; i < blocks(k) && left >= 1u << shift;
          ++i, left -= 1u << shift) {
       emit(std::size_t{1} << shift, is_bin(j) && is_used(bin(j), i) ? State::used : State::free);
     }

@@ -118,18 +118,18 @@ class Arenas {
     return a < fresh_end ? fresh_end - a : 0;
   }
 
-  // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
+  // Takes one of the free arenas at `first`; `turn` selects which one is tried first.
   template <class Team>
-  HEAPWOOD_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
-                                            std::uint32_t turn) const {
-    std::uint32_t bits = free_mask(team, at);
+  HEAPWOOD_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t first,
+                                            std::uint32_t value, std::uint32_t turn) const {
+    std::uint32_t bits = free_mask(team, first);
     HEAPWOOD_ROLLED
     while (bits != 0) {
       const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
       // One member takes it: the count of an arena is one word.
-      const bool mine = team.once([&] { return take_arena(at + i, value) ? 1u : 0u; }) != 0;
-      if (mine) return at + i;
+      const bool mine = team.once([&] { return take_arena(first + i, value) ? 1u : 0u; }) != 0;
+      if (mine) return first + i;
       bits &= ~(1u << i);
     }
     return none;
@@ -142,9 +142,9 @@ class Arenas {
   HEAPWOOD_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value,
                                       std::uint32_t seed, bool thorough) const {
     const std::uint32_t used = used_arenas(team), hash = hashed(seed + used);
-    const std::uint32_t at = scaled(hash, used);
-    std::uint32_t a = r == 1 ? take_any_at(team, at & ~(Team::mask_width - 1), value, hash >> 8)
-                             : take_run(team, at / per_superblock, r, value);
+    const std::uint32_t first = scaled(hash, used);
+    std::uint32_t a = r == 1 ? take_any_at(team, first & ~(Team::mask_width - 1), value, hash >> 8)
+                             : take_run(team, first / per_superblock, r, value);
     if (a == none && used < arenas) a = take_unused(team, r, value);
     if (a != none || !thorough) return a;
     if (r > 1) return search_run(team, r, value);
@@ -321,12 +321,12 @@ class Arenas {
     free_span(team, a, {span + n, in_superblocks});
   }
 
-  // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
-  // relaxed: only a candidate; the exchange decides.
+  // Mask of the free arenas among the mask_width arenas at `first`, which is a multiple of
+  // mask_width. relaxed: only a candidate; the exchange decides.
   template <class Team>
-  HEAPWOOD_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
-    const bool in_span = is_span(superblock(at / per_superblock).load(simt::relaxed));
-    std::uint32_t* const words = counts + at;  // one base address with small offsets
+  HEAPWOOD_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t first) const {
+    const bool in_span = is_span(superblock(first / per_superblock).load(simt::relaxed));
+    std::uint32_t* const words = counts + first;  // one base address with small offsets
     return team.mask([&](std::uint32_t i) {
       return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span);
     });
@@ -487,22 +487,23 @@ class Arenas {
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::uint32_t run = 0;
       HEAPWOOD_ROLLED
-      for (std::uint32_t at =
+      for (std::uint32_t first =
                (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width;
-           at > 0;) {
-        at -= Team::mask_width;
+           first > 0;) {
+        first -= Team::mask_width;
         // relaxed: only a candidate; the exchange decides.
-        std::uint32_t* const words = superblock_words + at;
+        std::uint32_t* const words = superblock_words + first;
         std::uint32_t bits =
             team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
         HEAPWOOD_ROLLED
         for (std::uint32_t i = Team::mask_width; i-- > 0;) {
-          const bool free =
-              (bits >> i & 1) != 0 || (pass > 0 && at + i < superblocks && unsplit(team, at + i));
+          const bool free = (bits >> i & 1) != 0 ||
+                            (pass > 0 && first + i < superblocks && unsplit(team, first + i));
           run = free ? run + 1 : 0;
           // The last superblock may be too small.
-          if (run < k || r > arenas - (at + i) * per_superblock) continue;
-          if (take_words(team, superblock_words + at + i, k, span_words(span + k))) return at + i;
+          if (run < k || r > arenas - (first + i) * per_superblock) continue;
+          if (take_words(team, superblock_words + first + i, k, span_words(span + k)))
+            return first + i;
           run = 0;
         }
       }

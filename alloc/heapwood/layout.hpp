@@ -88,10 +88,10 @@ void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& c
     const auto first = counts.begin() + s * Arenas::per_superblock;
     return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
   };
-  std::size_t at = 0;
+  std::size_t offset = 0;
   const auto add = [&](std::size_t bytes, Region::State state) {
-    if (bytes > 0) visit(Region{at, bytes, state});
-    at += bytes;
+    if (bytes > 0) visit(Region{offset, bytes, state});
+    offset += bytes;
   };
   add(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
   for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
@@ -117,7 +117,7 @@ void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& c
       throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
     add(std::size_t{n} << a.shift, state);
   }
-  add(pool.bytes - at, Region::State::metadata);
+  add(pool.bytes - offset, Region::State::metadata);
 }
 
 class Layout {
@@ -204,8 +204,9 @@ class Layout {
       const OpenPage page(slots[2 * i]);
       const std::uint32_t g =
           BlockClass(static_cast<std::uint32_t>(i >> shared.slot_shift)).granules();
-      for (std::uint64_t at = page.position(); at + g <= shared.limit(page); at += g) {
-        const auto [word, bit] = mark_of(page.arena(), static_cast<std::uint32_t>(at));
+      for (std::uint64_t position = page.position(); position + g <= shared.limit(page);
+           position += g) {
+        const auto [word, bit] = mark_of(page.arena(), static_cast<std::uint32_t>(position));
         word |= bit;
       }
       const OwnedBlocks spare(slots[2 * i + 1]);
@@ -283,10 +284,10 @@ class Layout {
     Arenas& a = pages.arenas;
     const bool has_pages = shared.max_in_page != 0;
     const std::size_t slots = std::size_t{1} << shared.slot_shift;
-    std::size_t at = head_bytes + hints * line;
+    std::size_t offset = head_bytes + hints * line;
     const auto table = [&](std::size_t bytes, std::size_t alignment = 8) {
-      const std::size_t start = round_up(at, alignment);
-      at = start + bytes;
+      const std::size_t start = round_up(offset, alignment);
+      offset = start + bytes;
       return start;
     };
     shared.tickets = word(pool, table(SharedPages::ticket_words * sizeof(std::uint32_t)));
@@ -338,11 +339,11 @@ class Layout {
                                                            : spare / 10 * 7;
   }
 
-  static std::uint32_t* word(Pool pool, std::size_t at) {
-    return reinterpret_cast<std::uint32_t*>(pool.base + at);
+  static std::uint32_t* word(Pool pool, std::size_t offset) {
+    return reinterpret_cast<std::uint32_t*>(pool.base + offset);
   }
-  static std::uint64_t* long_word(Pool pool, std::size_t at) {
-    return reinterpret_cast<std::uint64_t*>(pool.base + at);
+  static std::uint64_t* long_word(Pool pool, std::size_t offset) {
+    return reinterpret_cast<std::uint64_t*>(pool.base + offset);
   }
   // Pages that are in slots from the start: none in pools where they would be more than 1/32.
   static std::uint32_t opened_pages(const SharedPages& shared, unsigned multiprocessors) {

@@ -76,19 +76,20 @@ class PageSearch {
     slots->refusals_of(PageSlots::slot_index(thread, 1)).clear();
   }
 
-  // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.
+  // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from
+  // `first_arena` on.
   static HEAPWOOD_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
-                                                    std::uint32_t at) {
+                                                    std::uint32_t first_arena) {
     // relaxed, here and below: a hint.
-    if (is_span(pages.arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed)))
+    if (is_span(pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed)))
       return OwnedBlocks::nothing();
-    std::uint32_t* const counts = pages.arenas.counts + at;
+    std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
       return may_serve(PageWord(Arenas::Word(counts[k]).load(simt::relaxed)), c);
     });
     HEAPWOOD_ROLLED
     for (; candidates != 0; candidates &= candidates - 1) {
-      const OwnedBlocks found = take_in_arena(pages, c, at + simt::lowest_bit(candidates));
+      const OwnedBlocks found = take_in_arena(pages, c, first_arena + simt::lowest_bit(candidates));
       if (found.found()) return found;
     }
     return OwnedBlocks::nothing();

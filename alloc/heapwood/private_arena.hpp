@@ -140,8 +140,8 @@ class PrivateArena {
       state_.own.used = used;
       state_.own.live = live;
     }
-    std::byte* const at = from.base + std::size_t{from.used} * granule;
-    return {at, at + std::size_t{first} * granule};
+    std::byte* const block = from.base + std::size_t{from.used} * granule;
+    return {block, block + std::size_t{first} * granule};
   }
   // Whether a block of n granules may be freed by any address inside it: an arena counts its blocks
   // and does not know their sizes.
@@ -247,17 +247,18 @@ class PrivateArena {
     void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
-  static HEAPWOOD_OUTLINE bool make_room_slow(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
-    return n < state.own.used && claim_next(warp, at, true, 0, 0) != nullptr;
+  static HEAPWOOD_OUTLINE bool make_room_slow(Warp warp, State warp_state, std::uint32_t n) {
+    WarpState& state = *warp_state;
+    return n < state.own.used && claim_next(warp, warp_state, true, 0, 0) != nullptr;
   }
   // Allocates two blocks that do not fit the warp's arena from another one.
-  static HEAPWOOD_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State warp_state,
+                                                          std::uint32_t first,
                                                           std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     const std::uint32_t total = first + second,
                         blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
-    std::byte* const base = claim_next(warp, at, total < state.own.used, total, blocks);
+    std::byte* const base = claim_next(warp, warp_state, total < state.own.used, total, blocks);
     if (base == nullptr) return allocate_pair_individually(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
@@ -265,13 +266,13 @@ class PrivateArena {
   // `replace_own` it becomes the warp's arena, and the old one is closed; without, the warp's arena
   // has more space left than this one would have, and stays. Flushes the deferred frees.
   // Returns the arena's start, or nullptr if none is found at once.
-  static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State at, bool replace_own,
+  static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State warp_state, bool replace_own,
                                                 std::uint32_t used, std::uint32_t blocks) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     const std::uint32_t seed = search_seed(warp, state.own, arenas);
     // Flush the deferred frees, claim the arena, then install it.
-    hand_over(warp, at, replace_own);
+    hand_over(warp, warp_state, replace_own);
     const std::uint32_t a =
         claim_for_warp(arenas, warp, replace_own ? open : blocks, seed, state.known_used);
     std::byte* const base = a != none ? arenas.address(a, 0) : nullptr;
@@ -281,13 +282,13 @@ class PrivateArena {
     return base;
   }
   // Allocates two blocks of more than an arena together, while the reserve lasts.
-  static HEAPWOOD_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State at,
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State warp_state,
                                                                std::uint32_t first,
                                                                std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
-    if (all > arenas.reserve / 4) return allocate_pair_as_runs(warp, at, first, second);
+    if (all > arenas.reserve / 4) return allocate_pair_as_runs(warp, warp_state, first, second);
     // Take a ticket for the arenas. relaxed: each ticket is handed out once.
     std::uint64_t ticket =
         warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed)
@@ -297,33 +298,35 @@ class PrivateArena {
     if (ticket >= arenas.reserve ||
         !arenas.take_reserved(WholeWarp<Warp>(warp), below, n, all - n)) {
       if (warp.lane() == 0) state.has_reserve = false;
-      return allocate_pair_as_runs(warp, at, first, second);
+      return allocate_pair_as_runs(warp, warp_state, first, second);
     }
     warp.sync();
     std::byte* const block = arenas.address(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // Allocates two blocks of more than an arena together, without the reserve.
-  static HEAPWOOD_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first,
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State warp_state,
+                                                          std::uint32_t first,
                                                           std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     if (takes_own_run(state.arenas, first) && takes_own_run(state.arenas, second)) {
-      const BlockPair blocks = claim_runs(warp, at, first, second);
+      const BlockPair blocks = claim_runs(warp, warp_state, first, second);
       if (blocks.first != nullptr) return blocks;
     }
     return allocate_pair_individually(warp, state, first, second);
   }
-  static HEAPWOOD_OUTLINE BlockPair claim_runs(Warp warp, State at, std::uint32_t first,
+  static HEAPWOOD_OUTLINE BlockPair claim_runs(Warp warp, State warp_state, std::uint32_t first,
                                                std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     if (arenas.arenas_for(first) + arenas.arenas_for(second) > Arenas::per_superblock)
-      return claim_superblock_runs(warp, at, first, second);
+      return claim_superblock_runs(warp, warp_state, first, second);
     return arenas.claim_runs(warp, first, second, search_seed(warp, state.own, arenas));
   }
-  static HEAPWOOD_OUTLINE BlockPair claim_superblock_runs(Warp warp, State at, std::uint32_t first,
+  static HEAPWOOD_OUTLINE BlockPair claim_superblock_runs(Warp warp, State warp_state,
+                                                          std::uint32_t first,
                                                           std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     return state.arenas.claim_superblock_runs(warp, first, second);
   }
   // Whether a block that does not fit the warp's arena together with a second one gets a run
@@ -348,10 +351,10 @@ class PrivateArena {
     warp.sync();
     return from.base + std::size_t{from.used} * granule;
   }
-  static HEAPWOOD_OUTLINE BlockPair allocate_pair_individually(Warp warp, State at,
+  static HEAPWOOD_OUTLINE BlockPair allocate_pair_individually(Warp warp, State warp_state,
                                                                std::uint32_t first,
                                                                std::uint32_t second) {
-    WarpState& state = *at;
+    WarpState& state = *warp_state;
     void* const block = first != 0 ? allocate_one_block_or_run(warp, state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
     void* const other = allocate_one_block_or_run(warp, state, second);
@@ -359,21 +362,22 @@ class PrivateArena {
     if (block != nullptr) deallocate_slow(warp, state, block, first);
     return {};
   }
-  static HEAPWOOD_OUTLINE void* allocate_one_block_or_run(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void* allocate_one_block_or_run(Warp warp, State warp_state,
+                                                          std::uint32_t n) {
+    WarpState& state = *warp_state;
     warp.sync();  // lane 0 has written
     // Several arenas; the warp's own arena; the next one; or any, by a search.
     if (n > state.arenas.granules()) return allocate_run(warp, state, n);
     if (state.own.used + n <= state.arenas.granules()) return bump_allocate(warp, state, n);
-    void* block = claim_next(warp, at, n < state.own.used, n, 1);
+    void* block = claim_next(warp, warp_state, n < state.own.used, n, 1);
     warp.sync();  // lane 0 has written
     return block != nullptr ? block : claim_with_full_search(warp, state, n);
   }
-  static HEAPWOOD_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void* allocate_run(Warp warp, State warp_state, std::uint32_t n) {
+    WarpState& state = *warp_state;
     // A few arenas first, then the whole pool, then with the reserve; at last collect single
     // arenas.
-    void* block = claim_runs(warp, at, n, 0).first;
+    void* block = claim_runs(warp, warp_state, n, 0).first;
     if (block == nullptr) block = search_for_span(warp, state, n);
     if (block == nullptr && state.arenas.release_reserve(WholeWarp<Warp>(warp)) != 0)
       block = search_for_span(warp, state, n);
@@ -385,8 +389,9 @@ class PrivateArena {
   }
   // Claims an arena with a search, for the block alone or to replace the warp's arena. Searches
   // the whole pool only if the warp's slot has not just refused a request of this size.
-  static HEAPWOOD_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void* claim_with_full_search(Warp warp, State warp_state,
+                                                       std::uint32_t n) {
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     const WholeWarp<Warp> team(warp);
     const Refusals refusals = state.self->refusals_of(PageSlots::slot_index(warp, 1));
@@ -413,27 +418,28 @@ class PrivateArena {
     warp.sync();
     return a != none ? arenas.address(a, 0) : nullptr;
   }
-  static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State warp_state, std::uint32_t n) {
+    WarpState& state = *warp_state;
     void* const block = state.arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
                                                 search_seed(warp, state.own, state.arenas), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
   // Collects a run for a block of more arenas than a superblock has.
-  static HEAPWOOD_OUTLINE void* collect_run(Warp warp, State at, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void* collect_run(Warp warp, State warp_state, std::uint32_t n) {
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.arenas_for(n);
     if (r <= Arenas::per_superblock || r > arenas.arenas / 8) return nullptr;
-    hand_over(warp, at, true);  // its arena and blocks may be in the way
+    hand_over(warp, warp_state, true);  // its arena and blocks may be in the way
     const std::uint32_t a = RunCollector<Warp>(arenas, warp, r).collect();
     return a == none ? nullptr : arenas.address(a, 0);
   }
   // Frees a block for which the list has no space, or a block of several arenas, which is returned
   // at once.
-  static HEAPWOOD_OUTLINE void deallocate_slow(Warp warp, State at, void* block, std::uint32_t n) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void deallocate_slow(Warp warp, State warp_state, void* block,
+                                               std::uint32_t n) {
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.arenas_for(n);
     warp.sync();  // all lanes are done with the block
@@ -442,7 +448,7 @@ class PrivateArena {
       warp.sync();
       return;
     }
-    hand_over(warp, at, false);
+    hand_over(warp, warp_state, false);
     if (warp.lane() == 0) {
       state.deferred[0] = static_cast<std::byte*>(block);
       state.deferred_count = 1;
@@ -452,8 +458,8 @@ class PrivateArena {
   // Hands over the deferred frees, and with `closes_own` the warp's arena: one word per lane. A
   // deferred block of that arena is still included in its `live`, so it is subtracted from the
   // count like those of any other arena.
-  static HEAPWOOD_OUTLINE void hand_over(Warp warp, State at, bool closes_own) {
-    WarpState& state = *at;
+  static HEAPWOOD_OUTLINE void hand_over(Warp warp, State warp_state, bool closes_own) {
+    WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
     warp.sync();  // all lanes are done with the blocks, and lane 0 has written
     const std::uint32_t deferred = state.deferred_count;

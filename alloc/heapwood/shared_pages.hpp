@@ -109,10 +109,10 @@ struct SharedPages : PageSlots {
       bool crosses = false;
       if (in_page) {
         const OpenPage page(seen);
-        const std::uint32_t at = page.position() + group.rank() * c.granules();
+        const std::uint32_t position = page.position() + group.rank() * c.granules();
         crosses = page.position() <= self->limit(page);
-        if (crosses && at + c.granules() <= self->limit(page))
-          block = pages.arenas.address(page.arena(), at);
+        if (crosses && position + c.granules() <= self->limit(page))
+          block = pages.arenas.address(page.arena(), position);
       } else {
         const OwnedBlocks blocks(seen);
         if (!blocks.found()) return nullptr;

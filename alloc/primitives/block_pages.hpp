@@ -301,12 +301,12 @@ class BlockPages {
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     using State = Region::State;
-    std::size_t at = static_cast<std::size_t>(base_ - origin);
-    visit(Region{at, memory_at_, State::metadata});
-    at += memory_at_;
+    std::size_t offset = static_cast<std::size_t>(base_ - origin);
+    visit(Region{offset, memory_at_, State::metadata});
+    offset += memory_at_;
     const auto states = host.read(as<const std::uint32_t>(base_ + states_at), pages_);
     const auto masks = host.read(masks_of(0), std::size_t{pages_} * mask_words_);
-    for (std::uint32_t page = 0; page < pages_; ++page, at += page_bytes()) {
+    for (std::uint32_t page = 0; page < pages_; ++page, offset += page_bytes()) {
       const std::uint64_t* bits = masks.data() + std::size_t{page} * mask_words_;
       const std::uint32_t used = count_of(states[page]),
                           k = used == 0 ? shape_.top : class_of(states[page]);
@@ -315,7 +315,7 @@ class BlockPages {
       for (std::uint32_t i = 0; i < blocks(k); ++i) {
         const bool set = (bits[i / 64] >> i % 64 & 1) != 0;
         found += set;
-        visit(Region{at + i * size, size, set ? State::used : State::free});
+        visit(Region{offset + i * size, size, set ? State::used : State::free});
       }
       if (found != used) {
         throw Error(Exit::failed, "page " + std::to_string(page) + " counts " +
@@ -323,10 +323,11 @@ class BlockPages {
                                       std::to_string(found));
       }
       const std::size_t filled = blocks(k) * size;
-      if (filled < page_bytes()) visit(Region{at + filled, page_bytes() - filled, State::metadata});
+      if (filled < page_bytes())
+        visit(Region{offset + filled, page_bytes() - filled, State::metadata});
     }
     const std::size_t end = memory_at_ + std::size_t{pages_} * page_bytes();
-    if (end < bytes_) visit(Region{at, bytes_ - end, State::metadata});
+    if (end < bytes_) visit(Region{offset, bytes_ - end, State::metadata});
   }
 
   static HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t state) { return state / one_class; }

@@ -178,8 +178,8 @@ class Buddy {
       if (length[page] == 0)
         throw Error(Exit::failed,
                     "buddy: page " + std::to_string(page) + " is neither used nor free");
-      const std::size_t at = start + memory_offset_ + (std::size_t{page} << page_shift_);
-      visit(Region{at, std::size_t{length[page]} << page_shift_,
+      const std::size_t offset = start + memory_offset_ + (std::size_t{page} << page_shift_);
+      visit(Region{offset, std::size_t{length[page]} << page_shift_,
                    free[page] ? Region::State::free : Region::State::used});
     }
     if (end() < bytes_) visit(Region{start + end(), bytes_ - end(), Region::State::metadata});

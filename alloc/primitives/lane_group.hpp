@@ -69,16 +69,16 @@ class LaneGroup {
 // Index of the n-th lowest set bit, counting from 0; more than n bits are set.
 HEAPWOOD_INLINE unsigned nth_bit(std::uint64_t bits, std::uint32_t n) {
   if (n == 0) return simt::lowest_bit(bits);
-  unsigned at = 0;
+  unsigned lane = 0;
   HEAPWOOD_ROLLED
   for (unsigned half = 32; half > 0; half /= 2) {
-    const unsigned below = simt::popcount(bits >> at & ((std::uint64_t{1} << half) - 1));
+    const unsigned below = simt::popcount(bits >> lane & ((std::uint64_t{1} << half) - 1));
     if (n >= below) {
       n -= below;
-      at += half;
+      lane += half;
     }
   }
-  return at;
+  return lane;
 }
 
 }  // namespace heapwood::alloc

@@ -127,9 +127,9 @@ class HeapPart {
 
   template <class Visitor>
   void walk(const HostView&, const std::byte* origin, Visitor visit) const {
-    const auto at =
+    const auto offset =
         static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stored_) + span_ - origin);
-    if (rest_ > 0) visit(Region{at, rest_, Region::State::metadata});
+    if (rest_ > 0) visit(Region{offset, rest_, Region::State::metadata});
   }
 
  private:

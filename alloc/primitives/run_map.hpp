@@ -114,17 +114,17 @@ class RunMap {
       const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
       // From `start` to the end, then from the beginning: every hint once, including wrong ones.
       bool wrapped = start == 0;
-      std::uint32_t at = start, end = words;
+      std::uint32_t next = start, end = words;
       HEAPWOOD_ROLLED
       for (;;) {
-        const std::uint32_t i = map.next(at);
+        const std::uint32_t i = map.next(next);
         if (i < end) {
           const std::uint32_t unit = take_in(i, k, n, seed, mode, motion_of_search);
           if (unit != none || mode.attempts == 0) return unit;
-          at = i + 1;
+          next = i + 1;
         } else if (!wrapped) {
           wrapped = true;
-          at = 0;
+          next = 0;
           end = start;
         } else {
           break;
@@ -224,9 +224,9 @@ class RunMap {
       motion_of_search.begin();
       // Best fit until an attempt fails; then any run, so that thousands of threads do not contend
       // for the same one.
-      const unsigned at = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
+      const unsigned bit = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
       mode.scatter = true;
-      const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << at;
+      const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << bit;
       // acquire: synchronizes with the last owners. Taking a single unit succeeds or fails
       // independently of other changes to the word.
       bool mine = false;
@@ -240,7 +240,7 @@ class RunMap {
         Motion motion(motion_);
         update_hints(i, seen, seen & ~mask, motion);
         motion.end();
-        return i * 64 + at;
+        return i * 64 + bit;
       }
     }
     return none;

@@ -74,27 +74,27 @@ class SumMap {
     return found != none || start == 0 ? found : next(0);
   }
 
-  // Returns the first set bit at or after `at`, without wrapping around, or `none`. Moves up a
+  // Returns the first set bit at or after `index`, without wrapping around, or `none`. Moves up a
   // level if a word is empty and down if a hint is set, always to the right.
-  HEAPWOOD_INLINE std::uint32_t next(std::uint32_t at) const {
+  HEAPWOOD_INLINE std::uint32_t next(std::uint32_t index) const {
     std::uint32_t level = 0, size = bits_;  // of this level
     const std::uint32_t highest = top();
     HEAPWOOD_ROLLED
     for (;;) {
-      if (at >= size) return none;
+      if (index >= size) return none;
       // relaxed: only a candidate.
       const std::uint64_t w =
-          word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
+          word(level, index / 64).load(simt::relaxed) & (~std::uint64_t{0} << (index % 64));
       if (w != 0) {
-        at = at / 64 * 64 + simt::lowest_bit(w);
-        if (level == 0) return at;
+        index = index / 64 * 64 + simt::lowest_bit(w);
+        if (level == 0) return index;
         --level;
-        at *= 64;
+        index *= 64;
         size = level == 0 ? bits_ : level_size(level);
       } else {
         if (level == highest) return none;
         ++level;
-        at = at / 64 + 1;
+        index = index / 64 + 1;
         size = (size + 63) / 64;
       }
     }

@@ -85,10 +85,10 @@ class Reader {
     return event;
   }
 
-  std::uint64_t fixed(std::size_t at, unsigned bytes) const {
+  std::uint64_t fixed(std::size_t offset, unsigned bytes) const {
     std::uint64_t value = 0;
     for (unsigned i = 0; i < bytes; ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(file_[at + i])} << 8 * i;
+      value |= std::uint64_t{static_cast<unsigned char>(file_[offset + i])} << 8 * i;
     return value;
   }
 

@@ -63,9 +63,9 @@ Points in_groups(const std::vector<StressRow>& rows) {
   std::vector<std::pair<std::size_t, const StressRow*>> order;
   for (const StressRow* row : sorted) {
     const std::string group = group_text(sorted, row->point, main);
-    const auto at = std::find(groups.begin(), groups.end(), group);
-    order.emplace_back(at - groups.begin(), row);
-    if (at == groups.end()) groups.push_back(group);
+    const auto found = std::find(groups.begin(), groups.end(), group);
+    order.emplace_back(found - groups.begin(), row);
+    if (found == groups.end()) groups.push_back(group);
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -145,7 +145,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
   std::vector<std::size_t> shown;
   for (std::size_t f = 0; f < figures.size(); ++f) {
     std::vector<Line>& lines = all.emplace_back();
-    for (const auto& rows : grid.at) {
+    for (const auto& rows : grid.cells) {
       Line& line = lines.emplace_back();
       for (std::size_t c = 0; c < rows.size(); ++c) line.push_back(cell_of(f, rows[c], c));
     }
@@ -157,7 +157,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
     for (Column& column : grid.point_columns()) table.columns.push_back(std::move(column));
     for (const std::size_t f : shown) {
       table.add_heading(figures[f].heading);
-      for (std::size_t a = 0; a < grid.at.size(); ++a) {
+      for (std::size_t a = 0; a < grid.cells.size(); ++a) {
         if (!is_unknown(all[f][a])) add_line(table, grid.allocators[a]->marked_label(), all[f][a]);
       }
       if (f == layout.below_figure && !layout.below.empty()) table.add(layout.below);
@@ -169,7 +169,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
     table.columns.push_back({figures[f].column, false, false, figures[f].group});
     below.push_back(f == layout.below_figure && !layout.below.empty() ? layout.below.back() : "");
   }
-  for (std::size_t a = 0; a < grid.at.size(); ++a) {
+  for (std::size_t a = 0; a < grid.cells.size(); ++a) {
     Line line;
     for (const std::size_t f : shown) line.push_back(all[f][a].front());
     if (!is_unknown(line)) add_line(table, grid.allocators[a]->marked_label(), line);

@@ -246,8 +246,10 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
       "region / all free memory; address: from the pool's start to the end of the highest block; "
       "peak: max blocks in use; inspected between kernels of an untimed run");
   std::vector<std::string> absent, shared;
-  for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    const auto has = [&](auto is) { return std::any_of(grid.at[a].begin(), grid.at[a].end(), is); };
+  for (std::size_t a = 0; a < grid.cells.size(); ++a) {
+    const auto has = [&](auto is) {
+      return std::any_of(grid.cells[a].begin(), grid.cells[a].end(), is);
+    };
     if (!has([](const StressRow* row) { return row && is_inspected(*row); }))
       absent.push_back(grid.allocators[a]->label);
     if (has(shares_memory)) shared.push_back(grid.allocators[a]->label);

@@ -46,19 +46,20 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 
 std::string resolve_links(const std::string& path) {
   constexpr int max_links = 40;  // as in the kernel
-  std::filesystem::path at(path);
+  std::filesystem::path followed_path(path);
   char target[PATH_MAX];
   for (int links = 0; links < max_links; ++links) {
-    const ssize_t length = ::readlink(at.c_str(), target, sizeof(target));
+    const ssize_t length = ::readlink(followed_path.c_str(), target, sizeof(target));
     if (length < 0) break;
-    at = at.parent_path() / std::string(target, static_cast<std::size_t>(length));
+    followed_path =
+        followed_path.parent_path() / std::string(target, static_cast<std::size_t>(length));
   }
   struct stat followed {
   }, resolved{};
   const bool exists = ::stat(path.c_str(), &followed) == 0;
-  const bool names_it = ::stat(at.c_str(), &resolved) == 0 && followed.st_dev == resolved.st_dev &&
-                        followed.st_ino == resolved.st_ino;
-  return exists && !names_it ? path : at.string();
+  const bool names_it = ::stat(followed_path.c_str(), &resolved) == 0 &&
+                        followed.st_dev == resolved.st_dev && followed.st_ino == resolved.st_ino;
+  return exists && !names_it ? path : followed_path.string();
 }
 
 std::optional<std::string> read_text(const std::string& path, Exit exit) {

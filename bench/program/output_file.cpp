@@ -33,11 +33,11 @@ namespace {
 
 // The folder of a file, and names in it. Names relative to the folder have the full length that
 // the file system allows.
-struct Place {
+struct Destination {
   Descriptor folder;
   std::string folder_path, name, temporary;
 
-  explicit Place(const std::string& file) {
+  explicit Destination(const std::string& file) {
     const std::filesystem::path path(file);
     folder_path = path.has_parent_path() ? path.parent_path().string() : ".";
     name = path.filename().string();
@@ -49,9 +49,9 @@ struct Place {
   bool remove_temporary() const { return ::unlinkat(folder.get(), temporary.c_str(), 0) == 0; }
 };
 
-Descriptor open_temporary(const Place& place) {
-  place.remove_temporary();
-  return Descriptor(::openat(place.folder.get(), place.temporary.c_str(),
+Descriptor open_temporary(const Destination& destination) {
+  destination.remove_temporary();
+  return Descriptor(::openat(destination.folder.get(), destination.temporary.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
 }
 
@@ -78,20 +78,22 @@ bool copy_owner_and_mode(int fd, const struct stat& from) {
 }
 
 // replaced: the status of the file if it exists.
-bool replace(const Place& place, const std::string& content, const struct stat* replaced) {
-  Descriptor file = open_temporary(place);
+bool replace(const Destination& destination, const std::string& content,
+             const struct stat* replaced) {
+  Descriptor file = open_temporary(destination);
   if (!file) return false;
   const bool done = (!replaced || copy_owner_and_mode(file.get(), *replaced)) &&
                     write_all(file.get(), content) && synchronize(file.get()) &&
-                    ::renameat(place.folder.get(), place.temporary.c_str(), place.folder.get(),
-                               place.name.c_str()) == 0;
+                    ::renameat(destination.folder.get(), destination.temporary.c_str(),
+                               destination.folder.get(), destination.name.c_str()) == 0;
   if (!done) {
     const int error = errno;
-    place.remove_temporary();
+    destination.remove_temporary();
     errno = error;
     return false;
   }
-  if (const Descriptor folder(::open(place.folder_path.c_str(), O_RDONLY | O_CLOEXEC)); folder)
+  if (const Descriptor folder(::open(destination.folder_path.c_str(), O_RDONLY | O_CLOEXEC));
+      folder)
     synchronize(folder.get());
   return file.close();
 }
@@ -133,12 +135,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(resolve
   if (exists && ::access(file_.c_str(), W_OK) != 0) cannot_write(path_, errno);
   if ((exists && !S_ISREG(status.st_mode)) || stream_of(file_) >= 0) return;
   lock_.emplace(lock_file(file_));
-  const Place place(file_);
-  if (!place.folder) cannot_write(path_, errno);
-  place.remove_temporary();
+  const Destination destination(file_);
+  if (!destination.folder) cannot_write(path_, errno);
+  destination.remove_temporary();
   if (exists) return;
-  if (!open_temporary(place)) cannot_write(path_, errno);
-  place.remove_temporary();
+  if (!open_temporary(destination)) cannot_write(path_, errno);
+  destination.remove_temporary();
 }
 
 OutputFile::~OutputFile() = default;
@@ -152,8 +154,8 @@ void OutputFile::write(const std::string& content) {
   struct stat status {};
   const bool exists = ::stat(file_.c_str(), &status) == 0;
   if (!exists || (S_ISREG(status.st_mode) && status.st_nlink == 1)) {
-    const Place place(file_);
-    if (replace(place, content, exists ? &status : nullptr)) return;
+    const Destination destination(file_);
+    if (replace(destination, content, exists ? &status : nullptr)) return;
     if (!exists || (errno != EPERM && errno != EACCES && errno != EROFS))
       cannot_write(path_, errno);
   }

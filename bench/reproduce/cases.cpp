@@ -150,11 +150,11 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
 
 // Mean over the blocks in use of (size - requested) / size (RegEff equation 2); null without
 // blocks. `whole` has processed the whole recording, and so knows best which sizes blocks have.
-Json internal_fragmentation(const workloads::HistoryBuilder& at,
+Json internal_fragmentation(const workloads::HistoryBuilder& builder,
                             const workloads::HistoryBuilder& whole, std::uint32_t time) {
   double sum = 0;
   std::uint64_t blocks = 0;
-  for (const workloads::Block& block : at.history().blocks) {
+  for (const workloads::Block& block : builder.history().blocks) {
     if (!block.in_use(time)) continue;
     const auto served = static_cast<double>(whole.served_bytes(block.bytes));
     sum += (served - static_cast<double>(block.bytes)) / served;

@@ -22,15 +22,15 @@ using Texts = std::map<std::string, std::string>;
 
 std::string expanded(const std::string& text, const Texts& texts) {
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] != '$') {
-      out += text[at++];
+  for (std::size_t index = 0; index < text.size();) {
+    if (text[index] != '$') {
+      out += text[index++];
       continue;
     }
     const std::size_t end = std::min(
-        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", at + 1), text.size());
-    out += expanded(texts.at(text.substr(at + 1, end - at - 1)), texts);
-    at = end;
+        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", index + 1), text.size());
+    out += expanded(texts.at(text.substr(index + 1, end - index - 1)), texts);
+    index = end;
   }
   return out;
 }
@@ -103,8 +103,8 @@ Experiment::Experiment(const std::string& papers, const std::string& quick) {
 }
 
 std::string Experiment::text(const char* key, const std::string& otherwise) const {
-  const auto at = papers_.find(key);
-  return at == papers_.end() ? otherwise : at->second;
+  const auto found = papers_.find(key);
+  return found == papers_.end() ? otherwise : found->second;
 }
 
 double Experiment::number(const char* key, double otherwise) const {
@@ -114,8 +114,8 @@ double Experiment::number(const char* key, double otherwise) const {
 
 std::string Experiment::list(const char* key, const ReproduceSetup& setup) const {
   const std::map<std::string, std::string>& values = setup.full ? papers_ : quick_;
-  const auto at = values.find(key);
-  return at == values.end() ? "" : at->second;
+  const auto found = values.find(key);
+  return found == values.end() ? "" : found->second;
 }
 
 int Experiment::runs(const ReproduceSetup& setup) const {

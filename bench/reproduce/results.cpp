@@ -124,12 +124,12 @@ void ReproduceResults::add(const ReproduceCase& one, double seconds, Json result
   if (Json record = device_record(device_); !record.is_null())
     json_["runs"].back()["device_record"] = std::move(record);
   const Json* found = find(one.key);
-  Json& place = found ? const_cast<Json&>(*found) : json_["cases"].push_back(Json());
-  place = {{"key", one.key},
+  Json& entry = found ? const_cast<Json&>(*found) : json_["cases"].push_back(Json());
+  entry = {{"key", one.key},
            {"run", json_["runs"].size() - 1},
            {"seconds", std::round(seconds * 1e3) / 1e3}};
-  if (!one.about.empty()) place["about"] = one.about;
-  place["results"] = std::move(results);
+  if (!one.about.empty()) entry["about"] = one.about;
+  entry["results"] = std::move(results);
 }
 
 void ReproduceResults::describe(const std::vector<ReproduceItem>& items,

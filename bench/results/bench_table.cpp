@@ -30,7 +30,7 @@ std::vector<std::string> titles_of(const RowGrid<Result>& grid) {
 template <class Has>
 const Result* witness(const RowGrid<Result>& grid, std::size_t s, Has has) {
   const Result* found = nullptr;
-  for (const auto& row : grid.at) {
+  for (const auto& row : grid.cells) {
     const Result* result = row[s];
     if (!result || !has(*result)) continue;
     const auto rank = [](const Result& r) {
@@ -131,7 +131,7 @@ Table slowdown_table(const std::vector<Result>& results) {
   std::vector<Fastest<Result>> fastest;
   for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(grid.fastest(s));
   const auto has_calls = [](const Result* result) { return result && result->calls; };
-  const bool registers = std::any_of(grid.at.begin(), grid.at.end(), [&](const auto& row) {
+  const bool registers = std::any_of(grid.cells.begin(), grid.cells.end(), [&](const auto& row) {
     return std::any_of(row.begin(), row.end(), has_calls);
   });
   if (registers) {
@@ -151,14 +151,14 @@ Table slowdown_table(const std::vector<Result>& results) {
       has_heading = true;
       std::vector<Cell> cells{named.marked_label()};
       for (std::size_t s = 0; s < titles.size(); ++s) {
-        const Result* const result = grid.at[a][s];
+        const Result* const result = grid.cells[a][s];
         cells.emplace_back(cell_text(result, titles[s], footnotes),
                            result && result == fastest[s].row);
         any_best |= cells.back().best;
       }
       if (registers) {
-        const auto has = std::find_if(grid.at[a].begin(), grid.at[a].end(), has_calls);
-        cells.emplace_back(has == grid.at[a].end() ? missing : registers_text(*(*has)->calls));
+        const auto has = std::find_if(grid.cells[a].begin(), grid.cells[a].end(), has_calls);
+        cells.emplace_back(has == grid.cells[a].end() ? missing : registers_text(*(*has)->calls));
       }
       table.add(std::move(cells));
     }
@@ -194,7 +194,7 @@ Table fragmentation_table(const std::vector<Result>& results) {
   }
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     std::vector<Cell> cells{grid.allocators[a]->marked_label()};
-    for (const Result* result : grid.at[a]) {
+    for (const Result* result : grid.cells[a]) {
       const bool end = result && result->at_end;
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
       append(cells, end ? figure_text(result->at_end->external) : missing,

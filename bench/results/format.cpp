@@ -14,9 +14,9 @@ constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
 std::string count_text(std::uint64_t n) {
   std::string digits = std::to_string(n);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
+  for (std::size_t index = digits.size(); index > 3;) {
+    index -= 3;
+    digits.insert(index, 1, ',');
   }
   return digits;
 }

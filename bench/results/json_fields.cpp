@@ -59,10 +59,10 @@ struct JsonColumn {
 
   explicit JsonColumn(std::string text) {
     const auto cut = [&text](char mark) {
-      const std::size_t at = text.find(mark);
-      if (at == std::string::npos) return std::string();
-      const std::string rest = text.substr(at + 1);
-      text.resize(at);
+      const std::size_t mark_index = text.find(mark);
+      if (mark_index == std::string::npos) return std::string();
+      const std::string rest = text.substr(mark_index + 1);
+      text.resize(mark_index);
       return rest;
     };
     absent = cut('|');

@@ -106,7 +106,7 @@ Table kernel_table(const std::vector<Result>& results) {
     std::vector<Cell> cells{grid.allocators[a]->marked_label(), std::to_string(kernel.registers),
                             std::to_string(kernel.local_bytes),
                             std::to_string(kernel.warps_per_multiprocessor)};
-    for (const Result* result : grid.at[a]) {
+    for (const Result* result : grid.cells[a]) {
       cells.emplace_back(result && result->status == Status::ok ? figure_text(result->median_ms())
                                                                 : missing);
     }
@@ -133,8 +133,8 @@ std::map<std::string, double> references(const std::vector<Result>& results) {
     const std::optional<double> ms = result.median_ms();
     if (result.per_level() || result.status != Status::ok || !ms || *ms <= 0) continue;
     const auto keep_min = [&](std::map<std::string, double>& best) {
-      const auto [at, added] = best.emplace(result.source, *ms);
-      if (!added) at->second = std::min(at->second, *ms);
+      const auto [entry, added] = best.emplace(result.source, *ms);
+      if (!added) entry->second = std::min(entry->second, *ms);
     };
     keep_min(any);
     if (result.allocator == "atomic") keep_min(atomic);
@@ -158,7 +158,7 @@ Table pool_table(const std::vector<Result>& results) {
   std::vector<Cell> sizes{"pool [MiB]"}, over_live{"pool / peak bytes in use"};
   for (std::size_t c = 0; c < grid.columns.size(); ++c) {
     std::uint64_t pool_bytes = 0, live_bytes = 0;
-    for (const auto& row : grid.at) {
+    for (const auto& row : grid.cells) {
       if (!row[c]) continue;
       pool_bytes = std::max(pool_bytes, row[c]->pool_bytes.value_or(0));
       live_bytes = std::max(live_bytes, row[c]->high_water_bytes().value_or(0));
@@ -177,7 +177,7 @@ Table pool_table(const std::vector<Result>& results) {
   Footnotes footnotes;
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     std::vector<Cell> cells{grid.allocators[a]->marked_label()};
-    for (const Result* result : grid.at[a]) {
+    for (const Result* result : grid.cells[a]) {
       const auto over = result ? reference.find(result->source) : reference.end();
       if (over == reference.end()) {
         cells.emplace_back(missing);

@@ -19,12 +19,12 @@ namespace heapwood::bench {
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {
-    auto at = std::find_if(notes_.begin(), notes_.end(),
-                           [&](const Note& note) { return note.remark == remark; });
-    if (at == notes_.end()) at = notes_.insert(at, Note{remark, {}});
-    if (std::find(at->names.begin(), at->names.end(), name) == at->names.end())
-      at->names.push_back(name);
-    return number(static_cast<std::size_t>(at - notes_.begin()));
+    auto entry = std::find_if(notes_.begin(), notes_.end(),
+                              [&](const Note& n) { return n.remark == remark; });
+    if (entry == notes_.end()) entry = notes_.insert(entry, Note{remark, {}});
+    if (std::find(entry->names.begin(), entry->names.end(), name) == entry->names.end())
+      entry->names.push_back(name);
+    return number(static_cast<std::size_t>(entry - notes_.begin()));
   }
   // The text, with a mark if the row has a reason.
   std::string marked(const std::string& text, const MeasuredRow& row) {
@@ -77,32 +77,32 @@ Fastest<Row> find_fastest(const std::vector<const Row*>& rows, Samples samples) 
 // Allocators in rows; a column has the rows that is_same(a, b) takes for one.
 template <class Row>
 struct RowGrid {
-  std::vector<const Row*> allocators;       // the first row of each: id, label, traits
-  std::vector<const Row*> columns;          // the first row of each
-  std::vector<std::vector<const Row*>> at;  // [allocator][column], nullptr if absent
+  std::vector<const Row*> allocators;          // the first row of each: id, label, traits
+  std::vector<const Row*> columns;             // the first row of each
+  std::vector<std::vector<const Row*>> cells;  // [allocator][column], nullptr if absent
 
   template <class Same>
   RowGrid(const std::vector<const Row*>& rows, Same is_same) {
-    const auto place_of = [](std::vector<const Row*>& list, const Row* row, auto same) {
-      std::size_t place = 0;
-      while (place < list.size() && !same(*list[place], *row)) ++place;
-      if (place == list.size()) list.push_back(row);
-      return place;
+    const auto index_of = [](std::vector<const Row*>& list, const Row* row, auto same) {
+      std::size_t index = 0;
+      while (index < list.size() && !same(*list[index], *row)) ++index;
+      if (index == list.size()) list.push_back(row);
+      return index;
     };
     for (const Row* row : rows) {
-      const std::size_t column = place_of(columns, row, is_same);
-      const std::size_t line = place_of(
+      const std::size_t column = index_of(columns, row, is_same);
+      const std::size_t line = index_of(
           allocators, row, [](const Row& a, const Row& b) { return a.allocator == b.allocator; });
-      at.resize(allocators.size());
-      at[line].resize(std::max(at[line].size(), column + 1));
-      at[line][column] = row;
+      cells.resize(allocators.size());
+      cells[line].resize(std::max(cells[line].size(), column + 1));
+      cells[line][column] = row;
     }
-    for (auto& line : at) line.resize(columns.size());
+    for (auto& line : cells) line.resize(columns.size());
   }
 
   Fastest<Row> fastest(std::size_t column) const {
     std::vector<const Row*> rows;
-    for (const auto& line : at) rows.push_back(line[column]);
+    for (const auto& line : cells) rows.push_back(line[column]);
     return find_fastest(rows, [](const Row& row) { return &row.runs_ms; });
   }
 };

@@ -201,11 +201,11 @@ std::size_t display_width(const std::string& text) {
 std::vector<std::string> wrap_text(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = text.find(' ', at);
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.find(' ', begin);
     if (end == std::string::npos) end = text.size();
-    const std::string word = text.substr(at, end - at);
-    at = end + 1;
+    const std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
     if (word.empty()) continue;
     if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
       lines.push_back(line);

@@ -171,11 +171,11 @@ HEAPWOOD_INLINE std::size_t guard_bytes(std::size_t bytes) {
 }
 
 // Index of the first of the bytes that is not `value`; `bytes` if there is none.
-HEAPWOOD_INLINE std::size_t first_other(const unsigned char* at, std::size_t bytes,
+HEAPWOOD_INLINE std::size_t first_other(const unsigned char* data, std::size_t bytes,
                                         unsigned char value) {
   HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < bytes; ++i) {
-    if (at[i] != value) return i;
+    if (data[i] != value) return i;
   }
   return bytes;
 }
@@ -191,8 +191,8 @@ HEAPWOOD_FN inline void write_guards(unsigned char* block, std::size_t bytes) {
 
 // The offset of the first wrong byte before a block; 0 if there is none.
 HEAPWOOD_INLINE std::int64_t damage_before(const unsigned char* block) {
-  const std::size_t at = first_other(block - alloc::granule, alloc::granule, guard_byte);
-  return static_cast<std::int64_t>(at) - static_cast<std::int64_t>(alloc::granule);
+  const std::size_t damaged = first_other(block - alloc::granule, alloc::granule, guard_byte);
+  return static_cast<std::int64_t>(damaged) - static_cast<std::int64_t>(alloc::granule);
 }
 // The offset of the first wrong byte of the guard after a block; the end of the guard if there is
 // none.
@@ -214,10 +214,10 @@ HEAPWOOD_FN inline std::int64_t damage_after_free(const unsigned char* block, st
   const std::int64_t before = damage_before(block);
   if (before != 0) return before;
   const std::size_t part = poison_part(bytes), last = bytes - part;
-  std::size_t at = first_other(block, part, poison_byte);
-  if (at == part) at = last + first_other(block + last, part, poison_byte);
-  if (at == bytes) at = damage_after(block, bytes);
-  return static_cast<std::int64_t>(at);
+  std::size_t damaged = first_other(block, part, poison_byte);
+  if (damaged == part) damaged = last + first_other(block + last, part, poison_byte);
+  if (damaged == bytes) damaged = damage_after(block, bytes);
+  return static_cast<std::int64_t>(damaged);
 }
 
 struct alignas(alloc::granule) CheckHead {

@@ -164,22 +164,22 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
         heap_.count_refusal(bytes, may_fit);
         return nullptr;
       }
-      const std::uint64_t at =
+      const std::uint64_t address =
           (number(origin) + sizeof(Head) + alignment - 1) / alignment * alignment;
-      auto* const user = reinterpret_cast<unsigned char*>(at);
+      auto* const user = reinterpret_cast<unsigned char*>(address);
       Head* const head = head_of(static_cast<void*>(user));
       head->bytes = bytes;
-      head->distance = at - number(origin);
+      head->distance = address - number(origin);
       head->allocated = caller();
       head->is_aligned = is_aligned;
-      head->checksum = head->sum(at);
+      head->checksum = head->sum(address);
       detail::write_guards(user, bytes);
-      const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(at));
+      const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(address));
       // relaxed: the bit of a block that is not in use yet.
-      tables_.word(tables_.freed, at).fetch_and(~bit, simt::relaxed);
+      tables_.word(tables_.freed, address).fetch_and(~bit, simt::relaxed);
       // release: publishes the head to the host's checks and to a thread that frees the block
       // although it has no right to.
-      tables_.word(tables_.in_use, at).fetch_or(bit, simt::release);
+      tables_.word(tables_.in_use, address).fetch_or(bit, simt::release);
       return user;
     } else {
       detail::called_on_host("malloc");
@@ -216,11 +216,11 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       detail::fill_poison(user, sizes.bytes);
       if (!is_kept(sizes.bytes)) return give_back(block, sizes);
       using Word = simt::atomic_ref<std::uint64_t>;
-      // relaxed: a place in the ring.
-      const std::uint64_t place = Word(*tables_.ring_next).fetch_add(1, simt::relaxed);
+      // relaxed: an index in the ring.
+      const std::uint64_t index = Word(*tables_.ring_next).fetch_add(1, simt::relaxed);
       // acq_rel: hands the block over to the thread that takes it out of the ring.
       const std::uint64_t old =
-          Word(tables_.ring[place & tables_.ring_mask]).exchange(number(block), simt::acq_rel);
+          Word(tables_.ring[index & tables_.ring_mask]).exchange(number(block), simt::acq_rel);
       if (old != 0) leave_ring(reinterpret_cast<void*>(old));
     } else {
       detail::called_on_host("free");
@@ -236,10 +236,10 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       record(check_kind::overrun, block, head_of(block), static_cast<std::int64_t>(after));
   }
   HEAPWOOD_FN void check_poison(void* block, std::size_t bytes) const {
-    const std::int64_t at =
+    const std::int64_t damaged =
         detail::damage_after_free(static_cast<const unsigned char*>(block), bytes);
-    if (at != static_cast<std::int64_t>(bytes + detail::guard_bytes(bytes)))
-      record(check_kind::write_after_free, block, head_of(block), at);
+    if (damaged != static_cast<std::int64_t>(bytes + detail::guard_bytes(bytes)))
+      record(check_kind::write_after_free, block, head_of(block), damaged);
   }
   HEAPWOOD_FN void leave_ring(void* block) const {
     Sizes sizes;
@@ -263,11 +263,11 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
 
   HEAPWOOD_FN void record(check_kind kind, const void* block, const Head* head,
                           std::int64_t offset = 0, std::uint64_t given = 0) const {
-    // relaxed: a place; the host reads the records when no kernel runs.
-    const std::uint64_t place =
+    // relaxed: an index; the host reads the records when no kernel runs.
+    const std::uint64_t index =
         simt::atomic_ref<std::uint64_t>(*tables_.record_count).fetch_add(1, simt::relaxed);
-    if (place >= detail::CheckTables::max_records) return;
-    detail::CheckRecord& to = tables_.records[place];
+    if (index >= detail::CheckTables::max_records) return;
+    detail::CheckRecord& to = tables_.records[index];
     to.kind = kind;
     to.caller = caller();
     if (head != nullptr) {

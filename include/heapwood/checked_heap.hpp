@@ -110,10 +110,10 @@ class Neighbours {
   }
 
   Neighbour block_before(std::uint64_t block) const {
-    const std::uint64_t at = start_before(block);
+    const std::uint64_t start = start_before(block);
     CheckHead head;
-    if (at == 0 || !download_head(device_, tables_, at, head)) return {};
-    return {at, head.bytes, head.allocated};
+    if (start == 0 || !download_head(device_, tables_, start, head)) return {};
+    return {start, head.bytes, head.allocated};
   }
 
  private:
@@ -124,9 +124,9 @@ class Neighbours {
       if (freed < block) last = std::max(last, freed);
     }
     for (std::size_t i = tables_.granule_of(block); i-- > 0;) {
-      const std::uint64_t at = tables_.address_of(i);
-      if (at <= last) break;
-      if ((in_use_[i / 32] & CheckTables::bit_of(i)) != 0) return at;
+      const std::uint64_t address = tables_.address_of(i);
+      if (address <= last) break;
+      if ((in_use_[i / 32] & CheckTables::bit_of(i)) != 0) return address;
     }
     return last;
   }
@@ -167,9 +167,9 @@ class basic_checked_heap {
   // `kernel` appears in messages about calls through this handle.
   handle_type handle(const std::string& kernel) {
     if (kernel.empty()) return std::as_const(*this).handle();
-    const auto at = std::find(kernels_.begin(), kernels_.end(), kernel);
-    const auto number = static_cast<std::uint32_t>(at - kernels_.begin()) + 1;
-    if (at == kernels_.end()) kernels_.push_back(kernel);
+    const auto found = std::find(kernels_.begin(), kernels_.end(), kernel);
+    const auto number = static_cast<std::uint32_t>(found - kernels_.begin()) + 1;
+    if (found == kernels_.end()) kernels_.push_back(kernel);
     return {heap_.handle(), tables_, number};
   }
 
@@ -236,9 +236,9 @@ class basic_checked_heap {
     const std::size_t map_bytes = alloc::round_up(heap_.bytes() / alloc::granule / 8, 256);
     memory_ = simt::StreamMemory(device_, 4 * counter_bytes + 2 * records_bytes +
                                               ring_size * sizeof(std::uint64_t) + 2 * map_bytes);
-    std::byte* at = memory_.data();
-    const auto take = [&at]<class T>(T*& table, std::size_t n) {
-      table = reinterpret_cast<T*>(std::exchange(at, at + n));
+    std::byte* next = memory_.data();
+    const auto take = [&next]<class T>(T*& table, std::size_t n) {
+      table = reinterpret_cast<T*>(std::exchange(next, next + n));
     };
     tables_.pool = heap_.memory().data();
     tables_.pool_bytes = heap_.bytes();

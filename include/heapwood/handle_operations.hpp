@@ -88,16 +88,16 @@ class AlignedRequest {
   HEAPWOOD_INLINE std::size_t bytes() const {
     return add_sizes(bytes_, alignment_ + alloc::granule);
   }
-  HEAPWOOD_INLINE void* place(void* block) const {
+  HEAPWOOD_INLINE void* align(void* block) const {
     if (block == nullptr) return nullptr;
     const auto origin = reinterpret_cast<std::uintptr_t>(block);
-    const std::uintptr_t at = (origin + alloc::granule + alignment_ - 1) & ~(alignment_ - 1);
-    void* const place = reinterpret_cast<void*>(at);
-    static_cast<AnyPointer*>(place)[-1] = block;
-    return place;
+    const std::uintptr_t address = (origin + alloc::granule + alignment_ - 1) & ~(alignment_ - 1);
+    void* const aligned = reinterpret_cast<void*>(address);
+    static_cast<AnyPointer*>(aligned)[-1] = block;
+    return aligned;
   }
-  static HEAPWOOD_INLINE void* origin(void* place) {
-    return place == nullptr ? nullptr : static_cast<AnyPointer*>(place)[-1];
+  static HEAPWOOD_INLINE void* origin(void* aligned) {
+    return aligned == nullptr ? nullptr : static_cast<AnyPointer*>(aligned)[-1];
   }
 
  private:
@@ -158,7 +158,7 @@ class handle_operations {
   // more than malloc.
   HEAPWOOD_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
     const detail::AlignedRequest request(alignment, bytes);
-    return request.place(self().malloc(request.bytes()));
+    return request.align(self().malloc(request.bytes()));
   }
   HEAPWOOD_INLINE void aligned_free(void* block) const {
     self().free(detail::AlignedRequest::origin(block));

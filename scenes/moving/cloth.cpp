@@ -157,7 +157,7 @@ Vec3 FallingCloth::surface(const Vec3* points, float u, float v) const {
 Mesh FallingCloth::mesh(unsigned frame) const {
   Model model;
   const Vec3* const points = path_.data() + std::size_t{frame} * at_.size();
-  model.add({.at = [=, this](float u, float v) { return surface(points, u, v); },
+  model.add({.point = [=, this](float u, float v) { return surface(points, u, v); },
              .cells_u = 100,
              .cells_v = 100,
              .min_u = 8,

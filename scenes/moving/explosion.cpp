@@ -110,13 +110,13 @@ void Explosion::break_up(const Request& request) {
   const auto add = [&](const Triangle& t) {
     Triangle moved;
     for (unsigned k = 0; k < 3; ++k) {
-      std::uint32_t& at = copy[t.v[k]];
-      if (at == ~0u) {
-        at = static_cast<std::uint32_t>(broken.vertices.size());
+      std::uint32_t& index = copy[t.v[k]];
+      if (index == ~0u) {
+        index = static_cast<std::uint32_t>(broken.vertices.size());
         broken.vertices.push_back(still_.vertices[t.v[k]]);
         copied.push_back(t.v[k]);
       }
-      moved.v[k] = at;
+      moved.v[k] = index;
     }
     broken.triangles.push_back(moved);
   };

@@ -46,7 +46,7 @@ class Neighbours {
       for (std::int32_t j = y - 1; j <= y + 1; ++j) {
         for (std::int32_t i = x - 1; i <= x + 1; ++i) {
           const std::uint32_t s = slot(i, j, k);
-          for (std::uint32_t at = start_[s]; at < start_[s + 1]; ++at) f(order_[at]);
+          for (std::uint32_t index = start_[s]; index < start_[s + 1]; ++index) f(order_[index]);
         }
       }
     }
@@ -158,9 +158,9 @@ void FallingSpheres::simulate() {
 
 Mesh FallingSpheres::mesh(unsigned frame) const {
   Model model;
-  const Vec3* const at = path_.data() + std::size_t{frame} * at_.size();
+  const Vec3* const positions = path_.data() + std::size_t{frame} * at_.size();
   for (std::size_t i = 0; i < at_.size(); ++i)
-    ball(model, heapwood::scenes::place(at[i]), radius_[i], 18, 4);
+    ball(model, heapwood::scenes::place(positions[i]), radius_[i], 18, 4);
   // The wall from the bottom to the rim, inside and outside.
   for (const float radius : {bowl, bowl + thickness}) {
     const auto at_wall = [=](float u, float v) {
@@ -168,7 +168,7 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
       return Vec3{r * exact::cos(2 * pi * u), bowl - radius * exact::cos(rim_angle * v),
                   -r * exact::sin(2 * pi * u)};
     };
-    model.add({.at = at_wall,
+    model.add({.point = at_wall,
                .cells_u = 90,
                .cells_v = 24,
                .min_u = 24,
@@ -182,7 +182,7 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
     return Vec3{r * exact::cos(2 * pi * u), bowl - radius * exact::cos(rim_angle),
                 -r * exact::sin(2 * pi * u)};
   };
-  model.add({.at = at_rim, .cells_u = 90, .min_u = 24, .closed = true, .twins_u = 1'000'000});
+  model.add({.point = at_rim, .cells_u = 90, .min_u = 24, .closed = true, .twins_u = 1'000'000});
   disc(model, heapwood::scenes::place({0, floor_height, 0}), 16, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
   mesh.camera = CameraHint{{-2.6f, 6.0f, 9.8f}, {0, 1.7f, 0}, 40};

@@ -50,9 +50,10 @@ std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
 
 std::optional<GltfClip> parse_gltf_clip(const std::string& text) {
   if (is_gltf(extension_of(text))) return GltfClip{text, ""};
-  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
-    if (is_gltf(extension_of(text.substr(0, at))))
-      return GltfClip{text.substr(0, at), text.substr(at + 1)};
+  for (std::size_t colon = text.find(':'); colon != std::string::npos;
+       colon = text.find(':', colon + 1)) {
+    if (is_gltf(extension_of(text.substr(0, colon))))
+      return GltfClip{text.substr(0, colon), text.substr(colon + 1)};
   }
   return std::nullopt;
 }

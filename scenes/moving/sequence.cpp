@@ -66,8 +66,9 @@ std::vector<std::string> sequence_files(const std::string& text) {
   std::vector<std::uint64_t> numbers;
   std::error_code failed;
   const fs::path folder = pattern.folder.empty() ? fs::path(".") : pattern.folder;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    if (const auto number = pattern.number(at->path().filename().string()))
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    if (const auto number = pattern.number(entry->path().filename().string()))
       numbers.push_back(*number);
   }
   if (failed) throw Error(Exit::scene, shown + ": cannot read the folder: " + failed.message());

@@ -180,8 +180,8 @@ HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, s
   std::uint64_t count = 0;
   HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); i < na; i += Warp::width) {
-    const std::uint32_t at = lower_bound(b, nb, a[i]);
-    count += at < nb && b[at] == a[i];
+    const std::uint32_t index = lower_bound(b, nb, a[i]);
+    count += index < nb && b[index] == a[i];
   }
   return count;
 }
@@ -189,16 +189,16 @@ HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, s
 // A position in a list of pages.
 struct PageCursor {
   const LinkedPage* pages;
-  std::uint32_t page, at, left;
+  std::uint32_t page, index, left;
 
   HEAPWOOD_INLINE PageCursor(const PagesView& view, std::uint32_t v)
-      : pages(view.pages), page(view.vertices[v].first), at(0), left(view.vertices[v].degree) {}
-  HEAPWOOD_INLINE std::uint32_t value() const { return pages[page].destinations[at]; }
+      : pages(view.pages), page(view.vertices[v].first), index(0), left(view.vertices[v].degree) {}
+  HEAPWOOD_INLINE std::uint32_t value() const { return pages[page].destinations[index]; }
   HEAPWOOD_INLINE void advance() {
     --left;
-    if (++at == LinkedPage::capacity && left > 0) {
+    if (++index == LinkedPage::capacity && left > 0) {
       page = pages[page].next;
-      at = 0;
+      index = 0;
     }
   }
 };
@@ -227,19 +227,19 @@ struct TriangleKernel : KernelShape {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t edges = offsets[view.count];
-    std::uint64_t at = std::uint64_t{warp.worker()} * edges_per_warp;
-    if (at >= edges) return;
-    const std::uint64_t end = at + edges_per_warp < edges ? at + edges_per_warp : edges;
+    std::uint64_t edge = std::uint64_t{warp.worker()} * edges_per_warp;
+    if (edge >= edges) return;
+    const std::uint64_t end = edge + edges_per_warp < edges ? edge + edges_per_warp : edges;
     // The vertex of the first edge: the last one whose offset is not above it.
-    const std::uint32_t first = lower_bound(offsets, view.count, at + 1) - 1;
+    const std::uint32_t first = lower_bound(offsets, view.count, edge + 1) - 1;
     std::uint64_t count = 0;
     HEAPWOOD_ROLLED
-    for (std::uint32_t u = first; at < end; ++u) {
+    for (std::uint32_t u = first; edge < end; ++u) {
       const std::uint64_t stop = offsets[u + 1] < end ? offsets[u + 1] : end;
-      if (stop <= at) continue;
-      count += count_edges(warp, u, static_cast<std::uint32_t>(at - offsets[u]),
+      if (stop <= edge) continue;
+      count += count_edges(warp, u, static_cast<std::uint32_t>(edge - offsets[u]),
                            static_cast<std::uint32_t>(stop - offsets[u]));
-      at = stop;
+      edge = stop;
     }
     // reduce_add() adds 32 bits. The counts of all lanes add up to at most edges_per_warp times a
     // degree, so neither the sum of their lower 16 bits nor that of the rest overflows.

@@ -88,7 +88,7 @@ struct ClassOrderKernel {
     const auto degree = static_cast<std::uint32_t>(offsets[v + 1] - offsets[v]);
     return degree == 0 ? ClassOrder::no_block : class_of(degree);
   }
-  // One vertex per lane; lanes of the same class take adjacent places.
+  // One vertex per lane; lanes of the same class take adjacent positions.
   template <class Warp>
   HEAPWOOD_INLINE void list(Warp& warp, Scratch& scratch, std::uint32_t v, std::uint32_t k) const {
     std::uint32_t rest = warp.ballot(k != ClassOrder::no_block);
@@ -97,10 +97,10 @@ struct ClassOrderKernel {
       const unsigned first = simt::lowest_bit(rest);
       const std::uint32_t chosen = warp.shfl(k, first), mates = warp.ballot(k == chosen);
       rest &= ~mates;
-      const std::uint32_t at = scratch.next[chosen];
-      if (k == chosen) order[at + simt::popcount(mates & lanes_below(warp))] = v;
+      const std::uint32_t position = scratch.next[chosen];
+      if (k == chosen) order[position + simt::popcount(mates & lanes_below(warp))] = v;
       warp.sync();  // all lanes have read `next`
-      if (warp.lane() == first) scratch.next[chosen] = at + simt::popcount(mates);
+      if (warp.lane() == first) scratch.next[chosen] = position + simt::popcount(mates);
       warp.sync();
     }
   }

@@ -21,8 +21,8 @@ HEAPWOOD_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
   const std::uint32_t source = source_of(key), destination = destination_of(key);
   if (source == destination || (i > 0 && filter.keys[i - 1] == key)) return false;
   if (filter.removed_count > 0) {
-    const std::uint64_t at = lower_bound(filter.removed, filter.removed_count, key);
-    if (at < filter.removed_count && filter.removed[at] == key) return false;
+    const std::uint64_t index = lower_bound(filter.removed, filter.removed_count, key);
+    if (index < filter.removed_count && filter.removed[index] == key) return false;
   }
   return filter.deleted.words == nullptr ||
          (!filter.deleted.contains(source) && !filter.deleted.contains(destination));
@@ -73,8 +73,9 @@ struct CountKernel : KernelShape {
     if (i < count && (i == 0 || keys[i - 1] != keys[i])) {
       const std::uint32_t source = source_of(keys[i]), destination = destination_of(keys[i]);
       const std::uint32_t* row = rows.adjacency(source);
-      const std::uint32_t degree = rows.degree(source), at = lower_bound(row, degree, destination);
-      present = at < degree && row[at] == destination;
+      const std::uint32_t degree = rows.degree(source),
+                          index = lower_bound(row, degree, destination);
+      present = index < degree && row[index] == destination;
     }
     const std::uint32_t lanes = warp.ballot(present);
     if (warp.lane() == 0 && lanes != 0)  // relaxed: only a sum
@@ -160,12 +161,12 @@ struct KeyKernel : KernelShape {
       HEAPWOOD_ROLLED
       for (std::uint32_t i = 0, n = view.degree(row); i < n;) {
         LinkedPage& current = view.pages[page];
-        for (std::uint32_t at = 0; at < LinkedPage::capacity && i < n; ++at, ++i) {
+        for (std::uint32_t index = 0; index < LinkedPage::capacity && i < n; ++index, ++i) {
           EdgeKey& key = keys[offsets[row] + i];
           if (writes_back) {
-            current.destinations[at] = destination_of(key);
+            current.destinations[index] = destination_of(key);
           } else {
-            key = edge_key(row, current.destinations[at]);
+            key = edge_key(row, current.destinations[index]);
           }
         }
         page = current.next;
@@ -186,12 +187,14 @@ struct GroupKernel : KernelShape {
     const bool begins = i < edges && (i == 0 || source_of(keys[i]) != source_of(keys[i - 1]));
     const std::uint32_t lanes = warp.ballot(begins);
     if (lanes == 0) return;
-    std::uint32_t at = 0;
+    std::uint32_t first_group = 0;
     if (warp.lane() == 0)  // relaxed: only a place
-      at = simt::atomic_ref<std::uint32_t>(*groups).fetch_add(simt::popcount(lanes), simt::relaxed);
-    at = warp.shfl(at, 0);
+      first_group =
+          simt::atomic_ref<std::uint32_t>(*groups).fetch_add(simt::popcount(lanes), simt::relaxed);
+    first_group = warp.shfl(first_group, 0);
     if (begins)
-      firsts[at + simt::popcount(lanes & lanes_below(warp))] = static_cast<std::uint32_t>(i);
+      firsts[first_group + simt::popcount(lanes & lanes_below(warp))] =
+          static_cast<std::uint32_t>(i);
   }
 };
 

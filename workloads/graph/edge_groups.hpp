@@ -50,8 +50,8 @@ struct EdgeGroup {
   HEAPWOOD_INLINE std::uint32_t source() const { return source_of(keys[first]); }
   // The first edge with this key, or `none`.
   HEAPWOOD_INLINE std::uint32_t find(EdgeKey key) const {
-    const std::uint32_t at = first + lower_bound(keys + first, end - first, key);
-    return at < end && keys[at] == key ? at : none;
+    const std::uint32_t index = first + lower_bound(keys + first, end - first, key);
+    return index < end && keys[index] == key ? index : none;
   }
   // Whether edge i is to be inserted: its first occurrence in the batch, no loop, and not marked as
   // an edge of the graph.
@@ -91,8 +91,8 @@ HEAPWOOD_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
   const std::uint32_t source = group.source();
   HEAPWOOD_ROLLED
   for (std::uint64_t i = warp.lane(); i < degree; i += Warp::width) {
-    const std::uint32_t at = group.find(edge_key(source, adjacency[i]));
-    if (at != EdgeGroup::none) group.work[at] = 1;
+    const std::uint32_t index = group.find(edge_key(source, adjacency[i]));
+    if (index != EdgeGroup::none) group.work[index] = 1;
   }
   warp.sync();
   std::uint32_t count = 0;

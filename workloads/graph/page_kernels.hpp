@@ -72,9 +72,9 @@ struct PageWriteKernel : KernelShape {
         [&](std::uint64_t row, std::uint32_t i) {
           const PagedVertex& vertex = view.vertices[first + row];
           const std::uint32_t page = vertex.first + i / LinkedPage::capacity;
-          const std::uint32_t at = i % LinkedPage::capacity;
-          view.pages[page].destinations[at] = destinations[offsets[row] + i];
-          if (at == 0) view.pages[page].next = page < vertex.last ? page + 1 : LinkedPage::none;
+          const std::uint32_t index = i % LinkedPage::capacity;
+          view.pages[page].destinations[index] = destinations[offsets[row] + i];
+          if (index == 0) view.pages[page].next = page < vertex.last ? page + 1 : LinkedPage::none;
         });
   }
 };
@@ -158,8 +158,8 @@ struct PageUpdateKernel : KernelShape {
     LinkedPage* const pages = arguments.view.pages;
     for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
       for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
-        const std::uint32_t at = group.find(edge_key(source, pages[page].destinations[i]));
-        if (at != EdgeGroup::none) group.work[at] = 1;
+        const std::uint32_t index = group.find(edge_key(source, pages[page].destinations[i]));
+        if (index != EdgeGroup::none) group.work[index] = 1;
       }
     });
     warp.sync();
@@ -172,10 +172,10 @@ struct PageUpdateKernel : KernelShape {
       const std::uint32_t lanes = warp.ballot(fresh);
       outcome.changed += simt::popcount(lanes);
       if (is_refused) continue;  // only counts
-      const std::uint32_t place = degree + simt::popcount(lanes & lanes_below(warp));
+      const std::uint32_t index = degree + simt::popcount(lanes & lanes_below(warp));
       degree += simt::popcount(lanes);
       // Each lane whose edge begins a page takes it.
-      const bool takes = fresh && place % LinkedPage::capacity == 0;
+      const bool takes = fresh && index % LinkedPage::capacity == 0;
       std::uint32_t taken = LinkedPage::none;
       if (takes) taken = arguments.queue.take(warp);
       const std::uint32_t takers = warp.ballot(takes);
@@ -197,7 +197,7 @@ struct PageUpdateKernel : KernelShape {
       warp.sync();  // the owner's store to `next` comes before its successor's
       if (takes && below != 0) pages[other].next = page;
       if (fresh)
-        pages[page].destinations[place % LinkedPage::capacity] = destination_of(group.keys[i]);
+        pages[page].destinations[index % LinkedPage::capacity] = destination_of(group.keys[i]);
       if (takers != 0) {
         const std::uint32_t newest = warp.shfl(taken, highest(takers));
         if (first == LinkedPage::none) first = warp.shfl(taken, simt::lowest_bit(takers));
@@ -294,9 +294,9 @@ struct PageSweepKernel : KernelShape {
     std::uint32_t from = vertex.first, to = vertex.first, last = LinkedPage::none, kept = 0;
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < vertex.degree; ++i) {
-      const std::uint32_t at = i % LinkedPage::capacity;
-      if (i > 0 && at == 0) from = pages[from].next;
-      const std::uint32_t entry = pages[from].destinations[at];
+      const std::uint32_t index = i % LinkedPage::capacity;
+      if (i > 0 && index == 0) from = pages[from].next;
+      const std::uint32_t entry = pages[from].destinations[index];
       if (whole || arguments.deleted.contains(entry)) continue;
       if (kept > 0 && kept % LinkedPage::capacity == 0) to = pages[to].next;
       pages[to].destinations[kept % LinkedPage::capacity] = entry;
