@@ -74,10 +74,10 @@ struct HallocOn {
     std::vector<std::uint32_t> classes(slabs, BlockPages::none),
         first(heads_bytes / sizeof(std::uint32_t));
     for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
-      const std::uint32_t k = i / heads, slab = i % heads * (slabs / heads) + k;
+      const std::uint32_t k = i / heads, page = i % heads * (slabs / heads) + k;
       if (k >= slabs / heads) continue;
-      classes[slab] = k;
-      first[i * a.head_stride_] = slab + 1;
+      classes[page] = k;
+      first[i * a.head_stride_] = page + 1;
     }
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
                                   {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true},
