@@ -78,13 +78,16 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
   constexpr std::size_t max_rays = std::numeric_limits<std::int32_t>::max();
   const std::string first = directions ? "origins" : "rays",
                     last = directions ? "directions" : "rays";
-  const ArrayFacts& all = directions ? *directions : origins;
+  // One origin or one direction may serve all rays.
+  const bool one_direction =
+      directions && directions->shape.size() == 1 && origins.shape.size() > 1;
+  const ArrayFacts& all = directions && !one_direction ? *directions : origins;
   const std::size_t columns = directions ? 3 : 6;
   const auto check_columns = [columns](const std::string& what, const ArrayFacts& array) {
     if (array.shape.empty() || array.shape.back() != columns)
       refuse_shape(what, array, "(..., " + std::to_string(columns) + ")");
   };
-  check_columns(last, all);
+  check_columns(last, directions ? *directions : origins);
   check_columns(first, origins);
   Rays rays;
   rays.shape.assign(all.shape.begin(), all.shape.end() - 1);
@@ -93,16 +96,18 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
   if (rays.count > max_rays)
     refuse_value(last + ": " + std::to_string(rays.count) + " rays: at most " +
                  std::to_string(max_rays) + " in one call; pass them in parts");
-  // One origin for all rays, or one for each.
   const bool one_origin = directions && origins.shape.size() == 1;
-  if (directions && !one_origin && origins.shape != directions->shape)
-    refuse_shape("origins", origins, text_of(directions->shape) + " as the directions, or (3,)");
+  if (directions && !one_origin && !one_direction && origins.shape != directions->shape)
+    refuse_shape(
+        "origins", origins,
+        text_of(directions->shape) + " as the directions, or a shape that broadcasts to it");
   rays.on_gpu = all.on_gpu;
   rays.gpu = all.gpu;
   RayArrays& arrays = rays.arrays;
   if (directions) {
     arrays.origins = rows_of("origins", origins, one_origin ? 0 : 3);
-    arrays.directions = rows_of("directions", *directions, 3);
+    arrays.directions = rows_of("directions", *directions, one_direction ? 0 : 3);
+    check_same_device("directions", *directions, rays);
     check_same_device("origins", origins, rays);
   } else {
     arrays.origins = rows_of("rays", origins, 6);

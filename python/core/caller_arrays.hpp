@@ -45,7 +45,8 @@ struct Rays {
   bool on_gpu = false;
   int gpu = 0;
 };
-// Without directions, `origins` has six numbers per ray. An end is nullptr or has one number per
+// Without directions, `origins` has six numbers per ray. With them, one of the two arrays may have
+// one row, (3,), for all rays. An end is nullptr or has one number per
 // ray.
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
              const ArrayFacts* t_max);

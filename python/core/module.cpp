@@ -116,6 +116,17 @@ class RayInput {
   OptionalArray arrays_[4];
 };
 
+template <class T>
+nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
+  struct Owner {
+    std::vector<T> values;
+  };
+  auto* const owner = new Owner{std::move(values)};
+  const nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
+  const std::size_t shape[] = {owner->values.size() / 3, 3};
+  return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
+}
+
 class Scene {
  public:
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
@@ -175,19 +186,20 @@ class Scene {
     run(input.rays, streams, [&](const RayQuery& query) { mesh_->find_any(query, out); });
   }
 
-  void count(const RayInput& input, const Streams& streams, const OptionalOutput& counts) const {
+  void count(const RayInput& input, const Streams& streams, bool unique,
+             const OptionalOutput& counts) const {
     check(input.rays);
     auto* const out = output<std::uint32_t>("out", counts, "uint32", input.rays, {});
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->count(query, out); });
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->count(query, unique, out); });
   }
 
   // allocate(entries) returns the arrays of the splits, rays, distances, triangles and weights.
-  nb::object list(const RayInput& input, const Streams& streams,
+  nb::object list(const RayInput& input, const Streams& streams, bool unique,
                   const nb::callable& allocate) const {
     check(input.rays);
     nb::object results;
     run(input.rays, streams, [&](const RayQuery& query) {
-      mesh_->list(query, [&](const std::vector<std::int64_t>& splits) {
+      mesh_->list(query, unique, [&](const std::vector<std::int64_t>& splits) {
         const nb::gil_scoped_acquire lock;
         results = allocate(splits.back());
         const auto arrays = nb::cast<std::vector<WriteArray>>(results);
@@ -255,6 +267,18 @@ class Scene {
     return facts;
   }
 
+  // The mesh in the caller's coordinates.
+  nb::tuple mesh() const {
+    std::vector<double> coordinates;
+    std::vector<std::uint32_t> indices;
+    {
+      const nb::gil_scoped_release released;
+      const simt::CallerDevice restored(mesh_->device().id);
+      mesh_->download(coordinates, indices);
+    }
+    return nb::make_tuple(to_numpy(std::move(coordinates)), to_numpy(std::move(indices)));
+  }
+
   std::tuple<Triple, Triple> bounds() const {
     const TracedMesh::Bounds box = without_lock([&] { return mesh_->bounds(); });
     return {{box.lo.x, box.lo.y, box.lo.z}, {box.hi.x, box.hi.y, box.hi.z}};
@@ -299,17 +323,6 @@ class Scene {
 
   std::unique_ptr<TracedMesh> mesh_;
 };
-
-template <class T>
-nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
-  struct Owner {
-    std::vector<T> values;
-  };
-  auto* const owner = new Owner{std::move(values)};
-  const nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
-  const std::size_t shape[] = {owner->values.size() / 3, 3};
-  return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
-}
 
 // Vertices in the file's coordinates, and triangles.
 nb::tuple load_mesh(const std::string& source) {
@@ -390,11 +403,14 @@ NB_MODULE(_core, m) {
            nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
            nb::arg("primitive_normals").none())
       .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
-      .def("count", &Scene::count, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
-      .def("list", &Scene::list, nb::arg("rays"), nb::arg("streams"), nb::arg("allocate"))
+      .def("count", &Scene::count, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),
+           nb::arg("out"))
+      .def("list", &Scene::list, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),
+           nb::arg("allocate"))
       .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
            nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"))
       .def("stats", &Scene::stats)
+      .def("mesh", &Scene::mesh)
       .def_prop_ro("bounds", &Scene::bounds)
       .def_prop_ro("device", &Scene::device)
       .def_prop_ro("watertight", &Scene::watertight)

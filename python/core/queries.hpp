@@ -15,6 +15,8 @@ namespace heapwood::python {
 struct RayJob {
   RayArrays rays;
   std::size_t count = 0;
+  float scene_length = 0;  // for counts and lists
+  bool unique = false;
 };
 
 struct Queries {

@@ -36,6 +36,8 @@ struct QueriesOf {
     return {job.rays, job.count, pairs_of(job.rays)};
   }
 
+  static HitSearch hit_search(const RayJob& job) { return {job.scene_length, job.unique}; }
+
   static void fill_normals(const simt::DeviceId& device, const render::SceneData& scene,
                            kdtree::Row* normals) {
     if constexpr (!serial) {
@@ -72,13 +74,14 @@ struct QueriesOf {
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
     const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, CountKernel{view.tree, query_rays(job), counts}, job.count);
+    launch(device, CountKernel{view.tree, query_rays(job), hit_search(job), counts}, job.count);
   }
 
   static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
     const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, ListKernel{view.tree, query_rays(job), splits, first_ray, out}, job.count);
+    launch(device, ListKernel{view.tree, query_rays(job), hit_search(job), splits, first_ray, out},
+           job.count);
   }
 
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,

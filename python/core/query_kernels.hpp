@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kdtree/traverse/traverse.hpp"
@@ -18,25 +19,57 @@
 
 namespace heapwood::python {
 
-// All hits of a ray, one search per hit: each finds the next one in the order of distance and, at
-// the same distance, of triangle. So no memory per ray is needed, hits come sorted, and a triangle
-// that lies in several leaves counts once: its copies give the same distance bit by bit.
+// All hits of a ray, in the order of distance and, at the same distance, of triangle. A triangle that
+// lies in several leaves counts once: its copies give the same distance bit by bit.
 //
-// The search is the tree's closest-hit traversal (kdtree/traverse/traverse.hpp) with a test that
-// rejects what came before. It has to be the watertight test: only with that one does the traversal
-// visit every leaf that may hold a hit at the distance found so far.
+// A search is the tree's closest-hit traversal (kdtree/traverse/traverse.hpp) with a test that
+// rejects what came before. It has to be the watertight test, with which the traversal visits every
+// leaf that the ray touches.
 using WatertightTree = kdtree::TreeView<kdtree::WatertightIntersection>;
 
+// A place in the order of a ray's hits.
+struct HitPlace {
+  float t = -1;  // negative: before all hits
+  std::uint32_t triangle = 0;
+
+  HEAPWOOD_INLINE bool operator<(const HitPlace& other) const {
+    return t < other.t || (t == other.t && triangle < other.triangle);
+  }
+};
+
+// How a ray's hits are searched for.
+struct HitSearch {
+  float scene_length = 0;  // the diagonal of its box
+  bool unique = false;     // hits at one distance are one, the first of them
+
+  // The scene's length in units of the direction.
+  HEAPWOOD_INLINE float length(const kdtree::Ray& ray) const {
+    const Vec3 d = ray.direction;
+    return scene_length / simt::max(simt::max(std::fabs(d.x), std::fabs(d.y)), std::fabs(d.z));
+  }
+  // Where the search for the hit after this one begins.
+  HEAPWOOD_INLINE HitPlace end_of(const HitPlace& hit, float length) const {
+    if (!unique) return hit;
+    return {hit.t + simt::max(hit.t * 0x1p-21f, length * 0x1p-20f), kdtree::no_triangle};
+  }
+};
+
+// Max error of distances, those of long thin triangles, as a fraction of the distance and of the
+// scene's length. The leaves of the traversal overlap by less: a search begins so much before the
+// last hit and ends so much beyond the next one.
+inline constexpr float max_error = 0x1p-13f;
+
+// On a GPU: finds the next hit, so that no memory per ray is needed.
 class NextHitTest : public kdtree::WatertightIntersection {
  public:
-  // Hits up to (after_t, after_triangle) are rejected; a negative after_t rejects none.
-  HEAPWOOD_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray, float after_t,
-                              std::uint32_t after_triangle)
+  // Rejects hits up to `after`.
+  HEAPWOOD_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray,
+                              const HitPlace& after, float slack)
       : WatertightIntersection(ray),
         records_(tree.records),
         ids_(tree.ids),
-        after_t_(after_t),
-        after_triangle_(after_triangle) {}
+        after_(after),
+        slack_(slack) {}
 
   HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
                             float& t) const {
@@ -44,37 +77,108 @@ class NextHitTest : public kdtree::WatertightIntersection {
     // Includes the bound itself: the triangle decides between hits at one distance.
     if (!WatertightIntersection::test(record, ray, lower, HUGE_VALF, h)) return false;
     if (!(h <= upper && h < ray.tmax)) return false;
-    const std::uint32_t triangle = ids_[record - records_];
-    if (h < after_t_ || (h == after_t_ && triangle <= after_triangle_)) return false;
-    if (h > best_t_ || (h == best_t_ && triangle >= best_triangle_)) return false;
-    best_t_ = h;
-    best_triangle_ = triangle;
-    t = h;
+    const HitPlace hit{h, ids_[record - records_]};
+    if (!(after_ < hit && hit < best_)) return false;
+    best_ = hit;
+    t = h + (h * max_error + slack_);
     return true;
   }
+  HEAPWOOD_INLINE HitPlace best() const { return best_; }
 
  private:
   const Record* records_;
   const std::uint32_t* ids_;
-  float after_t_;
-  std::uint32_t after_triangle_;
+  HitPlace after_;
+  float slack_;
   // The hit found so far. Mutable: a traversal has a constant test.
-  mutable float best_t_ = HUGE_VALF;
-  mutable std::uint32_t best_triangle_ = kdtree::no_triangle;
+  mutable HitPlace best_{HUGE_VALF, kdtree::no_triangle};
+};
+
+// On a CPU thread: collects the hits of one search. Of more than `capacity` hits the nearest remain.
+class HitCollector : public kdtree::WatertightIntersection {
+ public:
+  struct Entry {  // without initial values, as most entries are never used
+    float t;
+    std::uint32_t triangle;
+    const Record* record;
+
+    HitPlace place() const { return {t, triangle}; }
+  };
+
+  HitCollector(const WatertightTree& tree, const kdtree::Ray& ray, const HitPlace& after)
+      : WatertightIntersection(ray), records_(tree.records), ids_(tree.ids), after_(after) {}
+
+  // Returns false, so that the search goes on to the end of the ray.
+  bool test(const Record* record, const kdtree::Ray& ray, float lower, float, float&) const {
+    float h;
+    if (!WatertightIntersection::test(record, ray, lower, ray.tmax, h)) return false;
+    const HitPlace hit{h, ids_[record - records_]};
+    if (!(after_ < hit && hit < end_)) return false;
+    if (size_ == capacity) drop_far_half();
+    if (hit < end_) entries_[size_++] = {h, hit.triangle, record};
+    return false;
+  }
+
+  // Sorts the hits; call it after the search.
+  std::span<const Entry> sorted() {
+    sort();
+    return {entries_, size_};
+  }
+  bool is_complete() const { return end_.t == HUGE_VALF; }
+
+ private:
+  static constexpr std::size_t capacity = 256;
+
+  void sort() const {
+    const auto before = [](const Entry& a, const Entry& b) { return a.place() < b.place(); };
+    const auto same = [](const Entry& a, const Entry& b) { return !(a.place() < b.place()); };
+    std::sort(entries_, entries_ + size_, before);
+    size_ = static_cast<std::size_t>(std::unique(entries_, entries_ + size_, same) - entries_);
+  }
+  void drop_far_half() const {
+    sort();
+    if (size_ <= capacity / 2) return;
+    size_ = capacity / 2;
+    end_ = entries_[size_].place();
+  }
+
+  const Record* records_;
+  const std::uint32_t* ids_;
+  HitPlace after_;
+  // Mutable: a traversal has a constant test.
+  mutable HitPlace end_{HUGE_VALF, 0};
+  mutable std::size_t size_ = 0;
+  mutable Entry entries_[capacity];
 };
 
 // Calls visit(hit) for each hit in order, until it returns false.
-template <class Visit>
-HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray, Visit visit) {
-  float after_t = -1;
-  std::uint32_t after_triangle = 0;
+template <bool on_gpu, class Visit>
+HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray,
+                                  const HitSearch& search, Visit visit) {
+  const float tmin = ray.tmin, length = search.length(ray), slack = length * max_error;
+  HitPlace after;
+  kdtree::NoCounters none;
   for (;;) {
-    kdtree::NoCounters none;
-    const kdtree::Hit hit =
-        kdtree::closest_hit(tree, NextHitTest(tree, ray, after_t, after_triangle), ray, none);
-    if (!hit.found() || !visit(hit)) return;
-    ray.tmin = after_t = hit.t;
-    after_triangle = hit.triangle;
+    if constexpr (on_gpu) {
+      const NextHitTest test(tree, ray, after, slack);
+      kdtree::Hit hit = kdtree::closest_hit(tree, test, ray, none);
+      hit.t = test.best().t;
+      if (!hit.found() || !visit(hit)) return;
+      after = search.end_of({hit.t, hit.triangle}, length);
+    } else {
+      HitCollector collector(tree, ray, after);
+      float t;
+      kdtree::detail::traverse<false>(tree, collector, ray, t, none);
+      for (const HitCollector::Entry& entry : collector.sorted()) {
+        if (!(after < entry.place())) continue;
+        kdtree::Hit hit{entry.t, 0, 0, entry.triangle};
+        collector.coordinates(entry.record, ray, hit.t, hit.u, hit.v);
+        if (!visit(hit)) return;
+        after = search.end_of(entry.place(), length);
+      }
+      if (collector.is_complete()) return;
+    }
+    ray.tmin = simt::max(after.t - (after.t * max_error + slack), tmin);
   }
 }
 
@@ -182,13 +286,14 @@ struct CountKernel {
 
   WatertightTree tree;
   QueryRays in;
+  HitSearch search;
   std::uint32_t* counts;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       std::uint32_t count = 0;
-      for_each_hit(tree, in.ray(i), [&](const kdtree::Hit&) {
+      for_each_hit<(Warp::width > 1)>(tree, in.ray(i), search, [&](const kdtree::Hit&) {
         ++count;
         return (count & 255u) != 0 || !warp.aborted();
       });
@@ -206,6 +311,7 @@ struct ListKernel {
 
   WatertightTree tree;
   QueryRays in;
+  HitSearch search;
   const std::int64_t* splits;  // one more than rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
   ListArrays out;
@@ -216,7 +322,7 @@ struct ListKernel {
       std::int64_t at = splits[i];
       const std::int64_t end = splits[i + 1];
       if (at == end) return;
-      for_each_hit(tree, in.ray(i), [&](const kdtree::Hit& hit) {
+      for_each_hit<(Warp::width > 1)>(tree, in.ray(i), search, [&](const kdtree::Hit& hit) {
         out.ray[at] = first_ray + i;
         out.t[at] = hit.t;
         out.triangle[at] = hit.triangle;

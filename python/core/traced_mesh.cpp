@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include "kdtree/traverse/triangle_records.hpp"
@@ -88,6 +89,18 @@ void check_finite(const Rows& vertices, std::size_t count) {
   }
 }
 
+// Outside this range products of coordinates leave single precision, and rays would miss in silence.
+void check_size(const Box& bounds) {
+  constexpr double min_size = 1e-12, max_size = 1e15;
+  const Vec3d extent = to_double(bounds.hi) - to_double(bounds.lo);
+  const double size = std::max({extent.x, extent.y, extent.z});
+  if (size == 0 || (size >= min_size && size <= max_size)) return;
+  std::ostringstream text;
+  text << "vertices: the scene is " << size << " long: expected " << min_size << " to " << max_size
+       << "; scale it and the rays";
+  throw Error(Exit::scene, text.str());
+}
+
 // Allocates an eighth more than `bytes`, if the memory is smaller.
 void enlarge(simt::Memory& memory, const simt::DeviceId& device, std::size_t bytes) {
   if (bytes <= memory.bytes()) return;
@@ -133,7 +146,9 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
   origin_ = mesh.origin;
   vertices_ = mesh.vertices.size();
   const kdtree::MeshView view{mesh.vertices, mesh.triangles};
-  coarse_ = render::is_coarse(view, scenes::bounds(mesh));
+  const Box bounds = scenes::bounds(mesh);
+  check_size(bounds);
+  coarse_ = render::is_coarse(view, bounds);
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
   workspace_ = std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
 }
@@ -272,6 +287,13 @@ void TracedMesh::update(const MeshArray& vertices) {
   std::swap(mesh_->vertices, next_vertices_);
   has_moved_ = true;
   build();
+  try {
+    check_size(tree_.bounds);
+  } catch (const Error&) {
+    std::swap(mesh_->vertices, next_vertices_);
+    build();
+    throw;
+  }
 }
 
 // Calls f(job, first, staged) for batches of rays, which are copied to the device if necessary.
@@ -290,6 +312,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
     if (first > 0 && query.between_batches) query.between_batches();
     RayJob job{query.rays.from(first), std::min(batch, query.count - first)};
     job.rays.mesh_origin = origin_;
+    job.scene_length = length(tree_.bounds.extent());
     if (staged) job.rays = staging.upload(job.rays, job.count);
     f(job, first, staged);
   }
@@ -319,21 +342,22 @@ void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
 void TracedMesh::cast(const RayQuery& query, HitArrays out) const { trace(false, query, out); }
 void TracedMesh::find_any(const RayQuery& query, HitArrays out) const { trace(true, query, out); }
 
-void TracedMesh::count(const RayQuery& query, std::uint32_t* counts) const {
+void TracedMesh::count(const RayQuery& query, bool unique, std::uint32_t* counts) const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
   const render::SceneData scene = corner_data();
   const StagingPool::Lease lease(staging_, device);
-  count_batches(query, scene, *lease, counts, !query.on_gpu);
+  count_batches(query, unique, scene, *lease, counts, !query.on_gpu);
 }
 
 // Counts in host memory if `on_host`, else in the device's.
-void TracedMesh::count_batches(const RayQuery& query, const render::SceneData& scene,
+void TracedMesh::count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
                                Staging& staging, std::uint32_t* counts, bool on_host) const {
   const simt::DeviceId& device = options_.device.id;
   const bool copied = on_host && device.kind == simt::DeviceKind::cuda;
-  for_batches(query, sizeof *counts, staging, [&](const RayJob& job, std::size_t first, bool) {
+  for_batches(query, sizeof *counts, staging, [&](RayJob job, std::size_t first, bool) {
+    job.unique = unique;
     std::uint32_t* const results = copied ? staging.counts(job.count) : counts + first;
     queries(device).count(device, scene, job, results);
     if (copied) simt::device_download(device, counts + first, results, job.count * sizeof *counts);
@@ -341,7 +365,7 @@ void TracedMesh::count_batches(const RayQuery& query, const render::SceneData& s
 }
 
 void TracedMesh::list(
-    const RayQuery& query,
+    const RayQuery& query, bool unique,
     const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const {
   const std::shared_lock lock(mutex_);
   require_tree();
@@ -351,14 +375,15 @@ void TracedMesh::list(
   Staging& staging = *lease;
 
   std::vector<std::uint32_t> counts(query.count);
-  count_batches(query, scene, staging, counts.data(), true);
+  count_batches(query, unique, scene, staging, counts.data(), true);
   std::vector<std::int64_t> splits(query.count + 1);
   for (std::size_t i = 0; i < query.count; ++i) splits[i + 1] = splits[i] + counts[i];
   const ListArrays out = allocate(splits);
   if (splits.back() == 0) return;
 
   for_batches(
-      query, sizeof(std::int64_t), staging, [&](const RayJob& job, std::size_t first, bool staged) {
+      query, sizeof(std::int64_t), staging, [&](RayJob job, std::size_t first, bool staged) {
+        job.unique = unique;
         // Where this batch's entries begin in the results' arrays.
         const auto from = splits.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<std::int64_t> begins(from, from + static_cast<std::ptrdiff_t>(job.count) + 1);
@@ -371,6 +396,16 @@ void TracedMesh::list(
                              staged ? staging.list_results(entries) : wanted);
         if (staged) staging.download(wanted, entries);
       });
+}
+
+void TracedMesh::download(std::vector<double>& coordinates,
+                          std::vector<std::uint32_t>& indices) const {
+  const std::shared_lock lock(mutex_);
+  for (const Vec3& v : mesh_->vertices.download()) {
+    const Vec3d p = moved_back(origin_, v);
+    coordinates.insert(coordinates.end(), {p.x, p.y, p.z});
+  }
+  for (const Triangle& t : mesh_->triangles.download()) indices.insert(indices.end(), t.v, t.v + 3);
 }
 
 bool TracedMesh::watertight() const {

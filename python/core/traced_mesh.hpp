@@ -132,11 +132,14 @@ class TracedMesh {
   // `out` has `count` rows of each wanted result.
   void cast(const RayQuery& query, HitArrays out) const;
   void find_any(const RayQuery& query, HitArrays out) const;
-  void count(const RayQuery& query, std::uint32_t* counts) const;
+  // With `unique`, hits of a ray at one distance count once, and the first of them is listed.
+  void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
   // `allocate` gets the splits, one more than rays, and returns the arrays to be filled.
-  void list(const RayQuery& query,
+  void list(const RayQuery& query, bool unique,
             const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
 
+  // The vertices in the caller's coordinates and the triangles, three numbers each.
+  void download(std::vector<double>& coordinates, std::vector<std::uint32_t>& indices) const;
   bool watertight() const;  // the test of cast() and find_any()
   MeshStats stats() const;
   struct Bounds {
@@ -160,8 +163,8 @@ class TracedMesh {
   template <class F>
   void for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging, F f) const;
   void trace(bool any, const RayQuery& query, HitArrays out) const;
-  void count_batches(const RayQuery& query, const render::SceneData& scene, Staging& staging,
-                     std::uint32_t* counts, bool on_host) const;
+  void count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
+                     Staging& staging, std::uint32_t* counts, bool on_host) const;
 
   MeshOptions options_;
   std::size_t vertices_ = 0;

@@ -31,22 +31,94 @@ class Imported:
     stream: int | None  # to wait for
 
 
-def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -> Imported:
-    """`stream`: where the caller has produced the array; None: the library says."""
+def to_array(name: str, value: Any, columns: int = 0, *, whole: bool = False) -> Any:
+    """The caller's value as an array that the extension module can read.
+
+    Host memory becomes a NumPy array, contiguous, of float32 or float64, or of whole numbers with
+    `whole`; it is a copy only where it has to be. `columns` is the last axis of an empty list. An
+    array on a GPU is returned as it is, or as a contiguous copy by its library.
+    """
+    if _on_gpu(value):
+        return _contiguous_on_gpu(value)
+    try:
+        if hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray):
+            array = np.from_dlpack(value)
+        else:
+            array = np.asarray(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(f"{name}: not an array of numbers: {error}") from error
+    if array.size == 0:
+        array = array.astype(np.int32 if whole else np.float64)
+        if array.ndim == 1 and columns:
+            array = array.reshape(0, columns)
+    kinds = "iu" if whole else "iuf"
+    if array.dtype.kind not in kinds:
+        expected = "whole numbers" if whole else "real numbers"
+        raise TypeError(f"{name}: {array.dtype}: expected {expected}")
+    if whole and array.dtype.itemsize < 4:
+        array = array.astype(np.int32)
+    elif not whole and array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    # The extension module refuses more rays than this.
+    too_many = columns and array.size // columns >= 1 << 31
+    return array if too_many else np.asarray(array, order="C")
+
+
+def shape_of(array: Any) -> tuple[int, ...]:
+    if hasattr(array, "shape"):
+        return tuple(array.shape)
+    return tuple(array.__cuda_array_interface__["shape"])
+
+
+def spread(name: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """The array broadcast to `shape`, to which it can be broadcast."""
+    if shape_of(array) == shape:
+        return array
     if isinstance(array, np.ndarray):
-        return _import_numpy(name, array)
+        return np.ascontiguousarray(np.broadcast_to(array, shape))
+    library = {"jaxlib": "jax"}.get(_library(array), _library(array))
+    modules = {"torch": "torch", "cupy": "cupy", "jax": "jax.numpy"}
+    if library not in modules:
+        raise ValueError(f"{name}: shape {shape_of(array)}: expected {shape}")
+    return _contiguous_on_gpu(importlib.import_module(modules[library]).broadcast_to(array, shape))
+
+
+def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -> Imported:
+    """`array`: of to_array(), or for results. `stream`: where the caller has produced it; None: the
+    library says."""
+    if isinstance(array, np.ndarray):
+        return Imported(array, array, array.shape, None, None)
     if _library(array) == "torch" and array.is_cuda and not array.requires_grad:
         return _import_torch(array, stream)
     if hasattr(array, "__dlpack_device__"):
         kind, index = array.__dlpack_device__()
         if int(kind) in _HOST_DEVICES:
-            return _import_numpy(name, np.from_dlpack(array))
+            host = np.from_dlpack(array)
+            return Imported(host, host, host.shape, None, None)
         wanted = _LEGACY_DEFAULT_STREAM if stream is None else _NO_SYNCHRONIZATION
         capsule = array.__dlpack__(stream=wanted)
         return Imported(capsule, array, tuple(array.shape), int(index), stream)
-    if hasattr(array, "__cuda_array_interface__"):
-        return _import_interface(name, array, stream, gpu_hint)
-    return _import_numpy(name, np.asarray(array))
+    return _import_interface(name, array, stream, gpu_hint)
+
+
+def _on_gpu(value: Any) -> bool:
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return False
+    if _library(value) == "torch":
+        return bool(value.is_cuda)
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) not in _HOST_DEVICES
+    return hasattr(value, "__cuda_array_interface__")
+
+
+def _contiguous_on_gpu(array: Any) -> Any:
+    library = _library(array)
+    if library == "torch":
+        return array.contiguous()
+    if library == "cupy":
+        return importlib.import_module("cupy").ascontiguousarray(array)
+    return array
 
 
 def _import_torch(array: Any, stream: int | None) -> Imported:
@@ -58,12 +130,6 @@ def _import_torch(array: Any, stream: int | None) -> Imported:
         current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         stream = current(index) if current else torch.cuda.current_stream(index).cuda_stream
     return Imported(torch.utils.dlpack.to_dlpack(array), array, array.shape, index, stream)
-
-
-def _import_numpy(name: str, array: np.ndarray) -> Imported:
-    if not array.dtype.isnative or array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: {array.dtype}: expected numbers in this machine's byte order")
-    return Imported(array, array, array.shape, None, None)
 
 
 def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Imported:
@@ -138,6 +204,10 @@ class GivenOutput(Output):
                 f"{name}: {type(array).__name__}: expected an array of NumPy, or one with DLPack or"
                 " __cuda_array_interface__"
             )
+        if isinstance(array, np.ndarray) and not (
+            array.dtype.isnative and array.dtype.kind in "biuf" and array.itemsize <= 8
+        ):
+            raise TypeError(f"{name}: {array.dtype}: expected numbers in this machine's byte order")
         self._result = array
         self._convert = None
         self._import(name, stream, gpu_hint)

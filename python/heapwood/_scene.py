@@ -4,14 +4,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import numbers
+import operator
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import GivenOutput, Imported, Output, import_array, streams_of
+from ._arrays import (
+    GivenOutput,
+    Imported,
+    Output,
+    import_array,
+    shape_of,
+    spread,
+    streams_of,
+    to_array,
+)
 
 # The primitive id of a ray without a hit.
 INVALID_ID = 0xFFFFFFFF
@@ -25,6 +37,12 @@ _FIELDS = {
 
 
 class _Named:
+    """Arrays by attribute or by name; dict(hits) has those that were computed."""
+
+    def keys(self) -> list[str]:
+        fields: dict[str, Any] = self.__dataclass_fields__  # type: ignore[attr-defined]
+        return [name for name in fields if getattr(self, name) is not None]
+
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]
             raise KeyError(name)
@@ -88,7 +106,7 @@ class Scene:
         vertices: Any,
         triangles: Any,
         *,
-        device: str = "auto",
+        device: Any = "auto",
         threads: int = 0,
         watertight: bool = False,
         allocator: str = "heapwood",
@@ -98,10 +116,9 @@ class Scene:
     ) -> None:
         """Copies the mesh and builds the tree.
 
-        vertices: (V, 3) float32 or float64, any unit. triangles: (T, 3) int32 or int64 (or
-        unsigned): indices of vertices.
-        device: "auto" (the vertices' GPU, else the first usable one, else the CPU), "cpu", "cuda",
-        "cuda:1". threads: of the CPU; 0: one per hardware thread.
+        vertices: (V, 3) numbers, any unit. triangles: (T, 3) whole numbers: indices of vertices.
+        device: "auto" or None (the vertices' GPU, else the first usable one, else the CPU), "cpu",
+        "cuda", "cuda:1", or a torch.device. threads: of the CPU; 0: one per hardware thread.
         watertight: an intersection test that lets no ray through an edge; slower.
         allocator, prefer: of the build, as on the command line.
         batch_bytes: limit of the memory for copies of rays and results during one query.
@@ -111,23 +128,26 @@ class Scene:
         Raises SceneError for vertices that are not finite, indices out of range and a mesh without
         triangles; DeviceError; OutOfMemory; ValueError and TypeError for other shapes and types.
         """
-        if batch_bytes < 1 or threads < 0:
-            raise ValueError("batch_bytes must be at least 1, threads at least 0")
-        number = device.removeprefix("cuda:")
+        options: dict[str, Any] = {
+            "device": "auto" if device is None else str(device),
+            "threads": _whole("threads", threads, 0),
+            "watertight": bool(watertight),
+            "allocator": str(allocator),
+            "prefer": str(prefer),
+            "batch_bytes": _whole("batch_bytes", batch_bytes, 1),
+        }
+        self._options = options
+        number = options["device"].removeprefix("cuda:")
         gpu = int(number) if number.isdigit() else 0
-        corners = import_array("vertices", vertices, stream, gpu)
-        indices = import_array("triangles", triangles, stream, gpu)
-        self._core = _core.Scene(
-            corners.core,
-            indices.core,
-            device,
-            threads,
-            watertight,
-            allocator,
-            prefer,
-            batch_bytes,
-            streams_of(corners, indices),
-        )
+        corners = import_array("vertices", to_array("vertices", vertices, 3), stream, gpu)
+        rows = to_array("triangles", triangles, 3, whole=True)
+        indices = import_array("triangles", rows, stream, gpu)
+        streams = streams_of(corners, indices)
+        self._core = _core.Scene(corners.core, indices.core, **options, streams=streams)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or a scene from a pickle, builds a tree of its own."""
+        return _restored, (*self._core.mesh(), self._options)
 
     @property
     def device(self) -> str:
@@ -163,7 +183,7 @@ class Scene:
         vertices: as many as before, with the same triangles. Waits for queries of other threads.
         If a vertex is not finite (SceneError) the scene stays as it is.
         """
-        corners = import_array("vertices", vertices, stream, self._gpu)
+        corners = import_array("vertices", to_array("vertices", vertices, 3), stream, self._gpu)
         self._core.update(corners.core, streams_of(corners))
 
     def cast_rays(
@@ -173,16 +193,17 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
-        out: RayHits | None = None,
+        out: RayHits | Mapping[str, Any] | None = None,
         stream: int | None = None,
     ) -> RayHits:
         """Finds the closest hit of each ray.
 
-        rays: (..., 6) float32 or float64: origin and direction. Or origins (..., 3) or (3,), with
-        directions (..., 3), which need not have unit length.
-        t_min, t_max: a number, or an array with one per ray: hits with t_min <= t < t_max count.
-        out: arrays for the results, contiguous, of the right types. Those that are None are not
-        computed.
+        rays: (..., 6) numbers: origin and direction. Or origins and directions, (..., 3) each, of
+        shapes that broadcast; directions need not have unit length.
+        t_min, t_max: a number, or an array with one per ray, which broadcasts: hits with
+        t_min <= t < t_max count. None: no limit.
+        out: arrays for the results, contiguous, of the right types. Those that are None or absent
+        are not computed.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
         says. Results are complete on return.
 
@@ -190,6 +211,13 @@ class Scene:
         no hit.
         """
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
+        if isinstance(out, Mapping):
+            unknown = [name for name in out if name not in _FIELDS]
+            if unknown:
+                raise ValueError(f"out: '{unknown[0]}': expected {', '.join(_FIELDS)}")
+            out = RayHits(**out)
+        elif not (out is None or isinstance(out, RayHits)):
+            raise TypeError(f"out: {type(out).__name__}: expected RayHits or a dict")
         outputs: dict[str, Output | None] = {}
         for name, (dtype, more) in _FIELDS.items():
             if out is None:
@@ -226,16 +254,18 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
+        unique: bool = False,
         out: Any = None,
         stream: int | None = None,
     ) -> Any:
         """The number of triangles that each ray hits: (...) uint32. Arguments as of cast_rays().
 
         Always with the watertight test. A ray through an edge or a corner hits each triangle there.
+        unique: hits at one distance, within a millionth of the scene's size, count once.
         """
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "uint32", stream)
-        self._core.count(input_, streams + streams_of(output), output.core)
+        self._core.count(input_, streams + streams_of(output), bool(unique), output.core)
         return output.finish()
 
     def list_intersections(
@@ -245,11 +275,12 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
+        unique: bool = False,
         stream: int | None = None,
     ) -> RayLists:
         """All hits of each ray, by distance. Arguments as of cast_rays().
 
-        The same hits as count_intersections() counts. Rays are numbered in the order of their
+        The hits that count_intersections() counts. Rays are numbered in the order of their
         array, whatever its shape.
         """
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
@@ -263,7 +294,7 @@ class Scene:
 
         # Earlier work on the outputs' stream may still use the memory that allocate() returns.
         streams += streams_of(Output(first, (0,), "int64"))
-        self._core.list(input_, streams, allocate)
+        self._core.list(input_, streams, bool(unique), allocate)
         return RayLists(*(output.finish() for output in outputs))
 
     def render(
@@ -287,13 +318,15 @@ class Scene:
         """
         if (eye is None) != (target is None):
             raise ValueError("eye and target: give both or none")
+        width, height = _whole("width", width, 0), _whole("height", height, 0)
         if not (1 <= width <= 16384 and 1 <= height <= 16384):
             raise ValueError(f"{width} x {height}: each side must be 1 to 16384 pixels")
         view = None
         if eye is not None and target is not None:
             view = (_three("eye", eye), _three("target", target))
         picture = np.zeros((height, width, 3), np.uint8)
-        self._core.render(picture, mode, view, up, fov, spp, seed)
+        spp, seed = _whole("spp", spp, 0), _whole("seed", seed, 0)
+        self._core.render(picture, str(mode), view, str(up), _number("fov", fov), spp, seed)
         return picture
 
     @property
@@ -305,12 +338,16 @@ class Scene:
     ) -> tuple[Imported, _core.RayInput, list[int]]:
         """Rays or directions; the checked input; the streams to wait for."""
         if directions is None:
-            first, second = import_array("rays", rays, stream, self._gpu), None
+            first = import_array("rays", to_array("rays", rays, 6), stream, self._gpu)
+            second, shape = None, first.shape[:-1]
         else:
-            second = import_array("origins", rays, stream, self._gpu)
-            first = import_array("directions", directions, stream, self._gpu)
-        low, all_low = self._end("t_min", t_min, stream)
-        high, all_high = self._end("t_max", t_max, stream)
+            origins = to_array("origins", rays, 3)
+            along = to_array("directions", directions, 3)
+            origins, along, shape = _spread_rays(origins, along)
+            second = import_array("origins", origins, stream, self._gpu)
+            first = import_array("directions", along, stream, self._gpu)
+        low, all_low = self._end("t_min", t_min, 0.0, shape, stream)
+        high, all_high = self._end("t_max", t_max, math.inf, shape, stream)
         if all_low < 0:
             raise ValueError(f"t_min: {all_low}: must be at least 0")
         input_ = _core.RayInput(
@@ -323,12 +360,20 @@ class Scene:
         )
         return first, input_, streams_of(first, second, low, high)
 
-    def _end(self, name: str, value: Any, stream: int | None) -> tuple[Imported | None, float]:
-        if isinstance(value, (int, float, np.integer, np.floating)):
-            if math.isnan(value):
+    def _end(
+        self, name: str, value: Any, default: float, shape: tuple[int, ...], stream: int | None
+    ) -> tuple[Imported | None, float]:
+        if value is None:
+            return None, default
+        if isinstance(value, numbers.Real) or getattr(value, "shape", None) == ():
+            number = _number(name, value)
+            if math.isnan(number):
                 raise ValueError(f"{name}: not a number")
-            return None, float(value)
-        return import_array(name, value, stream, self._gpu), 0.0
+            return None, number
+        array = to_array(name, value)
+        if _common_shape(shape_of(array), shape) == shape:
+            array = spread(name, array, shape)
+        return import_array(name, array, stream, self._gpu), 0.0
 
     def _output(
         self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
@@ -338,12 +383,51 @@ class Scene:
         return Output(first, shape, dtype)
 
 
-def load_mesh(source: str) -> tuple[np.ndarray, np.ndarray]:
+def load_mesh(source: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     """Reads an OBJ, PLY or glTF file, or makes a procedural scene such as "atrium:10k".
 
     Returns vertices, (V, 3) float64 in the file's coordinates, and triangles, (T, 3) uint32.
     """
-    return _core.load_mesh(source)
+    return _core.load_mesh(os.fspath(source))
+
+
+def _restored(vertices: np.ndarray, triangles: np.ndarray, options: dict[str, Any]) -> Scene:
+    return Scene(vertices, triangles, **options)
+
+
+def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        return None
+
+
+def _spread_rays(origins: Any, along: Any) -> tuple[Any, Any, tuple[int, ...]]:
+    """Origins and directions of one shape, or one of the two as a single row; the rays' shape."""
+    first, second = shape_of(origins), shape_of(along)
+    shape = _common_shape(first[:-1], second[:-1])
+    if shape is None or first[-1:] != (3,) or second[-1:] != (3,):
+        return origins, along, second[:-1]  # the extension module says what is wrong
+    if first == (3,) and second[:-1] == shape or second == (3,) and first[:-1] == shape:
+        return origins, along, shape
+    return spread("origins", origins, (*shape, 3)), spread("directions", along, (*shape, 3)), shape
+
+
+def _whole(name: str, value: Any, lowest: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {value!r}: expected a whole number") from None
+    if number < lowest:
+        raise ValueError(f"{name}: {number}: must be at least {lowest}")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: {value!r}: expected a number") from None
 
 
 def _three(name: str, numbers: Sequence[float]) -> tuple[float, float, float]:

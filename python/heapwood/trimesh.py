@@ -18,14 +18,16 @@ from ._scene import INVALID_ID, RayLists, Scene
 class RayMeshIntersector:
     """Ray queries for a trimesh.Trimesh. All arrays are NumPy's.
 
-    The tree is built at the first query, and again after the mesh has changed.
+    The tree is built at the first query, and again after the mesh has changed. All functions find
+    the same hits, by the watertight test: a ray hits every edge and corner that it meets, and hits
+    at one distance, as at an edge, are one.
     """
 
     def __init__(self, geometry: Any, scale_to_box: bool = True, **options: Any) -> None:
         """options: those of heapwood.Scene. `scale_to_box` is ignored: no scaling is needed."""
         del scale_to_box
         self.mesh = geometry
-        self._options = options
+        self._options = {"watertight": True, **options}
         self._scene: Scene | None = None
         self._key: Any = None
 
@@ -48,7 +50,10 @@ class RayMeshIntersector:
     def intersects_location(
         self, ray_origins: Any, ray_directions: Any, multiple_hits: bool = True
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the points of hits (m, 3), their rays (m,) and triangles (m,)."""
+        """Returns the points of hits (m, 3), their rays (m,) and triangles (m,).
+
+        Points lie on their rays, at the plane of the triangle, in double precision.
+        """
         triangles, rays, points = self.intersects_id(
             ray_origins, ray_directions, multiple_hits=multiple_hits, return_locations=True
         )
@@ -59,7 +64,7 @@ class RayMeshIntersector:
         ray_origins: Any,
         ray_directions: Any,
         multiple_hits: bool = True,
-        max_hits: int | None = 20,
+        max_hits: int | None = None,
         return_locations: bool = False,
     ) -> tuple[np.ndarray, ...]:
         """Returns triangles (m,), rays (m,) and, if wanted, the points of hits (m, 3).
@@ -68,19 +73,21 @@ class RayMeshIntersector:
         """
         origins, directions = _rays(ray_origins, ray_directions)
         if multiple_hits:
-            lists = self.scene.list_intersections(origins, directions)
+            lists = self.scene.list_intersections(origins, directions, unique=True)
             wanted = _first_of_each(lists, max_hits)
-            rays, triangles, uvs = (
+            rays, triangles, t = (
                 lists.ray_ids[wanted],
                 lists.primitive_ids[wanted],
-                lists.primitive_uvs[wanted],
+                lists.t_hit[wanted],
             )
         else:
             hits = self.scene.cast_rays(origins, directions)
             (rays,) = np.nonzero(hits.primitive_ids != INVALID_ID)
-            triangles, uvs = hits.primitive_ids[rays], hits.primitive_uvs[rays]
+            triangles, t = hits.primitive_ids[rays], hits.t_hit[rays]
         result = (triangles.astype(np.int64), rays.astype(np.int64))
-        return (*result, self._points(result[0], uvs)) if return_locations else result
+        if not return_locations:
+            return result
+        return (*result, self._points(origins[rays], directions[rays], triangles, t))
 
     def intersects_first(self, ray_origins: Any, ray_directions: Any) -> np.ndarray:
         """The first triangle that each ray hits, (n,) int64; -1: none."""
@@ -111,12 +118,19 @@ class RayMeshIntersector:
             left = left[forth != back]
         return inside
 
-    def _points(self, triangles: np.ndarray, uvs: np.ndarray) -> np.ndarray:
+    def _points(
+        self, origins: np.ndarray, directions: np.ndarray, triangles: np.ndarray, t: np.ndarray
+    ) -> np.ndarray:
+        """Where the rays meet the planes of the triangles, which they do at about t."""
         corners = np.asarray(self.mesh.vertices, np.float64)[np.asarray(self.mesh.faces)[triangles]]
-        u, v = uvs[:, :1].astype(np.float64), uvs[:, 1:].astype(np.float64)
-        return np.asarray(
-            (1 - u - v) * corners[:, 0] + u * corners[:, 1] + v * corners[:, 2], np.float64
-        )
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        height = np.einsum("ij,ij->i", corners[:, 0] - origins, normals)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            exact = height / np.einsum("ij,ij->i", directions, normals)
+        # The plane says little about a ray that is nearly parallel to it.
+        reach = np.abs(corners - origins[:, None]).max(axis=(1, 2))
+        near = np.abs(exact - t) * np.abs(directions).max(axis=1) <= 1e-2 * reach
+        return np.asarray(origins + np.where(near, exact, t)[:, None] * directions, np.float64)
 
 
 def _rows(name: str, array: Any) -> np.ndarray:

@@ -59,15 +59,9 @@ def test_a_scene_needs_triangles():
         (np.zeros((8, 2)), cube()[1], ValueError, r"vertices: shape \(8, 2\): expected \(V, 3\)"),
         (np.zeros(24), cube()[1], ValueError, r"vertices: shape \(24,\): expected"),
         (cube()[0], np.zeros((4, 4), np.int32), ValueError, r"triangles: shape \(4, 4\)"),
-        (cube()[0].astype(np.float16), cube()[1], TypeError, "vertices: float16: expected float32"),
-        (cube()[0].astype(int), cube()[1], TypeError, "vertices: int64: expected float32"),
-        (cube()[0], cube()[1].astype(float), TypeError, "triangles: float64: expected int32"),
-        (cube()[0], cube()[1].astype(np.int16), TypeError, "triangles: int16: expected int32"),
-        (cube()[0].astype(">f8"), cube()[1], TypeError, "vertices: .*byte order"),
-        (cube()[0].astype(str), cube()[1], TypeError, "vertices: "),
-        (np.zeros((8, 6))[:, ::2], cube()[1], ValueError, "vertices: not contiguous"),
-        (np.asfortranarray(cube()[0]), cube()[1], ValueError, "vertices: not contiguous"),
-        (cube()[0], cube()[1][::-1], ValueError, "triangles: not contiguous"),
+        (cube()[0], cube()[1].astype(float), TypeError, "triangles: float64: expected whole"),
+        (cube()[0].astype(complex), cube()[1], TypeError, "vertices: complex128: expected real"),
+        (cube()[0].astype(str), cube()[1], TypeError, "vertices: <U.*: expected real numbers"),
     ],
 )
 def test_shapes_and_types_of_meshes(vertices, triangles, error, match):
@@ -80,10 +74,7 @@ def test_shapes_and_types_of_meshes(vertices, triangles, error, match):
     [
         (np.zeros((4, 5)), ValueError, r"rays: shape \(4, 5\): expected \(..., 6\)"),
         (np.zeros(()), ValueError, r"rays: shape \(\): expected"),
-        (np.zeros((4, 6), int), TypeError, "rays: int64: expected float32 or float64"),
         (np.zeros((4, 6), complex), TypeError, "rays: complex128"),
-        (np.zeros((4, 12))[:, ::2], ValueError, "rays: not contiguous"),
-        (np.zeros((8, 6))[::2], ValueError, "rays: not contiguous"),
     ],
 )
 @pytest.mark.parametrize("query", ["cast_rays", "test_occlusions", "count_intersections"])
@@ -98,8 +89,6 @@ def test_origins_and_directions_must_agree(scene):
         scene.cast_rays(np.zeros((5, 3)), along)
     with pytest.raises(ValueError, match=r"directions: shape \(4, 6\): expected \(..., 3\)"):
         scene.cast_rays(np.zeros((4, 3)), np.zeros((4, 6)))
-    with pytest.raises(TypeError, match="origins: int64"):
-        scene.cast_rays(np.zeros((4, 3), int), along)
 
 
 def test_ends_of_intervals(scene):
@@ -110,8 +99,8 @@ def test_ends_of_intervals(scene):
         scene.cast_rays(rays, t_max=float("nan"))
     with pytest.raises(ValueError, match=r"t_max: shape \(3,\): expected a number, or \(4,\)"):
         scene.cast_rays(rays, t_max=np.zeros(3))
-    with pytest.raises(TypeError, match="t_min: int64"):
-        scene.cast_rays(rays, t_min=np.zeros(4, int))
+    with pytest.raises(TypeError, match="t_min: complex128: expected real numbers"):
+        scene.cast_rays(rays, t_min=np.zeros(4, complex))
 
 
 def test_too_many_rays(scene):

@@ -111,6 +111,71 @@ def test_triangles_at_one_distance_are_all_counted():
     np.testing.assert_array_equal(lists.primitive_ids[14:], np.arange(7))
 
 
+def slats(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Thin closed boxes 32 long, of triangles that are 200 and 16000 times as long as high."""
+    corners, triangles = cube()
+    boxes = [corners * [32, 0.07, 0.002] + [0, 0.14 * k, 0.1 * k] for k in range(count)]
+    return np.concatenate(boxes), np.concatenate([triangles + 8 * k for k in range(count)])
+
+
+def test_no_hit_of_a_long_thin_triangle_is_lost():
+    vertices, triangles = slats()
+    vertices = vertices.astype(np.float32)
+    random = np.random.default_rng(1)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    origins = low + random.random((50000, 3)) * (high - low)
+    rays = np.concatenate([origins, random.normal(size=origins.shape)], axis=1).astype(np.float32)
+    expected = [
+        np.isfinite(brute_force(vertices, triangles, part)).sum(axis=1)
+        for part in np.split(rays, 50)
+    ]
+    counts = scene_of((vertices, triangles)).count_intersections(rays)
+    assert np.count_nonzero(counts < np.concatenate(expected)) == 0
+
+
+def test_hits_at_one_distance_count_once_if_asked_for():
+    vertices, triangles = cube()
+    scene = scene_of((vertices, np.concatenate([triangles, triangles])))
+    rays = np.array(
+        [
+            [0.0, 0.0, -1.5, 0, 0, 1],  # the diagonals of two sides
+            [0.0, 0.0, 0.0, 0, 0, 1],
+            [0.1, 0.2, -1.5, 0, 0, 4],
+            [-1.5, -1.5, -1.5, 1, 1, 1],  # two corners
+            [10, 10, 10, 1, 0, 0],
+        ]
+    )
+    assert scene.count_intersections(rays).tolist()[:3] == [8, 4, 4]
+    assert scene.count_intersections(rays, unique=True).tolist() == [2, 1, 2, 2, 0]
+    lists = scene.list_intersections(rays, unique=True)
+    np.testing.assert_allclose(lists.t_hit, [1, 2, 0.5, 0.25, 0.5, 1, 2], rtol=1e-6)
+    assert lists.ray_ids.tolist() == [0, 0, 1, 2, 2, 3, 3]
+    every = scene.list_intersections(rays)
+    for ray in range(5):
+        mine = lists.primitive_ids[lists.ray_splits[ray] : lists.ray_splits[ray + 1]]
+        among = every.primitive_ids[every.ray_splits[ray] : every.ray_splits[ray + 1]]
+        assert set(mine) <= set(among) and (mine[:1] == among[:1]).all()
+
+
+def test_hits_apart_stay_apart():
+    vertices, triangles = layers(100)
+    scene = scene_of((vertices * [1, 1, 0.01], triangles))
+    rays = np.array([[0.3, 0.1, -1, 0, 0, 1.0], [0.3, 0.1, -1000, 0, 0, 1.0]])
+    assert scene.count_intersections(rays, unique=True).tolist() == [100, 100]
+
+
+def test_rays_with_more_hits_than_one_search_collects():
+    vertices, triangles = layers(700)
+    scene = scene_of((vertices, np.repeat(triangles, 3, axis=0)))
+    rays = np.array([[0.3, 0.1, -1, 0, 0, 1.0], [0.25, 0.25, -1, 0, 0, 1.0]])
+    assert scene.count_intersections(rays).tolist() == [2100, 4200]
+    assert scene.count_intersections(rays, unique=True).tolist() == [700, 700]
+    lists = scene.list_intersections(rays)
+    np.testing.assert_allclose(lists.t_hit[:2100], np.repeat(np.arange(1, 701), 3), rtol=1e-6)
+    np.testing.assert_array_equal(np.sort(lists.primitive_ids[2100:]), np.arange(4200))
+    assert np.all(np.diff(lists.t_hit[2100:]) >= 0)
+
+
 def test_triangles_in_many_leaves_count_once():
     # Long triangles among many small ones lie in many leaves of the tree.
     small, ids = soup(3000)

@@ -61,11 +61,75 @@ def test_locations_of_first_hits():
     np.testing.assert_allclose(points, [[0.3, 0.1, 0]], atol=1e-6)
 
 
+def grid(n: int = 4) -> Mesh:
+    """The sides of a cube, cut into n x n squares: rays through its vertices meet edges."""
+    at = np.linspace(-20, 20, n + 1)
+    vertices, faces = [], []
+    for axis in range(3):
+        for side in (-20.0, 20.0):
+            u, v = (part.ravel() for part in np.meshgrid(at, at, indexing="ij"))
+            first = len(np.concatenate(vertices)) if vertices else 0
+            vertices.append(np.roll(np.c_[np.full(len(u), side), u, v], axis, axis=1))
+            i, j = (part.ravel() for part in np.meshgrid(range(n), range(n), indexing="ij"))
+            a = first + i * (n + 1) + j
+            faces += [np.c_[a, a + n + 1, a + 1], np.c_[a + 1, a + n + 1, a + n + 2]]
+    return Mesh(np.concatenate(vertices), np.concatenate(faces))
+
+
+@pytest.mark.parametrize("along", [[0, 0, -1.0], [1, 1, 0.0], [0.3, -0.5, 0.1]])
+def test_all_functions_find_rays_through_edges_and_corners(along):
+    mesh = grid()
+    ray = RayMeshIntersector(mesh, device="cpu")
+    origins = mesh.vertices - 100 * np.array(along)
+    directions = np.tile(along, (len(origins), 1))
+    found = ray.intersects_any(origins, directions)
+    if along[2] in (-1, 0):  # without rounding
+        assert found.all()
+    np.testing.assert_array_equal(ray.intersects_first(origins, directions) >= 0, found)
+    for multiple in (False, True):
+        rays = ray.intersects_id(origins, directions, multiple_hits=multiple)[1]
+        np.testing.assert_array_equal(np.unique(rays), np.flatnonzero(found))
+
+
+def test_locations_are_unique():
+    ray = intersector(cube())
+    origins, along = [[0, 0, 5.0], [0, 0, 0.0], [0.5, 0.1, 5]], [[0, 0, -1.0]] * 3
+    points, rays, triangles = ray.intersects_location(origins, along)
+    assert rays.tolist() == [0, 0, 1, 2, 2]
+    np.testing.assert_array_equal(points[:, 2], [0.5, -0.5, -0.5, 0.5, -0.5])
+    assert ray.intersects_id(origins, along)[0].tolist() == triangles.tolist()
+
+
+def test_locations_lie_on_the_ray_and_the_plane():
+    count = 400  # long thin triangles
+    around = 2 * np.pi * np.arange(count) / count
+    ring = np.c_[np.cos(around), np.sin(around)]
+    vertices = np.concatenate([np.c_[ring, np.full(count, z)] for z in (-25.0, 25.0)])
+    i = np.arange(count)
+    k = (i + 1) % count
+    faces = np.concatenate([np.c_[i, k, i + count], np.c_[k, k + count, i + count]])
+    random = np.random.default_rng(1)
+    origins = random.normal(size=(5000, 3)) * [3, 3, 30]
+    along = random.normal(size=(5000, 3)) * [1, 1, 3] - origins
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    ray = intersector((vertices, faces))
+    for multiple in (False, True):
+        points, rays, hit = ray.intersects_location(origins, along, multiple_hits=multiple)
+        assert len(points) > 3000
+        beside = np.linalg.norm(np.cross(points - origins[rays], along[rays]), axis=1)
+        assert beside.max() < 1e-12
+        corners = vertices[faces[hit]]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        height = np.abs(np.einsum("ij,ij->i", points - corners[:, 0], normals))
+        assert np.quantile(height, 0.99) < 1e-12 and height.max() < 1e-5
+
+
 def test_the_number_of_hits_is_limited():
     ray = intersector(layers(30))
     origins, along = [[0.3, 0.1, -1]] * 2, [[0, 0, 1]] * 2
-    assert len(ray.intersects_id(origins, along)[0]) == 40
-    assert len(ray.intersects_id(origins, along, max_hits=None)[0]) == 60
+    assert len(ray.intersects_id(origins, along)[0]) == 60
+    assert len(ray.intersects_id(origins, along, max_hits=20)[0]) == 40
     triangles, rays = ray.intersects_id(origins, along, max_hits=2)
     assert rays.tolist() == [0, 0, 1, 1] and (triangles < 4).all()
 

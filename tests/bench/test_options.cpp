@@ -77,6 +77,11 @@ TEST(ParsePool, AutoSizeOrMultiple) {
   EXPECT_EQ(live.kind, PoolSize::Kind::live_multiple);
   EXPECT_EQ(live.multiple, 2.5);
   EXPECT_EQ(live.text, "live:2.5");
+  EXPECT_EQ(parse_pool("1e6x").multiple, 1e6);
+  EXPECT_EQ(parse_pool("live:1e6").multiple, 1e6);
+  for (const char* text : {"1000001x", "1e9x", "live:1e9"})
+    EXPECT_NE(usage_error([&] { parse_pool(text); }).find("at most 1000000"), std::string::npos)
+        << text;
   for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx", "live:", "live:0",
                            "live:-1", "live:x", "live:4x"}) {
     usage_error([&] { parse_pool(text); });

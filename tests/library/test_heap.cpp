@@ -102,6 +102,19 @@ TEST(Heap, SizeClassesTellTheUsableSize) {
   expect_usable_sizes<alloc::OuroborosCS>();
 }
 
+// docs/allocators.md has the shares.
+TEST(Heap, EqualRequestsOfALoneCallerFillThePool) {
+  const std::size_t pool = 16 * mib;
+  for (const std::size_t bytes : {16, 144, 272, 528, 784, 1040, 1568, 2064, 4096, 4112, 8208}) {
+    heap own(pool);
+    const auto h = own.handle();
+    std::size_t filled = 0;
+    while (h.malloc(bytes) != nullptr) filled += bytes;
+    const double min_share = bytes <= 4096 ? 0.75 : 0.5;
+    EXPECT_GE(static_cast<double>(filled) / static_cast<double>(pool), min_share * 0.99) << bytes;
+  }
+}
+
 TEST(Heap, ServesWithOtherAllocators) {
   basic_heap<alloc::Halloc> halloc(8 * mib);
   const auto h = halloc.handle();
