@@ -19,8 +19,8 @@
 
 namespace heapwood::python {
 
-// All hits of a ray, in the order of distance and, at the same distance, of triangle. A triangle that
-// lies in several leaves counts once: its copies give the same distance bit by bit.
+// All hits of a ray, in the order of distance and, at the same distance, of triangle. A triangle
+// that lies in several leaves counts once: its copies give the same distance bit by bit.
 //
 // A search is the tree's closest-hit traversal (kdtree/traverse/traverse.hpp) with a test that
 // rejects what came before. It has to be the watertight test, with which the traversal visits every
@@ -94,7 +94,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
   mutable HitPlace best_{HUGE_VALF, kdtree::no_triangle};
 };
 
-// On a CPU thread: collects the hits of one search. Of more than `capacity` hits the nearest remain.
+// On a CPU thread: collects the hits of one search. Of more than `capacity` the nearest remain.
 class HitCollector : public kdtree::WatertightIntersection {
  public:
   struct Entry {  // without initial values, as most entries are never used

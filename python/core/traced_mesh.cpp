@@ -89,7 +89,7 @@ void check_finite(const Rows& vertices, std::size_t count) {
   }
 }
 
-// Outside this range products of coordinates leave single precision, and rays would miss in silence.
+// Outside this range products of coordinates leave single precision: rays would miss in silence.
 void check_size(const Box& bounds) {
   constexpr double min_size = 1e-12, max_size = 1e15;
   const Vec3d extent = to_double(bounds.hi) - to_double(bounds.lo);
