@@ -93,12 +93,12 @@ PoolSize parse_pool(const std::string& text, const std::string& multiple_of) {
   if (is_root || is_live) {
     const std::optional<double> multiple =
         number(is_live ? text.substr(5) : text.substr(0, text.size() - 1));
-    constexpr double max_multiple = 1e6;
+    const double max_multiple = is_live ? 1e9 : 1e6;
     if (!multiple || *multiple <= 0 || *multiple > max_multiple)
-      throw_unexpected("--pool", text,
-                       "a multiple of " +
-                           (is_live ? "the peak bytes in use, as in live:4" : multiple_of) +
-                           ", at most 1000000");
+      throw_unexpected(
+          "--pool", text,
+          fmt::format("a multiple of {}, at most {:.0f}",
+                      is_live ? "the peak bytes in use, as in live:4" : multiple_of, max_multiple));
     pool.kind = is_live ? PoolSize::Kind::live_multiple : PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;

@@ -78,8 +78,8 @@ TEST(ParsePool, AutoSizeOrMultiple) {
   EXPECT_EQ(live.multiple, 2.5);
   EXPECT_EQ(live.text, "live:2.5");
   EXPECT_EQ(parse_pool("1e6x").multiple, 1e6);
-  EXPECT_EQ(parse_pool("live:1e6").multiple, 1e6);
-  for (const char* text : {"1000001x", "1e9x", "live:1e9"})
+  EXPECT_EQ(parse_pool("live:1e9").multiple, 1e9);
+  for (const char* text : {"1000001x", "1e9x", "live:1e10"})
     EXPECT_NE(usage_error([&] { parse_pool(text); }).find("at most 1000000"), std::string::npos)
         << text;
   for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx", "live:", "live:0",

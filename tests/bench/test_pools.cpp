@@ -64,7 +64,7 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
 
 // As with 1e9x, the pool's size is the reason, not what the allocators make of no pool.
 TEST(Pools, ALivePoolLargerThanTheMachineIsAnError) {
-  const BenchResult bench = run_bench(job_of("atomic,cfmmalloc", "live:1e6"), {});
+  const BenchResult bench = run_bench(job_of("atomic,cfmmalloc", "live:1e9"), {});
   ASSERT_TRUE(bench.scene_error);
   EXPECT_NE(std::string(bench.scene_error->what()).find("cannot allocate"), std::string::npos)
       << bench.scene_error->what();
