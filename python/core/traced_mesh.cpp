@@ -74,18 +74,26 @@ std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices)
   return triangles_of<std::uint64_t>(array, vertices);
 }
 
-[[noreturn]] void reject_vertex(std::size_t i, const std::string& coordinates) {
-  throw Error(Exit::scene, "vertices: vertex " + std::to_string(i) +
-                               " is not finite in single precision" +
-                               (coordinates.empty() ? "" : " " + coordinates));
+bool is_finite(const Rows& vertices, std::size_t i) {
+  constexpr double max_float = std::numeric_limits<float>::max();
+  return std::abs(vertices.at(i, 0)) <= max_float && std::abs(vertices.at(i, 1)) <= max_float &&
+         std::abs(vertices.at(i, 2)) <= max_float;
 }
 
-void check_finite(const Rows& vertices, std::size_t count) {
-  constexpr double max_float = std::numeric_limits<float>::max();
-  for (std::size_t i = 0; i < count; ++i) {
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      if (!(std::abs(vertices.at(i, axis)) <= max_float)) reject_vertex(i, to_text(vertices, i));
+// Vertices in host memory. One that no triangle refers to may have any coordinates.
+void check_finite(const Rows& vertices, std::size_t count, const std::vector<Triangle>& triangles) {
+  std::size_t i = 0;
+  while (i < count && is_finite(vertices, i)) ++i;
+  if (i == count) return;
+  std::size_t first = count;
+  for (const Triangle& t : triangles) {
+    for (const std::size_t v : t.v) {
+      if (v < first && !is_finite(vertices, v)) first = v;
     }
+  }
+  if (first < count) {
+    throw Error(Exit::scene, "vertices: vertex " + std::to_string(first) +
+                                 " is not finite in single precision " + to_text(vertices, first));
   }
 }
 
@@ -133,9 +141,9 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
   const simt::DeviceId& device = options_.device.id;
   const OnHost corners(vertices, device), indices(triangles, device);
   const Rows rows = rows_of(corners.array());
-  check_finite(rows, vertices.rows);
   scenes::Mesh mesh;
   mesh.triangles = triangles_of(indices.array(), vertices.rows);
+  check_finite(rows, vertices.rows, mesh.triangles);
   if (rows.is_double) {
     scenes::place_vertices(mesh, {static_cast<const double*>(rows.data), 3 * vertices.rows});
   } else {
@@ -282,8 +290,10 @@ void TracedMesh::update(const MeshArray& vertices) {
   if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
   const std::size_t invalid = queries(device).load_vertices(
       device, rows, origin_, next_vertices_.data(), vertices.rows, (*staging).word());
-  if (invalid < vertices.rows)
-    reject_vertex(invalid, vertices.on_gpu ? "" : to_text(rows_of(vertices), invalid));
+  if (invalid < vertices.rows) {
+    const OnHost corners(vertices, device);
+    check_finite(rows_of(corners.array()), vertices.rows, mesh_->triangles.download());
+  }
   std::swap(mesh_->vertices, next_vertices_);
   has_moved_ = true;
   build();

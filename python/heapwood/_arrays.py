@@ -31,15 +31,18 @@ class Imported:
     stream: int | None  # to wait for
 
 
-def to_array(name: str, value: Any, columns: int = 0, *, whole: bool = False) -> Any:
+def to_array(
+    name: str, value: Any, stream: int | None, columns: int = 0, *, whole: bool = False
+) -> Any:
     """The caller's value as an array that the extension module can read.
 
     Host memory becomes a NumPy array, contiguous, of float32 or float64, or of whole numbers with
     `whole`; it is a copy only where it has to be. `columns` is the last axis of an empty list. An
-    array on a GPU is returned as it is, or as a contiguous copy by its library.
+    array on a GPU is returned as it is, or as a contiguous copy by its library, which knows no
+    `stream` of the caller.
     """
     if _on_gpu(value):
-        return _contiguous_on_gpu(value)
+        return _contiguous_on_gpu(value) if stream is None else value
     try:
         if hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray):
             array = np.from_dlpack(value)
@@ -100,6 +103,12 @@ def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -
         capsule = array.__dlpack__(stream=wanted)
         return Imported(capsule, array, tuple(array.shape), int(index), stream)
     return _import_interface(name, array, stream, gpu_hint)
+
+
+def import_value(
+    name: str, value: Any, stream: int | None, gpu: int, columns: int, *, whole: bool = False
+) -> Imported:
+    return import_array(name, to_array(name, value, stream, columns, whole=whole), stream, gpu)
 
 
 def _on_gpu(value: Any) -> bool:

@@ -19,6 +19,7 @@ from ._arrays import (
     Imported,
     Output,
     import_array,
+    import_value,
     shape_of,
     spread,
     streams_of,
@@ -139,9 +140,8 @@ class Scene:
         self._options = options
         number = options["device"].removeprefix("cuda:")
         gpu = int(number) if number.isdigit() else 0
-        corners = import_array("vertices", to_array("vertices", vertices, 3), stream, gpu)
-        rows = to_array("triangles", triangles, 3, whole=True)
-        indices = import_array("triangles", rows, stream, gpu)
+        corners = import_value("vertices", vertices, stream, gpu, 3)
+        indices = import_value("triangles", triangles, stream, gpu, 3, whole=True)
         streams = streams_of(corners, indices)
         self._core = _core.Scene(corners.core, indices.core, **options, streams=streams)
 
@@ -183,7 +183,7 @@ class Scene:
         vertices: as many as before, with the same triangles. Waits for queries of other threads.
         If a vertex is not finite (SceneError) the scene stays as it is.
         """
-        corners = import_array("vertices", to_array("vertices", vertices, 3), stream, self._gpu)
+        corners = import_value("vertices", vertices, stream, self._gpu, 3)
         self._core.update(corners.core, streams_of(corners))
 
     def cast_rays(
@@ -338,11 +338,11 @@ class Scene:
     ) -> tuple[Imported, _core.RayInput, list[int]]:
         """Rays or directions; the checked input; the streams to wait for."""
         if directions is None:
-            first = import_array("rays", to_array("rays", rays, 6), stream, self._gpu)
+            first = import_value("rays", rays, stream, self._gpu, 6)
             second, shape = None, first.shape[:-1]
         else:
-            origins = to_array("origins", rays, 3)
-            along = to_array("directions", directions, 3)
+            origins = to_array("origins", rays, stream, 3)
+            along = to_array("directions", directions, stream, 3)
             origins, along, shape = _spread_rays(origins, along)
             second = import_array("origins", origins, stream, self._gpu)
             first = import_array("directions", along, stream, self._gpu)
@@ -370,7 +370,7 @@ class Scene:
             if math.isnan(number):
                 raise ValueError(f"{name}: not a number")
             return None, number
-        array = to_array(name, value)
+        array = to_array(name, value, stream)
         if _common_shape(shape_of(array), shape) == shape:
             array = spread(name, array, shape)
         return import_array(name, array, stream, self._gpu), 0.0
@@ -388,7 +388,7 @@ def load_mesh(source: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
 
     Returns vertices, (V, 3) float64 in the file's coordinates, and triangles, (T, 3) uint32.
     """
-    return _core.load_mesh(os.fspath(source))
+    return _core.load_mesh(os.fsdecode(source))
 
 
 def _restored(vertices: np.ndarray, triangles: np.ndarray, options: dict[str, Any]) -> Scene:
@@ -431,7 +431,10 @@ def _number(name: str, value: Any) -> float:
 
 
 def _three(name: str, numbers: Sequence[float]) -> tuple[float, float, float]:
-    values = [float(x) for x in numbers]
+    try:
+        values = [float(x) for x in numbers]
+    except (TypeError, ValueError):
+        values = []
     if len(values) != 3 or not all(math.isfinite(x) for x in values):
         raise ValueError(f"{name}: {numbers}: expected three finite numbers")
     return values[0], values[1], values[2]

@@ -57,12 +57,28 @@ def soup(count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
 
 
+def slats(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Thin closed boxes 32 long, of triangles that are 200 and 16000 times as long as high."""
+    corners, triangles = cube()
+    boxes = [corners * [32, 0.07, 0.002] + [0, 0.14 * k, 0.1 * k] for k in range(count)]
+    vertices = np.concatenate(boxes).astype(np.float32)
+    return vertices, np.concatenate([triangles + 8 * k for k in range(count)])
+
+
 def random_rays(count: int, scale: float = 1.0, centre=(0, 0, 0), seed: int = 2) -> np.ndarray:
     """Rays from a box around a mesh of this size, towards points near it."""
     random = np.random.default_rng(seed)
     origins = (random.random((count, 3)) - 0.5) * 4 * scale
     targets = (random.random((count, 3)) - 0.5) * scale
     return np.concatenate([origins + centre, targets - origins], axis=1)
+
+
+def rays_inside(vertices, count: int) -> np.ndarray:
+    """Rays from points in the box of the mesh in random directions, float32."""
+    random = np.random.default_rng(1)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    origins = low + random.random((count, 3)) * (high - low)
+    return np.concatenate([origins, random.normal(size=(count, 3))], axis=1).astype(np.float32)
 
 
 def brute_force(vertices, triangles, rays) -> np.ndarray:

@@ -32,6 +32,21 @@ def test_vertices_must_be_finite(dtype, value):
         hw.Scene(vertices.astype(dtype), triangles, device="cpu")
 
 
+def test_vertices_without_triangles_may_have_any_coordinates():
+    vertices, triangles = cube()
+    more = np.concatenate([vertices, [[np.nan, 0, 0], [0, 1e300, 0], [0, 0, np.inf]]])
+    for dtype in np.float64, np.float32:
+        with np.errstate(over="ignore"):
+            given = more.astype(dtype)
+        scene = hw.Scene(given, triangles, device="cpu")
+        np.testing.assert_array_equal(scene.bounds, [[-0.5] * 3, [0.5] * 3])
+        scene.update(given)
+        assert scene.cast_rays([0.1, 0.2, -2, 0, 0, 1.0]).t_hit == 1.5
+    more[3, 1] = np.nan
+    with pytest.raises(hw.SceneError, match="vertices: vertex 3 is not finite"):
+        hw.Scene(more, triangles, device="cpu")
+
+
 def test_vertices_must_be_in_single_precision():
     vertices, triangles = cube()
     vertices[2, 0] = 1e60
@@ -226,8 +241,9 @@ def test_render_arguments(scene):
         scene.render(8, 8, mode="pretty")
     with pytest.raises(ValueError, match="up 'w': expected x, y or z"):
         scene.render(8, 8, up="w")
-    with pytest.raises(ValueError, match="eye: .*: expected three finite numbers"):
-        scene.render(8, 8, eye=(0, 0), target=(0, 0, 0))
+    for eye in (0, 0), "near", 3:
+        with pytest.raises(ValueError, match="eye: .*: expected three finite numbers"):
+            scene.render(8, 8, eye=eye, target=(0, 0, 0))
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -2,13 +2,14 @@
 """Scenes on a GPU, and arrays of PyTorch, CuPy and JAX. Skipped without a GPU or the library."""
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
-from meshes import cube, random_rays, soup, sphere
+from meshes import cube, random_rays, rays_inside, slats, soup, sphere
 
 import heapwood as hw
 
@@ -97,6 +98,25 @@ def test_queries_are_those_of_the_cpu(scenes, dtype, batch_bytes):
         assert np.all(np.diff(lists.t_hit[lists.ray_splits[i] : lists.ray_splits[i + 1]]) >= 0)
 
 
+@pytest.mark.parametrize("unique", [False, True])
+def test_counts_and_lists_are_those_of_the_cpu_for_long_thin_triangles(unique):
+    vertices, triangles = slats()
+    rays = rays_inside(vertices, 100000)
+    gpu, cpu = (hw.Scene(vertices, triangles, device=device) for device in ("cuda", "cpu"))
+    counts = gpu.count_intersections(rays, unique=unique)
+    expected = cpu.count_intersections(rays, unique=unique)
+    assert np.count_nonzero(counts != expected) <= 3
+    lists = gpu.list_intersections(rays, unique=unique)
+    np.testing.assert_array_equal(np.diff(lists.ray_splits), counts)
+
+
+def test_scenes_can_be_copied_and_pickled():
+    scene = hw.Scene(*soup(3000), device="cuda")
+    scene.update(soup(3000)[0] * 2)
+    other = pickle.loads(pickle.dumps(scene))
+    assert other.device == scene.device and other.tree.hash == scene.tree.hash
+
+
 def test_watertight_scenes_and_invalid_rays():
     rays = rays_of(20000)
     rays[::7, 3:] = 0
@@ -171,11 +191,25 @@ def test_torch_arrays(torch, scenes, dtype):
 
 @pytest.mark.parametrize("one_origin", [False, True])
 def test_torch_origins_and_directions(torch, scenes, one_origin):
-    gpu, cpu = scenes
     directions = torch.from_numpy(rays_of(50000)[:, 3:].copy()).cuda()
     origins = torch.from_numpy(rays_of(50000)[:, :3].copy()).cuda()
     if one_origin:
         origins = origins[0].contiguous()
+    assert_same_queries(scenes, origins, directions)
+
+
+def test_torch_slices_and_shapes_that_broadcast(torch, scenes):
+    resident = torch.from_numpy(rays_of(4000)).cuda()
+    assert_same_queries(scenes, resident[:, :3], resident[:, 3:])
+    assert_same_queries(scenes, resident[::2, :3], resident[0, 3:])
+    assert_same_queries(scenes, resident[:50, None, :3], resident[None, :40, 3:])
+    rays = host(resident)
+    hits = scenes[0].cast_rays(resident, t_max=torch.tensor(1.0), t_min=torch.zeros(1).cuda())
+    assert_same_hits(hits, scenes[1].cast_rays(rays, t_max=1.0))
+
+
+def assert_same_queries(scenes, origins, directions) -> None:
+    gpu, cpu = scenes
     for call in ("cast_rays", "test_occlusions", "count_intersections"):
         expected = getattr(cpu, call)(host(origins), host(directions))
         found = getattr(gpu, call)(origins, directions)
@@ -483,7 +517,7 @@ def test_arrays_on_the_wrong_device(torch, scenes):
 def test_wrong_tensors(torch, scenes):
     resident = torch.from_numpy(rays_of(100)).cuda()
     with pytest.raises(ValueError, match="rays: not contiguous"):
-        scenes[0].cast_rays(resident[::2])
+        scenes[0].cast_rays(OnlyDlpack(resident[::2]))
     with pytest.raises(TypeError, match="rays: float16: expected float32 or float64"):
         scenes[0].cast_rays(resident.half())
     with pytest.raises(TypeError, match="t_hit: float64: expected float32"):

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from meshes import brute_force, cube, layers, random_rays, soup, sphere
+from meshes import brute_force, cube, layers, random_rays, rays_inside, slats, soup, sphere
 
 import heapwood as hw
 
@@ -111,20 +111,9 @@ def test_triangles_at_one_distance_are_all_counted():
     np.testing.assert_array_equal(lists.primitive_ids[14:], np.arange(7))
 
 
-def slats(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    """Thin closed boxes 32 long, of triangles that are 200 and 16000 times as long as high."""
-    corners, triangles = cube()
-    boxes = [corners * [32, 0.07, 0.002] + [0, 0.14 * k, 0.1 * k] for k in range(count)]
-    return np.concatenate(boxes), np.concatenate([triangles + 8 * k for k in range(count)])
-
-
 def test_no_hit_of_a_long_thin_triangle_is_lost():
     vertices, triangles = slats()
-    vertices = vertices.astype(np.float32)
-    random = np.random.default_rng(1)
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    origins = low + random.random((50000, 3)) * (high - low)
-    rays = np.concatenate([origins, random.normal(size=origins.shape)], axis=1).astype(np.float32)
+    rays = rays_inside(vertices, 50000)
     expected = [
         np.isfinite(brute_force(vertices, triangles, part)).sum(axis=1)
         for part in np.split(rays, 50)
