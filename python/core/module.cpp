@@ -127,6 +127,24 @@ nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
   return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
 }
 
+// The vertices of the mesh that load() returns, in its file's or caller's coordinates, and its
+// triangles.
+template <class F>
+nb::tuple mesh_arrays(F load) {
+  std::vector<double> coordinates;
+  std::vector<std::uint32_t> indices;
+  {
+    const nb::gil_scoped_release released;
+    const scenes::Mesh mesh = load();
+    for (const Vec3& v : mesh.vertices) {
+      const Vec3d p = mesh.origin + to_double(v);
+      coordinates.insert(coordinates.end(), {p.x, p.y, p.z});
+    }
+    for (const Triangle& t : mesh.triangles) indices.insert(indices.end(), t.v, t.v + 3);
+  }
+  return nb::make_tuple(to_numpy(std::move(coordinates)), to_numpy(std::move(indices)));
+}
+
 class Scene {
  public:
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
@@ -267,16 +285,11 @@ class Scene {
     return facts;
   }
 
-  // The mesh in the caller's coordinates.
   nb::tuple mesh() const {
-    std::vector<double> coordinates;
-    std::vector<std::uint32_t> indices;
-    {
-      const nb::gil_scoped_release released;
+    return mesh_arrays([&] {
       const simt::CallerDevice restored(mesh_->device().id);
-      mesh_->download(coordinates, indices);
-    }
-    return nb::make_tuple(to_numpy(std::move(coordinates)), to_numpy(std::move(indices)));
+      return mesh_->download();
+    });
   }
 
   std::tuple<Triple, Triple> bounds() const {
@@ -324,21 +337,12 @@ class Scene {
   std::unique_ptr<TracedMesh> mesh_;
 };
 
-// Vertices in the file's coordinates, and triangles.
 nb::tuple load_mesh(const std::string& source) {
-  std::vector<double> coordinates;
-  std::vector<std::uint32_t> indices;
-  {
-    const nb::gil_scoped_release released;
-    const scenes::Mesh mesh = scenes::load(source);
+  return mesh_arrays([&] {
+    scenes::Mesh mesh = scenes::load(source);
     scenes::require_triangles(mesh, source);
-    for (const Vec3& v : mesh.vertices) {
-      const Vec3d p = mesh.origin + to_double(v);
-      coordinates.insert(coordinates.end(), {p.x, p.y, p.z});
-    }
-    for (const Triangle& t : mesh.triangles) indices.insert(indices.end(), t.v, t.v + 3);
-  }
-  return nb::make_tuple(to_numpy(std::move(coordinates)), to_numpy(std::move(indices)));
+    return mesh;
+  });
 }
 
 nb::dlpack::dtype type_of(const std::string& name) {

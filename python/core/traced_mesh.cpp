@@ -408,14 +408,13 @@ void TracedMesh::list(
       });
 }
 
-void TracedMesh::download(std::vector<double>& coordinates,
-                          std::vector<std::uint32_t>& indices) const {
+scenes::Mesh TracedMesh::download() const {
   const std::shared_lock lock(mutex_);
-  for (const Vec3& v : mesh_->vertices.download()) {
-    const Vec3d p = moved_back(origin_, v);
-    coordinates.insert(coordinates.end(), {p.x, p.y, p.z});
-  }
-  for (const Triangle& t : mesh_->triangles.download()) indices.insert(indices.end(), t.v, t.v + 3);
+  scenes::Mesh mesh;
+  mesh.origin = origin_;
+  mesh.vertices = mesh_->vertices.download();
+  mesh.triangles = mesh_->triangles.download();
+  return mesh;
 }
 
 bool TracedMesh::watertight() const {

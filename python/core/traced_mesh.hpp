@@ -138,8 +138,7 @@ class TracedMesh {
   void list(const RayQuery& query, bool unique,
             const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
 
-  // The vertices in the caller's coordinates and the triangles, three numbers each.
-  void download(std::vector<double>& coordinates, std::vector<std::uint32_t>& indices) const;
+  scenes::Mesh download() const;
   bool watertight() const;  // the test of cast() and find_any()
   MeshStats stats() const;
   struct Bounds {

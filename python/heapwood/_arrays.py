@@ -17,6 +17,7 @@ import numpy as np
 from . import _core
 
 _HOST_DEVICES = (1, 3)  # of DLPack: CPU, and page-locked memory
+_READ = (np.dtype(np.float32), np.dtype(np.float64))
 _LEGACY_DEFAULT_STREAM, _NO_SYNCHRONIZATION = 1, -1  # of DLPack, for CUDA
 
 
@@ -41,6 +42,9 @@ def to_array(
     array on a GPU is returned as it is, or as a contiguous copy by its library, which knows no
     `stream` of the caller.
     """
+    if type(value) is np.ndarray and value.dtype in _READ and value.flags.c_contiguous:
+        if not whole and value.size > 0:
+            return value  # soon, as most arrays are like this
     if _on_gpu(value):
         return _contiguous_on_gpu(value) if stream is None else value
     try:
@@ -60,7 +64,7 @@ def to_array(
         raise TypeError(f"{name}: {array.dtype}: expected {expected}")
     if whole and array.dtype.itemsize < 4:
         array = array.astype(np.int32)
-    elif not whole and array.dtype not in (np.float32, np.float64):
+    elif not whole and array.dtype not in _READ:
         array = array.astype(np.float64)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     # The extension module refuses more rays than this.

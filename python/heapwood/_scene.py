@@ -405,11 +405,13 @@ def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | N
 def _spread_rays(origins: Any, along: Any) -> tuple[Any, Any, tuple[int, ...]]:
     """Origins and directions of one shape, or one of the two as a single row; the rays' shape."""
     first, second = shape_of(origins), shape_of(along)
+    if first in (second, (3,)):
+        return origins, along, second[:-1]
+    if second == (3,):
+        return origins, along, first[:-1]
     shape = _common_shape(first[:-1], second[:-1])
     if shape is None or first[-1:] != (3,) or second[-1:] != (3,):
         return origins, along, second[:-1]  # the extension module says what is wrong
-    if first == (3,) and second[:-1] == shape or second == (3,) and first[:-1] == shape:
-        return origins, along, shape
     return spread("origins", origins, (*shape, 3)), spread("directions", along, (*shape, 3)), shape
 
 
