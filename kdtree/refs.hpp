@@ -17,9 +17,16 @@ struct alignas(16) Float4 {
   float x, y, z, w;
 };
 
-// Three corners, 48 bytes, read as three vectors.
+// Three corners, 48 bytes, read as three vectors. `a.w` is not 0 if refs have the kind `boxes`; the
+// other two are not used.
 struct PackedCorners {
   Float4 a, b, c;
+
+  static HEAPWOOD_INLINE PackedCorners pack(const Corners& t, bool is_box) {
+    return {{t.a.x, t.a.y, t.a.z, is_box ? 1.0f : 0.0f},
+            {t.b.x, t.b.y, t.b.z, 0.0f},
+            {t.c.x, t.c.y, t.c.z, 0.0f}};
+  }
   HEAPWOOD_INLINE Corners unpack() const {
     return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}};
   }
@@ -90,41 +97,39 @@ struct RefArray<RefKind::clipped> {
   }
 };
 
-// 4 bytes per ref: the id. If `exact`, every visit clips the triangle to the node; otherwise its
-// box is clamped to the node's.
-template <bool exact>
-struct IdArray {
+// 4 bytes per ref: the id. Every visit clips the triangle to the node, or, for the kind `boxes`,
+// clamps its box to the node's.
+template <>
+struct RefArray<RefKind::ids> {
   static constexpr std::size_t bytes = 4;
   static constexpr bool stores_bounds = false;
 
   static HEAPWOOD_INLINE std::byte* in_block(std::byte* block, std::uint32_t) { return block; }
   static HEAPWOOD_INLINE std::byte* block_of(std::byte* array, std::uint32_t) { return array; }
-  static HEAPWOOD_INLINE Box clip(const Corners& t, const Box& node) {
-    if constexpr (exact) {
-      return clip_bounds(t, node);
-    } else {
-      return clamp_box(bounds(t), node);
-    }
+  static HEAPWOOD_INLINE Box clip(const PackedCorners& packed, const Box& node) {
+    const Corners t = packed.unpack();
+    return packed.a.w != 0.0f ? clamp_box(bounds(t), node) : clip_bounds(t, node);
   }
   // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those
   // of the triangle, which takes much less time.
   static HEAPWOOD_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
                                           const PackedCorners* corners, unsigned axis, float min,
                                           float max, float& lo, float& hi) {
-    const Corners t = corners[load_id(array, i)].unpack();
+    const PackedCorners packed = corners[load_id(array, i)];
+    const Corners t = packed.unpack();
     const float a = t.a[axis], b = t.b[axis], c = t.c[axis];
     lo = simt::min(simt::min(a, b), c);
     hi = simt::max(simt::max(a, b), c);
     clamp_interval(lo, hi, node.lo[axis], node.hi[axis]);
     if (hi < min || lo > max) return;
-    const Box part = clip(t, node);
+    const Box part = clip(packed, node);
     lo = part.lo[axis];
     hi = part.hi[axis];
   }
   static HEAPWOOD_INLINE Ref load(const std::byte* array, std::uint32_t i, const Box& node,
                                   const PackedCorners* corners) {
     const std::uint32_t id = load_id(array, i);
-    return {id, clip(corners[id].unpack(), node)};
+    return {id, clip(corners[id], node)};
   }
   static HEAPWOOD_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[i];
@@ -134,9 +139,5 @@ struct IdArray {
     reinterpret_cast<std::uint32_t*>(array)[i] = id;
   }
 };
-template <>
-struct RefArray<RefKind::ids> : IdArray<true> {};
-template <>
-struct RefArray<RefKind::boxes> : IdArray<false> {};
 
 }  // namespace heapwood::kdtree

@@ -336,14 +336,15 @@ class PageItems {
       page = self->take_spilled(thread, group, q, served, promised);
     }
     // Add chunks for the lanes without a page, or for the threads that were promised pages.
-    if (served < group.size()) {
+    const bool all_served = served == group.size();
+    if (all_served && promised == 0) return page;
+    if (!all_served) {
       group = group.part(page != nullptr);
       if (page != nullptr) return page;
-      page = self->grow(thread, group, q, group.size(), promised);
-    } else {
-      if (promised > 0) self->grow(thread, group, q, 0, promised);
-      return page;
     }
+    void* const added = self->grow(thread, group, q, all_served ? 0 : group.size(), promised);
+    if (all_served) return page;
+    page = added;
     // Without a chunk, the first lanes take the units that are free by now.
     group = group.part(page != nullptr);
     if (page != nullptr) return page;

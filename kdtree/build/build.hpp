@@ -29,18 +29,12 @@ enum class RefKind : std::uint8_t {
 inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefKind::boxes};
 const char* name(RefKind kind);
 std::size_t ref_bytes(RefKind kind);
-// Calls f.template operator()<kind>().
+// Calls f.template operator()<kind>(), with `ids` for `boxes`: their kernels are the same, and each
+// triangle says which it is (PackedCorners).
 template <class F>
 auto with_ref_kind(RefKind kind, F f) {
-  switch (kind) {
-    case RefKind::ids:
-      return f.template operator()<RefKind::ids>();
-    case RefKind::boxes:
-      return f.template operator()<RefKind::boxes>();
-    case RefKind::clipped:
-      break;
-  }
-  return f.template operator()<RefKind::clipped>();
+  return kind == RefKind::clipped ? f.template operator()<RefKind::clipped>()
+                                  : f.template operator()<RefKind::ids>();
 }
 
 // An allocator that keeps its pool from build to build, with the fragmentation that each build

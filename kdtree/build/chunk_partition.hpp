@@ -37,14 +37,15 @@ class ChildBins {
   HEAPWOOD_INLINE Sides bounds(std::uint32_t id, const Box& box, bool to_left,
                                bool to_right) const {
     Sides sides{box, box};
-    const Corners t = corners_[id].unpack();
+    const PackedCorners packed = corners_[id];
+    const Corners t = packed.unpack();
     const float a = t.a[axis_], b = t.b[axis_], c = t.c[axis_];
     const bool clips_left = to_left && bin_left_ && simt::max(simt::max(a, b), c) > plane_,
                clips_right = to_right && bin_right_ && simt::min(simt::min(a, b), c) < plane_;
     HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? clips_left : clips_right)) continue;
-      const Box part = Refs::clip(t, select(side != 0, above_, below_));
+      const Box part = Refs::clip(packed, select(side != 0, above_, below_));
       if (side == 0) {
         sides.left = part;
       } else {

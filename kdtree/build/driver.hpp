@@ -79,6 +79,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .vertices = p.mesh->vertices.data(),
       .triangles = p.mesh->triangles.data(),
       .triangle_count = static_cast<std::uint32_t>(p.mesh->triangles.size()),
+      .are_boxes = workspace.refs() == RefKind::boxes,
       .probe = probe,
       .corners = p.corners.data(),
       .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),

@@ -115,6 +115,7 @@ struct BuildKernel {
   const Vec3* vertices;
   const Triangle* triangles;
   std::uint32_t triangle_count;  // at least 1
+  bool are_boxes;                // refs have the kind `boxes`
   Probe probe;                   // an empty one takes up padding only
   PackedCorners* corners;
   TaskQueue queue;
@@ -184,11 +185,12 @@ HEAPWOOD_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& s
 }
 
 // Copies the corners of the triangles [first, last), so that they can be read in the order of the
-// triangles' ids, and adds their bounds to those of `scene`. All lanes call.
+// triangles' ids, and adds their bounds to those of `scene`. `are_boxes`: refs have the kind
+// `boxes`. All lanes call.
 template <class Warp>
 HEAPWOOD_INLINE void copy_corners(Warp& warp, const Vec3* vertices, const Triangle* triangles,
-                                  std::uint32_t first, std::uint32_t last, PackedCorners* corners,
-                                  SharedNode& scene) {
+                                  std::uint32_t first, std::uint32_t last, bool are_boxes,
+                                  PackedCorners* corners, SharedNode& scene) {
   Box box;
   for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
     const Triangle t = triangles[i];
@@ -196,8 +198,9 @@ HEAPWOOD_INLINE void copy_corners(Warp& warp, const Vec3* vertices, const Triang
     const Vec3 zero{0.0f, 0.0f, 0.0f};
     const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero,
                c = vertices[t.v[2]] + zero;
-    corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
-    box.grow(bounds(Corners{a, b, c}));
+    const Corners corners_of_t{a, b, c};
+    corners[i] = PackedCorners::pack(corners_of_t, are_boxes);
+    box.grow(bounds(corners_of_t));
   }
   GatheredBounds<Warp> tight;
   tight.add(warp, true, box);

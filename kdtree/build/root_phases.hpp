@@ -115,7 +115,8 @@ class RootPhases {
   HEAPWOOD_INLINE void gather_piece(std::uint32_t first) {
     [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
     const std::uint32_t n = k_.triangle_count, last = n - first < chunk_ ? n : first + chunk_;
-    copy_corners(warp_, k_.vertices, k_.triangles, first, last, k_.corners, root_);
+    copy_corners(warp_, k_.vertices, k_.triangles, first, last,
+                 !Refs::stores_bounds && k_.are_boxes, k_.corners, root_);
   }
   HEAPWOOD_INLINE void fill_piece(std::uint32_t first) {
     [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);

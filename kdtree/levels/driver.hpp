@@ -215,6 +215,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   stream.launch(LevelBounds{.vertices = job.mesh.vertices.data(),
                             .triangles = job.mesh.triangles.data(),
                             .count = n,
+                            .are_boxes = job.refs == RefKind::boxes,
                             .corners = corners.data(),
                             .scene = &sums.data()->scene},
                 pieces(LevelBounds::piece));

@@ -111,6 +111,7 @@ struct LevelBounds {
   const Vec3* vertices;
   const Triangle* triangles;
   std::uint32_t count;
+  bool are_boxes;  // refs have the kind `boxes`
   PackedCorners* corners;
   SharedNode* scene;
 
@@ -119,7 +120,7 @@ struct LevelBounds {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = count - first < piece ? count : first + piece;
-      copy_corners(warp, vertices, triangles, first, last, corners, *scene);
+      copy_corners(warp, vertices, triangles, first, last, are_boxes, corners, *scene);
     });
   }
 };

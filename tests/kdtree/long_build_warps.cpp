@@ -21,7 +21,7 @@ TYPED_TEST(BuildWidths, OfSimulatedWarps) {
   expect_the_tree<TypeParam, RefKind::clipped>(simt::Lockstep<4>(3), clipped);
   expect_the_tree<TypeParam, RefKind::clipped>(simt::Lockstep<8>(2), clipped);
   expect_the_tree<TypeParam, RefKind::ids>(simt::Lockstep<4>(2), ids);
-  expect_the_tree<TypeParam, RefKind::boxes>(simt::Lockstep<4>(2), boxes);
+  expect_the_tree<TypeParam, RefKind::ids>(simt::Lockstep<4>(2), boxes);
 }
 
 TYPED_TEST(BuildWidths, Instrumented) {

@@ -271,8 +271,7 @@ TEST(ClipBounds, BoundsOnAnAxisDecideLikeTheClip) {
     SCOPED_TRACE(name);
     for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
       const Corners t = corners(soup.view(), id);
-      const PackedCorners packed[] = {
-          {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}}};
+      const PackedCorners packed[] = {PackedCorners::pack(t, false)};
       const std::uint32_t ref = 0;
       const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box);
       const unsigned axis = random.below(3);
