@@ -20,7 +20,7 @@ constexpr const char* examples = R"(Examples:
   heapwood list                                 allocators, scenes, devices
   heapwood build atrium                         build one tree: time, quality, memory
   heapwood bench atrium statue --json out.json  all allocators, slowdown table
-  heapwood stress ad                            malloc and free without a builder
+  heapwood stress malloc-free                   malloc and free without a builder
   heapwood graph uniform:100K:8                 a dynamic graph, every allocator
   heapwood replay program.trace                 recorded requests, every allocator
   heapwood animate statue~                      a moving scene, rebuilt every frame

@@ -20,16 +20,16 @@ namespace heapwood::app {
 namespace {
 
 constexpr const char* stress_examples = R"(Examples:
-  heapwood stress ad                              every payload of RegEff figure 3(a)
-  heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
-  heapwood stress p                               figure 3(d): 1 to 120 blocks
+  heapwood stress malloc-free                     every payload of RegEff figure 3(a)
+  heapwood stress cycle --pool sweep              figure 3(b); also --iterations sweep
+  heapwood stress probability                     figure 3(d): 1 to 120 blocks
   heapwood stress alloc --requests 10K,1M         one malloc per thread, then one free
   heapwood stress scaling                         the same for 1 to 1M threads
   heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
   heapwood stress utilization                     how much of the pool is usable
   heapwood stress lifetimes --order lifo          held / live memory
   heapwood stress soak --seconds 600              random sizes and lifetimes, contents verified
-  heapwood stress ad --payload 64 --touch         write and verify each block
+  heapwood stress mixed --touch                   write and verify each block
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
@@ -40,19 +40,19 @@ struct StressCommand {
 };
 
 // An option without effect would go unnoticed.
-void refuse_unused_options(const std::string& test, const std::vector<std::string>& given) {
+void refuse_unused_options(const std::string& text, const std::vector<std::string>& given) {
   using Names = std::vector<std::string>;
   static const std::map<std::string, Names> tests_of{
       {"--rounds", {"alloc", "mixed", "scaling", "exhaust"}},
       {"--order", {"lifetimes", "soak"}},
-      {"--probability", {"p"}},
-      {"--seed", {"p", "mixed", "churn", "lifetimes", "soak"}},
+      {"--probability", {"probability"}},
+      {"--seed", {"probability", "mixed", "churn", "lifetimes", "soak"}},
       {"--record-trace", {"lifetimes"}},
   };
   const auto contains = [](const Names& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  parse_stress_test(test);  // throws if it is none
+  const std::string test = command_name(parse_stress_test(text));
   for (const std::string& name : given) {
     const auto limited = tests_of.find(name);
     if (limited != tests_of.end() && !contains(limited->second, test)) {
@@ -85,7 +85,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
       });
   if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
     throw_error(Exit::usage, "stress: {}: neither --coalesced nor large=builtin",
-                name(settings.test));
+                command_name(settings.test));
   Measuring measuring("stress", command.measuring);
   bench.device = measuring.start();
   bench.points = stress_points(command.lists, settings.test, bench.device);
@@ -127,25 +127,28 @@ void add_stress(Program& program, Invocation& invocation) {
   settings.runs = 0;
   CommandOptions command(program, "stress", "stress tests of allocators", stress_examples);
   command.text("test", options->test,
-               "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, "
-               "range, churn\n(Ouroboros); exhaust (bulk); lifetimes, soak",
+               "malloc-free, cycle, probability (RegEff's AD, ACD, P);\nalloc (each thread once), "
+               "mixed, scaling,\nutilization, range, churn (Ouroboros); exhaust (bulk);\n"
+               "lifetimes, soak",
                "TEST");
   add_allocators(command, measuring.allocators);
   command.text("--payload", lists.payload,
                "bytes per request; default: the paper's; mixed: the\nmaximum", "LIST");
   command.text("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M",
                "LIST");
-  command.text("--iterations", lists.iterations,
-               "acd: mallocs per thread; p: launches; default: 10;\nrange: 100, on the CPU 10; "
-               "churn: the maximum;\nlifetimes: launches, 16",
-               "LIST");
+  command.text(
+      "--iterations", lists.iterations,
+      "cycle: mallocs per thread; probability: launches;\ndefault: 10; range: 100, on the CPU "
+      "10; churn: the\nmaximum; lifetimes: launches, 16",
+      "LIST");
   command.text("--blocks", lists.blocks,
                "blocks of 256 threads; default: 120,fill (fill: as\nmany as fit the GPU), on the "
-               "CPU 120; p: 1 to 120,fill;\nutilization: fill",
+               "CPU 120; probability: 1 to\n120,fill; utilization: fill",
                "LIST");
-  command.number("--lanes", settings.lanes,
-                 "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32",
-                 {1, 32, false});
+  command.number(
+      "--lanes", settings.lanes,
+      "allocating threads per warp; default: 1 in\nmalloc-free, cycle, probability; others: 32",
+      {1, 32, false});
   command.text("--requests", lists.requests,
                "threads in alloc, mixed, scaling, range, churn,\nlifetimes, soak; default: 100K, "
                "on the CPU 10K (the last\ntwo 1K); scaling: sweep",
@@ -160,11 +163,12 @@ void add_stress(Program& program, Invocation& invocation) {
   command.flag("--wait", settings.wait, "wait for memory while the pool is full");
   command.text("--order", options->order,
                "order of frees in lifetimes and soak: random, lifo,\nimmortal", "ORDER");
-  command.number("--probability", settings.probability,
-                 "p: that a thread makes its call of a launch; 0.25 gives\nthe calls that RegEff "
-                 "counted",
-                 {0.001, 1}, "P");
-  command.number("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak",
+  command.number(
+      "--probability", settings.probability,
+      "probability: that a thread makes its call of a launch;\n0.25 gives the calls that "
+      "RegEff counted",
+      {0.001, 1}, "P");
+  command.number("--seed", settings.seed, "seed of probability, mixed, churn, lifetimes, soak",
                  {0, UINT32_MAX});
   command.number("--runs", settings.runs,
                  "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1",

@@ -37,7 +37,7 @@ std::vector<std::string> command_of(const Json& json) {
     const std::string word = argv[i].is_string() ? argv[i].get<std::string>() : "";
     bool skipped = word == "--resume" || word == "--wait-for-gpu";
     for (const char* option :
-         {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
+         {"--shard", "--part", "--json", "--device", "--format", "-o", "--output", "--video"}) {
       if (word == option) ++i;
       skipped |= word == option || word.starts_with(std::string(option) + "=");
     }

@@ -48,11 +48,10 @@ struct StressSettings {
   bool inspect = true;  // one more run, untimed, for addresses and fragmentation
 };
 
-const char* name(workloads::StressTest test);
+const char* name(workloads::StressTest test);  // in results: "ad"
 const char* name(workloads::Lifetimes order);
-// "ad, acd, ...": the names that parse_stress_test() accepts.
-std::string stress_tests();
-// Throws Error{Exit::usage} that lists the tests.
+const char* command_name(workloads::StressTest test);  // "malloc-free"
+// Takes both names. Throws Error{Exit::usage} that lists the command's.
 workloads::StressTest parse_stress_test(const std::string& text);
 workloads::Lifetimes parse_order(const std::string& text);
 // Parameters of a test: launches or repetitions; a number of threads instead of blocks of 256.
@@ -79,9 +78,9 @@ struct StressRow : MeasuredRow {
 
   std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms, floor_ms;
   std::optional<workloads::StressCounts> counts;  // of the run with the most refusals
-  std::uint64_t split_failures = 0;               // the same, of the allocate kernel of `ad`
-  std::uint64_t damaged = 0;                      // touch: blocks with changed contents, all runs
-  std::optional<std::uint64_t> overlaps;          // by addresses
+  std::uint64_t split_failures = 0;       // the same, of the allocate kernel of `malloc-free`
+  std::uint64_t damaged = 0;              // touch: blocks with changed contents, all runs
+  std::optional<std::uint64_t> overlaps;  // by addresses
   std::optional<workloads::PoolState> peak, end;  // absent if the pool cannot be walked
   std::optional<registry::CallUse> calls;         // CUDA
   std::vector<double> refusal_ms;                 // utilization

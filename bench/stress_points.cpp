@@ -14,6 +14,7 @@ namespace {
 
 using workloads::StressTest;
 
+// The names in results.
 constexpr std::pair<const char*, StressTest> tests[] = {
     {"ad", StressTest::alloc_dealloc},    {"acd", StressTest::cycle},
     {"p", StressTest::probability},       {"alloc", StressTest::each},
@@ -21,6 +22,21 @@ constexpr std::pair<const char*, StressTest> tests[] = {
     {"exhaust", StressTest::exhaust},     {"utilization", StressTest::utilization},
     {"range", StressTest::range},         {"churn", StressTest::churn},
     {"lifetimes", StressTest::lifetimes}, {"soak", StressTest::soak}};
+
+// The names on the command line, which also takes those in results.
+constexpr std::pair<const char*, StressTest> command_names[] = {
+    {"malloc-free", StressTest::alloc_dealloc},
+    {"cycle", StressTest::cycle},
+    {"probability", StressTest::probability},
+    {"alloc", StressTest::each},
+    {"mixed", StressTest::mixed},
+    {"scaling", StressTest::scaling},
+    {"exhaust", StressTest::exhaust},
+    {"utilization", StressTest::utilization},
+    {"range", StressTest::range},
+    {"churn", StressTest::churn},
+    {"lifetimes", StressTest::lifetimes},
+    {"soak", StressTest::soak}};
 
 constexpr std::pair<const char*, workloads::Lifetimes> orders[] = {
     {"random", workloads::Lifetimes::random},
@@ -71,15 +87,19 @@ const std::map<StressTest, Defaults> of_tests{
 
 const char* name(StressTest test) { return name_in(tests, test); }
 const char* name(workloads::Lifetimes order) { return name_in(orders, order); }
-std::string stress_tests() { return all_names(tests); }
+const char* command_name(StressTest test) { return name_in(command_names, test); }
 
 workloads::Lifetimes parse_order(const std::string& text) {
   return find_in(orders, "--order", text);
 }
 
 StressTest parse_stress_test(const std::string& text) {
-  if (text.empty()) throw Error(Exit::usage, "stress: no test given: use one of " + stress_tests());
-  return find_in(tests, "stress: unknown test", text);
+  if (text.empty())
+    throw Error(Exit::usage, "stress: no test given: use one of " + all_names(command_names));
+  for (const auto& [name, test] : tests) {
+    if (text == name) return test;
+  }
+  return find_in(command_names, "stress: unknown test", text);
 }
 
 bool has_iterations(StressTest test) {
@@ -101,14 +121,15 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
                                        const simt::DeviceInfo& device) {
   const auto unused = [&](const std::string& list, const char* option, const char* instead) {
     if (list.empty()) return;
-    throw_error(Exit::usage, "stress: {} does not apply to the test '{}': {}", option, name(test),
-                instead);
+    throw_error(Exit::usage, "stress: {} does not apply to the test '{}': {}", option,
+                command_name(test), instead);
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
   if (exhausts)
     unused(lists.requests, "--requests", "the pool size determines the number of requests");
   if (!has_iterations(test))
-    unused(lists.iterations, "--iterations", "it applies to acd, p, range, churn and lifetimes");
+    unused(lists.iterations, "--iterations",
+           "it applies to cycle, probability, range, churn and lifetimes");
   if (by_requests) unused(lists.blocks, "--blocks", "set the number of threads with --requests");
   if (!by_requests) unused(lists.requests, "--requests", "set the number of threads with --blocks");
 

@@ -11,8 +11,8 @@ namespace heapwood::viewer {
 struct Options {
   std::string scene;  // empty: the atrium, in Live of a size that suits the device
   std::string allocator = bench::default_allocator;
-  std::string beside;  // the second allocator, B
-  std::string tab;     // the first one; empty: live, or learn for a screenshot
+  std::string second_allocator;  // B
+  std::string tab;               // the first one; empty: live, or learn for a screenshot
   std::string mode = "shaded", material = "scene";
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
   bench::BuildSettings settings;

@@ -49,7 +49,8 @@ void add_options(bench::CommandOptions& command, Options& options) {
                "(.trace); default: atrium",
                "SCENE");
   command.text("--allocator", options.allocator, "see 'heapwood list allocators'", "ID");
-  command.text("--beside", options.beside, "the second allocator, B", "ID");
+  command.text("--second-allocator", options.second_allocator, "B in Live and Heap", "ID");
+  command.former_name("--beside", "--second-allocator", options.second_allocator);
   command.text("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live",
                "TAB");
   command.text("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo",
@@ -109,7 +110,7 @@ int parse_and_run(int argc, char** argv) {
     throw Error(Exit::usage, options.scene +
                                  ": a program trace has no picture; without "
                                  "--screenshot the window shows its heap map");
-  for (const std::string& id : {options.allocator, options.beside}) {
+  for (const std::string& id : {options.allocator, options.second_allocator}) {
     if (id.empty()) continue;
     if (const char* reason = bench::cannot_build(bench::find_allocator(id)))
       throw Error(Exit::usage, id + ": " + reason);

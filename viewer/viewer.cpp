@@ -55,7 +55,8 @@ Viewer::Viewer(const Options& options)
                : options.screenshot.empty() ? Tab::live
                                             : Tab::learn;
   state_.choice.allocator = &bench::find_allocator(options.allocator);
-  if (!options.beside.empty()) state_.choice.other = &bench::find_allocator(options.beside);
+  if (!options.second_allocator.empty())
+    state_.choice.other = &bench::find_allocator(options.second_allocator);
   state_.choice.device = bench::choose_device(options.device);
   // On a CPU a frame of the whole atrium would take half a second.
   const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();

@@ -21,10 +21,10 @@
 namespace heapwood::workloads {
 
 enum class StressTest : std::uint8_t {
-  alloc_dealloc,  // `ad`: also split into two kernels, between which all blocks are in use
-  cycle,          // `acd`
-  probability,    // `p`
-  each,           // `alloc`
+  alloc_dealloc,  // `malloc-free`: also split into two kernels, between which all blocks are in use
+  cycle,
+  probability,
+  each,  // `alloc`
   mixed,
   scaling,
   exhaust,

@@ -138,12 +138,14 @@ const std::vector<StressFigure>& figures_of(StressTest test) {
 std::string title_of(const StressSettings& settings) {
   switch (settings.test) {
     case StressTest::alloc_dealloc:
-      return "AD: one malloc and one free per thread, in one kernel";
+      return "malloc-free (RegEff's AD): one malloc and one free per thread, in one kernel";
     case StressTest::cycle:
-      return "ACD: mallocs, then as many frees, in one kernel";
+      return "cycle (RegEff's ACD): mallocs, then as many frees, in one kernel";
     case StressTest::probability:
-      return fmt::format("P: malloc or free with probability {}, one launch per iteration",
-                         settings.probability);
+      return fmt::format(
+          "probability (RegEff's P): malloc or free with probability {}, one launch per "
+          "iteration",
+          settings.probability);
     case StressTest::mixed:
       return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in "
              "another";

@@ -106,6 +106,11 @@ void CommandOptions::text(const std::string& name, std::string& value, const std
   if (!value.empty()) option->capture_default_str();
 }
 
+void CommandOptions::former_name(const std::string& former, const std::string& name,
+                                 std::string& value) {
+  command_->add_option(former, value)->group("")->excludes(command_->get_option(name));
+}
+
 void CommandOptions::texts(const std::string& name, std::vector<std::string>& values,
                            const std::string& what, const char* type) {
   command_->add_option(name, values, what)->type_name(type);

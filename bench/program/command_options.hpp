@@ -24,6 +24,8 @@ class CommandOptions {
   // These set `value`, whose initial value is shown as the default. `type` names the value in
   // --help. A name without dashes is a positional argument.
   void text(const std::string& name, std::string& value, const std::string& what, const char* type);
+  // Also takes the text option `name` by a former name, which --help does not show.
+  void former_name(const std::string& former, const std::string& name, std::string& value);
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& what,
              const char* type);
   // An empty type: the values.

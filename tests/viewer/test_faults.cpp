@@ -98,7 +98,7 @@ TEST_F(Faults, TypedTextKeysAndDropDowns) {
 // Space plays a recording again from its end. The legend is that of both maps, and the same
 // allocator on both sides has two maps.
 TEST_F(Faults, TwoMapsAreExplainedAndPlayedAgain) {
-  const auto r = reports("atrium:1k --allocator cfmmalloc --beside atomic",
+  const auto r = reports("atrium:1k --allocator cfmmalloc --second-allocator atomic",
                          "wait built; key H; wait recorded; key Space; click time" +
                              repeat("; key . shift", 9) + "; REPORT; key Space; REPORT");
   EXPECT_PRED2(has, text(r[0], "legend"), "never reused");
