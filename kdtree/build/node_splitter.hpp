@@ -72,8 +72,13 @@ class NodeSplitter {
   HEAPWOOD_INLINE Memory& memory() { return memory_; }
   HEAPWOOD_INLINE Stack& stack() { return stack_; }
   HEAPWOOD_INLINE Tree& tree() { return tree_; }
-  // Set when the kernel is aborted.
-  HEAPWOOD_INLINE bool& stop() { return stop_; }
+  // Whether the kernel is aborted.
+  HEAPWOOD_INLINE bool is_stopped() const { return stop_; }
+  HEAPWOOD_INLINE void stop() { stop_ = true; }
+  // Those of the tree; stop if its output overflows.
+  HEAPWOOD_INLINE std::uint32_t reserve_pair() { return tree_.reserve_pair(stop_); }
+  HEAPWOOD_INLINE void write_leaf(const NodeTask& task) { tree_.write_leaf(task, stop_); }
+  HEAPWOOD_INLINE void write_root_leaf() { tree_.write_root_leaf(stop_); }
 
   // ---- the node to split ------------------------------------------------------------------------
 

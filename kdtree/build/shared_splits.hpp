@@ -85,9 +85,9 @@ class SharedSplits {
   }
 
   // Moves and bins the refs of a chunk. True: this warp finished the last one and must end the
-  // split. Sets `stop` if the kernel is aborted.
-  HEAPWOOD_INLINE bool run_chunk(SharedNode& node, std::uint32_t chunk, bool& stop) {
-    if (!move_chunk(k_, warp_, scratch_.choose, node, chunk)) stop = true;
+  // split. Sets `aborted` if the kernel is aborted.
+  HEAPWOOD_INLINE bool run_chunk(SharedNode& node, std::uint32_t chunk, bool& aborted) {
+    if (!move_chunk(k_, warp_, scratch_.choose, node, chunk)) aborted = true;
     const std::uint32_t chunks = node.chunks;
     warp_.sync();
     bool ended = false;

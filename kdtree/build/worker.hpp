@@ -54,12 +54,12 @@ class BuildWorker {
   HEAPWOOD_INLINE void begin_tree() {
     RootPhases<Kernel, Warp> root(k_, warp_, scratch_, probe_);
     if (root.gather_bounds(nodes_.memory()) && !root.open(nodes_.memory())) {
-      nodes_.tree().write_root_leaf(nodes_.stop());
+      nodes_.write_root_leaf();
       pending_units_ += 1;
     }
     nodes_.memory().begin();
     const RootState state = root.begin_init();
-    if (state == RootState::unknown) nodes_.stop() = true;
+    if (state == RootState::unknown) nodes_.stop();
     if (state != RootState::open || !root.fill()) return;
     if (k_.triangle_count > shared_limit) {
       nodes_.set_shared_task(root_index);
@@ -71,7 +71,7 @@ class BuildWorker {
   }
 
   HEAPWOOD_INLINE void work() {
-    while (!nodes_.stop()) {
+    while (!nodes_.is_stopped()) {
       if (nodes_.take_task()) {
         split_task();
         continue;
@@ -195,7 +195,7 @@ class BuildWorker {
         const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
         if (refused_.defer(nodes_.stack(), task, index, n)) return;
       }
-      nodes_.tree().write_leaf(task, nodes_.stop());
+      nodes_.write_leaf(task);
       if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
       const ChildArrays arrays = Memory::arrays_in(blocks, split);
@@ -210,8 +210,8 @@ class BuildWorker {
         }
       }
       // Open a shared node's split for all warps, or move a small node's refs.
-      const std::uint32_t pair = nodes_.tree().reserve_pair(nodes_.stop());
-      if (nodes_.stop()) return;
+      const std::uint32_t pair = nodes_.reserve_pair();
+      if (nodes_.is_stopped()) return;
       if (index != no_shared_node) {
         nodes_.tree().write_inner(task, split, pair);
         shared_.open(index, task, split, arrays, pair, tickets);
@@ -230,7 +230,10 @@ class BuildWorker {
   HEAPWOOD_INLINE void run_chunk(const WorkItem& item) {
     SharedNode& node = k_.shared[item.index];
     [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
-    if (shared_.run_chunk(node, item.chunk, nodes_.stop())) end_split(node, item.index);
+    bool aborted = false;
+    const bool is_last = shared_.run_chunk(node, item.chunk, aborted);
+    if (aborted) nodes_.stop();
+    if (is_last) end_split(node, item.index);
   }
   // Called by the warp that finished the last chunk, the last reader of the parent's array. It
   // publishes one child, frees the array and continues with the other child. Work that no warp
