@@ -69,7 +69,7 @@ Json timeline_json(const kdtree::BuildProfile& profile) {
     Json shares = Json::array();
     for (unsigned bucket = 0; bucket < buckets(profile); ++bucket) {
       const double share =
-          static_cast<double>(profile.sums.at[bucket][i]) / capacity_ns(profile, bucket);
+          static_cast<double>(profile.sums.by_time[bucket][i]) / capacity_ns(profile, bucket);
       shares.push_back(std::round(share * 1e5) / 1e5);
     }
     json["shares"][kdtree::name(static_cast<Phase>(i))] = std::move(shares);

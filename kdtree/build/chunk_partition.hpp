@@ -121,14 +121,14 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
   const Cut cut{node.axis, node.plane, node.flats_right};
   const Moved sides = count_sides(task.refs, first, last, cut, k.corners);
   const SidePair counts{node.child_n[0], node.child_n[1]}, moved{sides.left, sides.right};
-  const SidePair at = SharedCursor{node.cursor}.reserve(warp, moved);
+  const SidePair position = SharedCursor{node.cursor}.reserve(warp, moved);
   // Sanity check, as in partition_refs().
-  if ((at + moved).exceeds(counts)) {
-    fail_partition(warp, task.n, counts, at + moved);
+  if ((position + moved).exceeds(counts)) {
+    fail_partition(warp, task.n, counts, position + moved);
     return false;
   }
-  const Target left{node.child[0], at.left};
-  const Target right{node.child[1], at.right};
+  const Target left{node.child[0], position.left};
+  const Target right{node.child[1], position.right};
   move_refs(task.refs, first, last, cut, k.corners, left, right);
   const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t count,
                              const Box& box) {

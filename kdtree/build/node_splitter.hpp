@@ -15,12 +15,12 @@ namespace heapwood::kdtree {
 
 // The slow path of a node for which no split costs less than a leaf: a split in its middle, which
 // is then the node's chosen split. This is rare, so the code is called, not inlined. The task is in
-// stack entry `at`. Leaves the split in scratch.chosen; returns false if there is none.
+// scratch.stack[entry]. Leaves the split in scratch.chosen; returns false if there is none.
 template <class Kernel, class Warp>
 HEAPWOOD_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
                                          const PackedCorners* corners, SahCosts costs,
-                                         std::uint32_t at) {
-  const NodeTask& task = scratch.stack[at];
+                                         std::uint32_t entry) {
+  const NodeTask& task = scratch.stack[entry];
   const SplitCost cost(costs, task.path.scale(), task.box, task.n);
   const ChosenSplit split =
       choose_middle<typename Kernel::Refs>(warp, scratch.choose, task, corners, cost);

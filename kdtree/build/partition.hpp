@@ -56,13 +56,13 @@ struct OwnStretch {
 
   template <class Warp>
   HEAPWOOD_INLINE SidePair reserve(Warp&, const SidePair& round) {
-    const SidePair at = next;
-    next = at + round;
-    return at;
+    const SidePair position = next;
+    next = position + round;
+    return position;
   }
   template <class Warp>
-  HEAPWOOD_INLINE SidePair share(Warp&, const SidePair& at) const {
-    return at;
+  HEAPWOOD_INLINE SidePair share(Warp&, const SidePair& position) const {
+    return position;
   }
 };
 // OwnStretch for a node that one warp splits alone. The caller checks `next` at the end.
@@ -77,13 +77,14 @@ struct SharedCursor {
 
   template <class Warp>
   HEAPWOOD_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
-    std::uint64_t at = 0;
-    if (warp.lane() == 0) at = simt::global_ref(cursor).fetch_add(round.word(), simt::relaxed);
-    return SidePair::of(at);
+    std::uint64_t position = 0;
+    if (warp.lane() == 0)
+      position = simt::global_ref(cursor).fetch_add(round.word(), simt::relaxed);
+    return SidePair::of(position);
   }
   template <class Warp>
-  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& at) const {
-    return SidePair::of(warp.shfl(at.word(), 0));
+  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& position) const {
+    return SidePair::of(warp.shfl(position.word(), 0));
   }
 };
 
@@ -138,22 +139,22 @@ HEAPWOOD_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, c
     const std::uint32_t left_lanes = warp.ballot(to_left), right_lanes = warp.ballot(to_right);
     const SidePair round{static_cast<std::uint32_t>(simt::popcount(left_lanes)),
                          static_cast<std::uint32_t>(simt::popcount(right_lanes))};
-    SidePair at = placement.reserve(warp, round);
+    SidePair position = placement.reserve(warp, round);
     Sides sides{ref.box, ref.box};
     if constexpr (Refs::stores_bounds) {
       if (to_left && to_right) sides = split_bounds(corners[ref.id].unpack(), ref.box, axis, p);
     } else {
       sides = bins.bounds(ref.id, ref.box, to_left, to_right);
     }
-    at = placement.share(warp, at);
+    position = placement.share(warp, position);
     // Sanity check: cannot fail, because the choice counted with the same comparisons.
-    if (Placement::checks_rounds && (at + round).exceeds(arrays.counts)) return false;
+    if (Placement::checks_rounds && (position + round).exceeds(arrays.counts)) return false;
     if (to_left) {
-      Refs::store(arrays.left, at.left + simt::popcount(left_lanes & lower_lanes), ref.id,
+      Refs::store(arrays.left, position.left + simt::popcount(left_lanes & lower_lanes), ref.id,
                   sides.left);
     }
     if (to_right) {
-      Refs::store(arrays.right, at.right + simt::popcount(right_lanes & lower_lanes), ref.id,
+      Refs::store(arrays.right, position.right + simt::popcount(right_lanes & lower_lanes), ref.id,
                   sides.right);
     }
     bins.add(warp, sides, to_left, to_right);

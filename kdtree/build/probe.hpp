@@ -52,8 +52,8 @@ struct NoProbe {
 struct TimeSums {
   std::uint64_t ns[profile_levels * phase_count];
   std::uint64_t visits[profile_levels * phase_count];
-  std::uint64_t at[profile_buckets][phase_count];  // ns, by time since the first warp started
-  std::uint64_t waits[wait_buckets];               // number of waits, by length
+  std::uint64_t by_time[profile_buckets][phase_count];  // ns, by time since the first warp started
+  std::uint64_t waits[wait_buckets];                    // number of waits, by length
 };
 
 struct WarpTimes {
@@ -168,7 +168,7 @@ struct TimeProbe {
       const std::uint64_t bucket = from >> state.shift < last ? from >> state.shift : last;
       const std::uint64_t edge = bucket == last ? to : (bucket + 1) << state.shift;
       const std::uint64_t until = edge < to ? edge : to;
-      add(state.sums->at[bucket][phase], until - from);
+      add(state.sums->by_time[bucket][phase], until - from);
       from = until;
     }
   }

@@ -15,7 +15,7 @@ struct BuildProfile {
   BuildRun run;  // slower than a build without the probe
   std::vector<WarpTimes> warps;
   TimeSums sums;
-  std::uint64_t bucket_ns = 0;  // of sums.at
+  std::uint64_t bucket_ns = 0;  // of sums.by_time
 
   std::uint64_t lifetime_ns() const;  // sum over all warps
   std::uint64_t wall_ns() const;      // from the first start of a warp to the last end

@@ -34,7 +34,7 @@ class ProfileMemory {
       }
       for (unsigned i = 0; i < profile_buckets; ++i) {
         for (unsigned phase = 0; phase < phase_count; ++phase)
-          profile.sums.at[i][phase] += part.at[i][phase];
+          profile.sums.by_time[i][phase] += part.by_time[i][phase];
       }
       for (unsigned i = 0; i < wait_buckets; ++i) profile.sums.waits[i] += part.waits[i];
     }

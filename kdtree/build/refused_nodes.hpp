@@ -61,13 +61,13 @@ class RefusedNodes {
  private:
   static constexpr std::uint32_t no_node = ~0u;
 
-  // The node is in stack entry `at`.
+  // The node is in scratch.stack[entry].
   static HEAPWOOD_OUTLINE bool defer_slow(TaskQueue queue, BuildCounters* counters, Warp warp,
-                                          Scratch& scratch, std::uint32_t at, std::uint32_t index,
-                                          std::uint32_t n) {
+                                          Scratch& scratch, std::uint32_t entry,
+                                          std::uint32_t index, std::uint32_t n) {
     bool is_deferred = false;
     if (warp.lane() == 0) {
-      NodeTask& task = scratch.stack[at];
+      NodeTask& task = scratch.stack[entry];
       task.path = task.path.without_chosen_split();  // it is chosen again
       is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
       scratch.refused = is_deferred;
@@ -77,9 +77,9 @@ class RefusedNodes {
     if (!is_deferred) Memory::count_failed_split(*counters, warp, n);
     return is_deferred;
   }
-  // Leaves a task in stack entry `at`.
+  // Leaves a task in scratch.stack[entry].
   static HEAPWOOD_OUTLINE std::uint32_t take_deferred_slow(TaskQueue queue, Warp warp,
-                                                           Scratch& scratch, std::uint32_t at,
+                                                           Scratch& scratch, std::uint32_t entry,
                                                            bool all_idle) {
     const bool refused = scratch.refused;
     warp.sync();  // all lanes have read it
@@ -87,8 +87,8 @@ class RefusedNodes {
     if (refused && !all_idle) return found_nothing;
     if (Kernel::has_context && all_idle && TaskQueue::trim(queue, warp)) return found_trim;
     std::uint32_t found = found_nothing;
-    if (warp.lane() == 0 && queue.take_deferred(warp, scratch.stack[at], found) && all_idle)
-      scratch.last_try = scratch.stack[at].node;
+    if (warp.lane() == 0 && queue.take_deferred(warp, scratch.stack[entry], found) && all_idle)
+      scratch.last_try = scratch.stack[entry].node;
     found = warp.shfl(found, 0);
     warp.sync();
     return found;

@@ -91,15 +91,15 @@ class Walk {
     std::vector<std::uint32_t> refs;
     std::vector<NodeVisit> stack{root};
     while (!stack.empty()) {
-      const NodeVisit at = stack.back();
+      const NodeVisit visit = stack.back();
       stack.pop_back();
-      const Node node = tree_.nodes[at.node];
+      const Node node = tree_.nodes[visit.node];
       if (node.leaf()) {
-        leaf(part, at, node, refs);
-      } else if (at.depth == cut) {
-        later.push_back(at);
+        leaf(part, visit, node, refs);
+      } else if (visit.depth == cut) {
+        later.push_back(visit);
       } else {
-        inner(part, at, node, stack);
+        inner(part, visit, node, stack);
       }
     }
     return part;
@@ -108,17 +108,17 @@ class Walk {
  private:
   double area(const Box& box) const { return root_area_ > 0 ? half_area(box) : 1.0; }
 
-  void leaf(Part& part, const NodeVisit& at, const Node& node,
+  void leaf(Part& part, const NodeVisit& visit, const Node& node,
             std::vector<std::uint32_t>& refs) const {
     const std::size_t count = node.count();
     if (count > 0 && node.first + count > tree_.refs.size())
-      broken(at.node, "is a leaf with refs out of range");
+      broken(visit.node, "is a leaf with refs out of range");
     ++part.stats.leaves;
     part.stats.empty_leaves += count == 0;
     part.stats.refs += count;
     part.stats.largest_leaf = std::max(part.stats.largest_leaf, node.count());
-    part.stats.depth = std::max(part.stats.depth, at.depth);
-    part.leaf_area += area(at.box) * static_cast<double>(count);
+    part.stats.depth = std::max(part.stats.depth, visit.depth);
+    part.leaf_area += area(visit.box) * static_cast<double>(count);
     refs.clear();
     if (count > 0) {
       const auto begin = tree_.refs.begin() + node.first;
@@ -127,22 +127,22 @@ class Walk {
     part.hash.add_leaf(refs);
   }
 
-  void inner(Part& part, const NodeVisit& at, const Node& node, std::vector<NodeVisit>& stack) {
-    if (at.depth >= max_depth)
-      broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
-    if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
+  void inner(Part& part, const NodeVisit& visit, const Node& node, std::vector<NodeVisit>& stack) {
+    if (visit.depth >= max_depth)
+      broken(visit.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
+    if (!std::isfinite(node.split)) broken(visit.node, "has a plane that is not finite");
     const std::size_t pair = node.child(0) / 2;
     if (std::size_t{2} * pair + 1 >= tree_.nodes.size())
-      broken(at.node, "has children out of range");
+      broken(visit.node, "has children out of range");
     // relaxed: the second visitor reports the error, and only the count is shared.
     if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
-      broken(at.node, "has children that are also children of another node");
+      broken(visit.node, "has children that are also children of another node");
     }
     ++part.stats.inner;
-    part.inner_area += area(at.box);
+    part.inner_area += area(visit.box);
     part.hash.add_inner(node.axis(), node.split);
-    stack.push_back(at.child(node, 1));
-    stack.push_back(at.child(node, 0));
+    stack.push_back(visit.child(node, 1));
+    stack.push_back(visit.child(node, 0));
   }
 
   const Tree& tree_;

@@ -52,12 +52,12 @@ bool check_nodes(const Tree& tree, Report& report) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   std::vector<NodeVisit> stack{{tree.bounds, 0, 0}};
   while (!stack.empty()) {
-    const NodeVisit at = stack.back();
+    const NodeVisit visit = stack.back();
     stack.pop_back();
-    const Node node = tree.nodes[at.node];
+    const Node node = tree.nodes[visit.node];
     const auto broken = [&](const auto&... what) {
       sound = false;
-      report.add("node ", at.node, what...);
+      report.add("node ", visit.node, what...);
     };
     if (node.leaf()) {
       const std::uint64_t end = std::uint64_t{node.first} + node.count();
@@ -68,21 +68,21 @@ bool check_nodes(const Tree& tree, Report& report) {
       continue;
     }
     const unsigned axis = node.axis();
-    if (!(node.split > at.box.lo[axis] && node.split < at.box.hi[axis])) {
-      report.add("node ", at.node, ": plane ", node.split, " on axis ", axis,
-                 " is not inside its box, ", at.box.lo[axis], " to ", at.box.hi[axis]);
+    if (!(node.split > visit.box.lo[axis] && node.split < visit.box.hi[axis])) {
+      report.add("node ", visit.node, ": plane ", node.split, " on axis ", axis,
+                 " is not inside its box, ", visit.box.lo[axis], " to ", visit.box.hi[axis]);
     }
     const std::size_t pair = node.child(0) / 2;
     if (2 * pair + 1 >= tree.nodes.size()) {
       broken(": children at ", 2 * pair, " of ", tree.nodes.size(), " nodes");
     } else if (seen[pair]) {
       broken(": children at ", 2 * pair, " belong to another node too");
-    } else if (at.depth >= max_depth) {
-      broken(": split at depth ", at.depth, ", the limit is ", max_depth);
+    } else if (visit.depth >= max_depth) {
+      broken(": split at depth ", visit.depth, ", the limit is ", max_depth);
     } else {
       seen[pair] = true;
-      stack.push_back(at.child(node, 1));
-      stack.push_back(at.child(node, 0));
+      stack.push_back(visit.child(node, 1));
+      stack.push_back(visit.child(node, 0));
     }
   }
   std::sort(ranges.begin(), ranges.end());
@@ -102,9 +102,9 @@ void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32
   std::vector<bool> referred(triangles);
   std::vector<std::uint32_t> stack{0};
   while (!stack.empty()) {
-    const std::uint32_t at = stack.back();
+    const std::uint32_t node_index = stack.back();
     stack.pop_back();
-    const Node node = tree.nodes[at];
+    const Node node = tree.nodes[node_index];
     if (!node.leaf()) {
       stack.push_back(node.child(1));
       stack.push_back(node.child(0));
@@ -114,11 +114,12 @@ void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32
     std::sort(begin, end);
     for (auto ref = begin; ref != end; ++ref) {
       if (*ref >= triangles) {
-        report.add("leaf ", at, ": triangle ", *ref, " of ", triangles);
+        report.add("leaf ", node_index, ": triangle ", *ref, " of ", triangles);
       } else {
         referred[*ref] = true;
       }
-      if (ref != begin && *ref == ref[-1]) report.add("leaf ", at, ": triangle ", *ref, " twice");
+      if (ref != begin && *ref == ref[-1])
+        report.add("leaf ", node_index, ": triangle ", *ref, " twice");
     }
   }
   for (std::size_t id = 0; id < triangles; ++id) {
@@ -154,14 +155,15 @@ class Geometry {
   void check_parts(std::uint32_t id, const Corners& triangle) {
     parts_.assign(1, {0, Polygon(triangle)});
     while (!parts_.empty()) {
-      const auto [at, inside] = parts_.back();
+      const auto [node_index, inside] = parts_.back();
       parts_.pop_back();
-      const Node node = tree_.nodes[at];
+      const Node node = tree_.nodes[node_index];
       if (node.leaf()) {
         if (has(node, id)) continue;
         const Point& p = inside[0];
-        report_.add("triangle ", id, " is not in leaf ", at, ", but a part of it is, of area ",
-                    inside.area(), ", at ", p[0], " ", p[1], " ", p[2]);
+        report_.add("triangle ", id, " is not in leaf ", node_index,
+                    ", but a part of it is, of area ", inside.area(), ", at ", p[0], " ", p[1], " ",
+                    p[2]);
         continue;
       }
       const unsigned axis = node.axis();

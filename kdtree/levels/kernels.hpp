@@ -23,8 +23,8 @@ namespace heapwood::kdtree {
 // SharedNode, of which the sums are used, and its refs are divided into chunks for many warps. The
 // order within a level is the order in which warps arrived; no result depends on it.
 
-// The position of the node's children in the next level, or of its refs in the tree.
-struct LevelPlace {
+// The positions of the node's children in the next level, or of its refs in the tree.
+struct LevelPositions {
   std::uint64_t refs = 0;   // first ref of the left child; the right child's follow
   std::uint32_t large = 0;  // first large child
   std::uint32_t small = 0;  // first small child that has refs, counted separately
@@ -35,11 +35,11 @@ struct LevelPlace {
 };
 
 // Each member is written by one phase: `task` by the phase that stores the node's refs (fill or
-// move), `split` by the choice, `place` by the placement.
+// move), `split` by the choice, `positions` by the placement.
 struct LevelNode {
   NodeTask task;
   ChosenSplit split;  // no split: a leaf
-  LevelPlace place;
+  LevelPositions positions;
 
   HEAPWOOD_INLINE bool leaf() const { return split.cost == Split{}.cost; }
 };
@@ -256,12 +256,13 @@ struct LevelPlacement {
     return needs;
   }
 
-  HEAPWOOD_INLINE void place(LevelNode& node, const std::uint64_t (&at)[LevelTotals::words]) const {
-    const auto word = [&](LevelTotals::Word w) { return static_cast<std::uint32_t>(at[w]); };
+  HEAPWOOD_INLINE void place(LevelNode& node,
+                             const std::uint64_t (&first)[LevelTotals::words]) const {
+    const auto word = [&](LevelTotals::Word w) { return static_cast<std::uint32_t>(first[w]); };
     const bool leaf = node.leaf();
     const std::uint32_t out = leaf ? word(LevelTotals::leaf_refs) : word(LevelTotals::pairs);
-    node.place = {at[LevelTotals::refs], word(LevelTotals::large), word(LevelTotals::small),
-                  word(LevelTotals::chunks), out};
+    node.positions = {first[LevelTotals::refs], word(LevelTotals::large), word(LevelTotals::small),
+                      word(LevelTotals::chunks), out};
     level.out[node.task.node - level.first_node] =
         leaf ? Node::make_leaf(first_leaf_ref + out, node.task.n)
              : Node::make_inner(node.split.position(), node.split.axis(), first_pair + out);
@@ -281,11 +282,11 @@ struct LevelPlacement {
         HEAPWOOD_UNROLLED
         for (unsigned w = 0; w < LevelTotals::words; ++w) mine.of[w] += needs.of[w];
       }
-      std::uint64_t at[LevelTotals::words];
+      std::uint64_t next[LevelTotals::words];
       HEAPWOOD_UNROLLED
       for (unsigned w = 0; w < LevelTotals::words; ++w) {
         const std::uint32_t sum = warp.inclusive_add(mine.of[w]);
-        at[w] = sum - mine.of[w];
+        next[w] = sum - mine.of[w];
         if (warp.lane() == Warp::width - 1) scratch.sum[w] = sum;
       }
       warp.sync();
@@ -297,12 +298,12 @@ struct LevelPlacement {
       }
       warp.sync();
       HEAPWOOD_UNROLLED
-      for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += scratch.first[w];
+      for (unsigned w = 0; w < LevelTotals::words; ++w) next[w] += scratch.first[w];
       for (std::uint32_t i = first; i < last; ++i) {
         const Needs needs = needs_of(level.nodes[i]);
-        place(level.nodes[i], at);
+        place(level.nodes[i], next);
         HEAPWOOD_UNROLLED
-        for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += needs.of[w];
+        for (unsigned w = 0; w < LevelTotals::words; ++w) next[w] += needs.of[w];
       }
       warp.sync();
     });
@@ -348,8 +349,8 @@ struct LevelPositions {
                              : own.reserve(warp, round);
   }
   template <class Warp>
-  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& at) const {
-    return cursor != nullptr ? SharedCursor{*cursor}.share(warp, at) : at;
+  HEAPWOOD_INLINE SidePair share(Warp& warp, const SidePair& position) const {
+    return cursor != nullptr ? SharedCursor{*cursor}.share(warp, position) : position;
   }
 };
 
@@ -380,7 +381,7 @@ struct LevelMove {
       const std::uint32_t last = n - chunk.first < size ? n : chunk.first + size;
       if (node.leaf()) {
         for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
-          leaf_refs[node.place.out + i] = Refs::load_id(node.task.refs, i);
+          leaf_refs[node.positions.out + i] = Refs::load_id(node.task.refs, i);
         }
       } else {
         move(warp, node, whole ? nullptr : &level.large[chunk.node].cursor, chunk.first, last);
@@ -390,29 +391,29 @@ struct LevelMove {
 
   HEAPWOOD_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
     const std::uint32_t nl = node.split.nl();
-    return Refs::in_block(next.refs + (node.place.refs + (side == 0 ? 0 : nl)) * Refs::bytes,
+    return Refs::in_block(next.refs + (node.positions.refs + (side == 0 ? 0 : nl)) * Refs::bytes,
                           side == 0 ? nl : node.split.nr());
   }
 
   template <class Warp>
   HEAPWOOD_INLINE void add_children(Warp& warp, const LevelNode& node) const {
     const std::uint32_t nl = node.split.nl(), nr = node.split.nr(),
-                        pair = next.first_node / 2 + node.place.out;
+                        pair = next.first_node / 2 + node.positions.out;
     HEAPWOOD_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       const std::uint32_t n = side == 0 ? nl : nr;
       const bool large = n > shared_limit;
       if (n == 0) {
-        if (warp.lane() == 0) next.out[2 * node.place.out + side] = Node::make_leaf(0, 0);
+        if (warp.lane() == 0) next.out[2 * node.positions.out + side] = Node::make_leaf(0, 0);
         continue;
       }
       // The right child follows the left one if both are large or both are small.
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
       const std::uint32_t index =
-          (large ? node.place.large : next.large_count + node.place.small) + behind;
+          (large ? node.positions.large : next.large_count + node.positions.small) + behind;
       const NodeTask task =
           child_task(node.task, parent_split(node.split), side, child_refs(node, side), pair);
-      next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
+      next.add(warp, index, task, node.positions.chunk + (side == 0 ? 0 : chunks_of(nl)));
     }
   }
 

@@ -183,8 +183,8 @@ HEAPWOOD_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const
       near.right += !inside && interval.hi >= near.below ? 1 : 0;
     }
     const std::uint32_t inside_lanes = warp.ballot(inside);
-    const std::uint32_t at = near.m + simt::popcount(inside_lanes & ((1u << warp.lane()) - 1u));
-    if (inside && at < refine_limit) scratch.interval[at] = interval;
+    const std::uint32_t entry = near.m + simt::popcount(inside_lanes & ((1u << warp.lane()) - 1u));
+    if (inside && entry < refine_limit) scratch.interval[entry] = interval;
     near.m += simt::popcount(inside_lanes);
     near.flats = near.flats || (inside && interval.lo == interval.hi);
   }

@@ -14,13 +14,13 @@ Point to_point(Vec3 v) { return {v.x, v.y, v.z}; }
 // the edge's box, so that rounding cannot move it out of the triangle's bounds.
 Point crossing(const Point& lower, const Point& upper, unsigned axis, double plane) {
   const double t = (plane - lower[axis]) / (upper[axis] - lower[axis]);
-  Point at;
+  Point point;
   for (unsigned i = 0; i < 3; ++i) {
     const auto [smallest, largest] = std::minmax(lower[i], upper[i]);
-    at[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), smallest, largest);
+    point[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), smallest, largest);
   }
-  at[axis] = plane;
-  return at;
+  point[axis] = plane;
+  return point;
 }
 
 }  // namespace

@@ -131,9 +131,9 @@ struct Clipper {
       left.grow(Box4::of(corner->p, corner->d <= 0.0f));
       right.grow(Box4::of(corner->p, corner->d >= 0.0f));
     }
-    const Floats4 at = Floats4{} + plane;
-    left.clamp_to({box.lo, is_axis ? at : box.hi});
-    right.clamp_to({is_axis ? at : box.lo, box.hi});
+    const Floats4 plane_in_all = Floats4{} + plane;
+    left.clamp_to({box.lo, is_axis ? plane_in_all : box.hi});
+    right.clamp_to({is_axis ? plane_in_all : box.lo, box.hi});
   }
 
  private:
@@ -162,17 +162,18 @@ struct Clipper {
 }
 // The address of a side's next ref. The members are integers because compilers turn a selection of
 // pointers into a branch.
-struct Place {
+struct RefAddress {
   std::uintptr_t first, second;  // of the halves
 
-  explicit Place(const Target& target)
+  explicit RefAddress(const Target& target)
       : first(reinterpret_cast<std::uintptr_t>(target.refs) -
               sizeof(Float4) * (std::uintptr_t{target.next} + 1)),
         second(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next) {}
-  Place(std::uintptr_t first_half, std::uintptr_t second_half)
+  RefAddress(std::uintptr_t first_half, std::uintptr_t second_half)
       : first(first_half), second(second_half) {}
 
-  [[gnu::always_inline]] static Place select(std::uint32_t side, const Place& a, const Place& b) {
+  [[gnu::always_inline]] static RefAddress select(std::uint32_t side, const RefAddress& a,
+                                                  const RefAddress& b) {
     const std::uintptr_t mask = -std::uintptr_t{side};
     return {a.first ^ ((a.first ^ b.first) & mask), a.second ^ ((a.second ^ b.second) & mask)};
   }
@@ -185,10 +186,10 @@ struct Place {
     second += sizeof(Float4) * refs;
   }
   std::uint32_t since(const Target& target) const {
-    return static_cast<std::uint32_t>((second - Place(target).second) / sizeof(Float4));
+    return static_cast<std::uint32_t>((second - RefAddress(target).second) / sizeof(Float4));
   }
 };
-[[gnu::always_inline]] inline void put(const Place& to, const Floats4& id, const Box4& box) {
+[[gnu::always_inline]] inline void put(const RefAddress& to, const Floats4& id, const Box4& box) {
   to.put(__builtin_shufflevector(id, box.lo, 0, 4, 5, 6),
          __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
 }
@@ -261,7 +262,7 @@ HEAPWOOD_CLONED_512
 Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right) {
   const Clipper clipper(cut);
-  Place to_left(left), to_right(right);
+  RefAddress to_left(left), to_right(right);
   const std::uint32_t flats_right = cut.flats_right ? 1 : 0;
   const unsigned axis = cut.axis;
   const float plane = cut.plane;
@@ -283,7 +284,7 @@ Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, 
       RefArray<RefKind::clipped>::load_bounds(refs, i, axis, lo, hi);
       const std::uint32_t begins = lo < plane ? 1 : 0, goes_on = hi > plane ? 1 : 0;
       const std::uint32_t side = goes_on | (flats_right & ~begins), both = begins & goes_on;
-      Place::select(side, to_left, to_right).put(low, high);
+      RefAddress::select(side, to_left, to_right).put(low, high);
       to_left.advance(side ^ 1);
       to_right.advance(side ^ both);
       straddlers[straddling] = {low, high};

@@ -88,12 +88,12 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
   const std::uint64_t lifetime = profile.lifetime_ns();
   EXPECT_GT(lifetime, 0u);
   EXPECT_EQ(sum(profile.sums.ns, profile_levels * phase_count), lifetime);
-  EXPECT_EQ(sum(&profile.sums.at[0][0], profile_buckets * phase_count), lifetime);
+  EXPECT_EQ(sum(&profile.sums.by_time[0][0], profile_buckets * phase_count), lifetime);
   std::uint64_t phases = 0;
   for (unsigned i = 0; i < phase_count; ++i) {
     const auto phase = static_cast<Phase>(i);
     std::uint64_t over_time = 0;
-    for (const auto& bucket : profile.sums.at) over_time += bucket[i];
+    for (const auto& bucket : profile.sums.by_time) over_time += bucket[i];
     EXPECT_EQ(over_time, profile.phase_ns(phase)) << name(phase);
     phases += profile.phase_ns(phase);
   }
