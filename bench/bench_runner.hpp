@@ -69,7 +69,8 @@ bool measure_scene(const BenchJob& job, const BenchEvents& events, PreparedScene
 
 // Why no tree can be built with this allocator, or nullptr.
 const char* cannot_build(const Allocator& entry);
-// As find_allocator(); throws Error{Exit::usage} also if the allocator cannot build trees.
+// Finds an allocator by its id. Throws Error{Exit::usage} if there is none or it cannot build
+// trees.
 const Allocator& find_builder(const std::string& id);
 
 // Computes the slowdowns of a scene's results in one pool: over AtomicMalloc's; without it, over

@@ -48,7 +48,7 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
 heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui
                  PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
-# As for bench and app. Two large unity sources, one per core.
+# -Og compiles fast; nothing here is timed. Two large unity sources, one per core.
 target_compile_options(heapwood_viewer PRIVATE -Og)
 set_target_properties(heapwood_viewer PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 get_target_property(sources heapwood_viewer SOURCES)

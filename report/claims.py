@@ -21,7 +21,7 @@ FDG = "fdg-published"  # with superblocks from CudaMalloc
 HALLOC = "halloc-builtin"  # in builds: large requests go to CudaMalloc
 # The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
-# The same in builds, which have large requests.
+# The allocators that RegEff compared in builds, which have large requests.
 REGEFF_BUILDS = ("cuda", "scatter", HALLOC, *LISTS)
 PAGES = ("ouroboros-p-s", "ouroboros-p-va", "ouroboros-p-vl")
 CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")

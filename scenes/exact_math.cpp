@@ -58,7 +58,7 @@ double exp_of(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-// log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= .1716: the next term is 2 s^23 / 23 <
+// log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= 0.1716: the next term is 2 s^23 / 23 <
 // 2^-61.
 double log_of(double x) {
   int e = 0;

@@ -23,7 +23,7 @@ class TextureFiles {
 
   // The index of the texture in a file beside the scene file, or no_texture.
   std::uint32_t read(const std::string& name);
-  // The same for a file in memory.
+  // The index of the texture in a file that is in memory, or no_texture.
   std::uint32_t decode(const std::string& name, std::span<const std::byte> file);
   // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its
   // luminance, which is the default channel of scalar MTL textures. A grey picture other than the

@@ -106,7 +106,7 @@ sanitize_allocator() { # TOOL ID both|stress
 stops_in_time() {
   in_time "$@" && grep -qaE 'time limit|did not finish within' "$logs/limited.log"
 }
-# The same, but the command may also end before the limit.
+# Runs a command with a time limit; it may also end before the limit.
 in_time() {
   local limit=$1 started=$EPOCHREALTIME start status=0
   shift

@@ -155,7 +155,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
   job.allocators = spec.allocators;
   job.settings = spec.settings;
   job.device = spec.device;
-  // As in `heapwood bench`: all get the pool that AtomicMalloc needs.
+  // All get the pool that AtomicMalloc needs, which `heapwood bench` does too.
   if (spec.kind != JobSpec::Kind::build) job.pool_probe = registry::find("atomic");
   bool shown = false;
   ComparisonHooks hooks;
@@ -197,7 +197,7 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   bench::PreparedScene prepared(spec.source, spec.device, spec.settings,
                                 bench::pool_needs(spec.allocators));
   report_progress(1, total, prepared.name() + ": finding the pool size");
-  // The same pool for all, large enough for each, so that the maps can be compared.
+  // One pool size for all, large enough for each, so that the maps can be compared.
   for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
   const std::size_t capacity =
       std::min(max_events, prepared.triangles() * events_per_triangle + 65536);

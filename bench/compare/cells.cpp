@@ -200,7 +200,7 @@ Json identity_of(const Json& result) {
     const Json* value = result.find(key);
     if (value && !value->is_null()) identity[key] = *value;
   }
-  // The same file in another folder has the same digest.
+  // A file has the same digest in every folder.
   if (!text_at(identity, "digest").empty()) {
     for (const char* key : path_keys) {
       if (const std::string path = text_at(identity, key); !path.empty())

@@ -134,7 +134,7 @@ void CommandOptions::number(const std::string& name, T& value, const std::string
   CLI::Option* option = command_->add_option(name, value, what)
                             ->transform(between(limits.min, limits.max))
                             ->type_name(type);
-  // CLI11 would print all digits of .05f.
+  // CLI11 would print all digits of 0.05f.
   if (limits.shows_default) option->default_str(fmt::format("{}", value));
 }
 using Name = const std::string&;

@@ -34,7 +34,8 @@ template <class... Args>
 // What an exception says, in words of the command line where a library's are not.
 std::string error_text(const std::exception& error);
 
-// The same without an allocator's id at its start: for the reason of a result, which names it.
+// The error's text without an allocator's id at its start: for the reason of a result, which names
+// the allocator.
 std::string reason_text(const std::exception& error);
 
 // Escapes line breaks and what else may control a terminal, which messages of libraries and file

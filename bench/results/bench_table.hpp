@@ -11,8 +11,8 @@
 
 namespace heapwood::bench {
 
-// As RegEff tables 3 and 4, one column per scene: properties of the build, then slowdowns over
-// AtomicMalloc.
+// A table like RegEff's tables 3 and 4, one column per scene: properties of the build, then
+// slowdowns over AtomicMalloc.
 Table slowdown_table(const std::vector<Result>& results);
 // With several sizes of the pool: slowdown over the pool, one group of columns per scene. No
 // columns if each scene has one size.

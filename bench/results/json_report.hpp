@@ -28,7 +28,7 @@ void describe(JsonFields& fields, Result& result);
 // {"schema", "argv", "version", "git", "device", "results": []}, and "interrupted" after Ctrl-C
 Json report_head(const char* schema, const std::vector<std::string>& argv,
                  const simt::DeviceInfo& device);
-// As report_head(), with results.
+// report_head() and the results.
 template <class Row>
 Json report_of(const char* schema, const std::vector<std::string>& argv,
                const simt::DeviceInfo& device, const std::vector<Row>& rows) {

@@ -8,7 +8,7 @@
 # SHARDS    number of shards; N%MAX runs at most MAX at once
 # COMMAND   bench, stress, graph, animate, replay or reproduce, with its arguments except --json,
 #           --out, --resume and --shard
-# The same call again submits the shards that are missing and merges.
+# A repeated call submits the shards that are missing and merges.
 # HEAPWOOD  the program (default: heapwood); may be several words: "apptainer run --nv heapwood.sif"
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -53,7 +53,7 @@ TEST_F(FdgPublishedList, TheLastFreeReturnsAllMemoryOfTheSlot) {
   EXPECT_EQ(fill(100).size(), max_blocks);
 }
 
-// As in the test AD: each pair takes a superblock from malloc and returns it.
+// Each pair takes a superblock from malloc and returns it.
 TEST_F(FdgPublishedList, PairsOfMallocAndFreeDoNotUseUpTheHeap) {
   create(small_pool);
   for (int i = 0; i < 1000; ++i) {

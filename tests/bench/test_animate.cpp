@@ -84,7 +84,7 @@ TEST_F(AnimateCommand, EveryAllocatorBuildsTheSameTrees) {
   EXPECT_NE(first["tree_hashes"][1], first["tree_hashes"][2]);
 }
 
-// The same trees as of the frames alone, by another command.
+// `animate` and `build` make the same trees of the frames.
 TEST_F(AnimateCommand, TreesAreThoseOfBuild) {
   const std::string pattern = sequence();
   const json hashes = run_json(animate(

@@ -62,7 +62,7 @@ kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
                                   const kdtree::BuildOptions& options) {
   limits.push_back(options);
   tests::TurnedClock::turn(0.02);
-  // As the real driver does between its launches.
+  // The real driver checks the limit between its launches.
   kdtree::BuildDeadline("insatiable: build", options).check();
   kdtree::BuildRun run = real().build(workspace, options);
   run.incomplete = true;

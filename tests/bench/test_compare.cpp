@@ -239,7 +239,7 @@ TEST(CompareFiles, CellsThatNeitherFileMeasuredAreNotUndecided) {
       << to_text(table);
 }
 
-// Frames are compared in pairs, and 8 pairs are the fewest whose test can reach .005.
+// Frames are compared in pairs, and 8 pairs are the fewest whose test can reach 0.005.
 TEST(CompareFiles, TooFewRunsAreNoted) {
   const auto too_few = [](const Json& file) {
     const Comparison result =

@@ -222,7 +222,8 @@ TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
   }
 }
 
-// The same graph, requested in another order; files without the setting are those of `each`.
+// Both settings make one graph and request its blocks in different orders. Files without the
+// setting are those of `each`.
 TEST_F(GraphCommand, CountedInitializationGivesTheSameGraph) {
   json hashes;
   for (const std::string init : {"each", "counted"}) {

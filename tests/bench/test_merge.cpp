@@ -87,7 +87,7 @@ TEST(MergeResults, MergingIsIdempotentAndResumable) {
   EXPECT_EQ(json_text(merge_results(as_earlier(all), {two, one, three}, false).json), text);
   EXPECT_EQ(json_text(merge_results(as_earlier(all), {two}, false).json["results"]),
             json_text(all.json["results"]));
-  // As the shards end.
+  // Shards can be merged one by one, as they end.
   const Merged first = merge_results({}, {two}, false);
   EXPECT_EQ(first.missing, (std::vector<std::string>{"shard 1 of 3", "shard 3 of 3"}));
   const Merged second = merge_results(as_earlier(first), {three}, false);

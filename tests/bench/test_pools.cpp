@@ -62,7 +62,7 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   EXPECT_TRUE(pool_table(run_bench(job, {}).results).columns.empty());
 }
 
-// As with 1e9x, the pool's size is the reason, not what the allocators make of no pool.
+// The reason names the pool's size, not what the allocators make of no pool.
 TEST(Pools, ALivePoolLargerThanTheMachineIsAnError) {
   const BenchResult bench = run_bench(job_of("atomic,cfmmalloc", "live:1e9"), {});
   ASSERT_TRUE(bench.scene_error);

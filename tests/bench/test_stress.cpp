@@ -48,7 +48,7 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
 TEST_F(StressCommand, JsonHasTheKeysOfTheContract) {
   const std::string file = folder_ / "stress.json";
   const std::string outcome = output(
-      stress("probability --allocators atomic,cfmmalloc --blocks 1,3 --json " + file + " --format csv"));
+      stress("probability --allocators atomic,cfmmalloc --blocks 1,3 --format csv --json " + file));
   EXPECT_EQ(outcome.rfind("test,allocator,label,", 0), 0u) << outcome;
   EXPECT_EQ(std::count(outcome.begin(), outcome.end(), '\n'), 5);
   const json report = json::parse(read_file(file));

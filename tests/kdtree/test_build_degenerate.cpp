@@ -88,7 +88,7 @@ TEST(BuildDegenerate, OnePointIsOneLeaf) {
   EXPECT_EQ(stats.refs, 3000u);
 }
 
-// As in the original Conference scene.
+// The original Conference scene has such triangles.
 TEST(BuildDegenerate, ThousandsInOnePlaceAreInFewLeaves) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);

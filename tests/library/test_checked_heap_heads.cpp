@@ -165,7 +165,7 @@ TEST(CheckedHeapHeads, FreedBlocks) {
     if (!is_head) {
       expect_part(errors[0].text, "write at offset " + std::to_string(offset) + " of a freed");
     }
-    // The same when it leaves the ring.
+    // The damage is also found when the block leaves the ring.
     for (int i = 0; i < 1100; ++i) t.h.free(t.h.malloc(16));
     errors = t.heap.check();
     ASSERT_EQ(errors.size(), 1u) << offset;

@@ -196,7 +196,7 @@ TEST(CameraAuto, ShowsAClosedConvexObjectFromOutside) {
   }
 }
 
-// As a Cornell box: walls that face inwards, one missing.
+// A Cornell box: walls that face inwards, one missing.
 TEST(CameraAuto, LooksIntoAnOpenBox) {
   Soup box = closed_surface(1, 0, {0, 3, 0}, 3);
   const auto in_front = [&](const Triangle& t) {

@@ -199,7 +199,7 @@ TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
   compare_films(coloured, 130, 1);
 }
 
-// As in an animation: a camera ray and a shadow ray per pixel.
+// Frames of animations have a camera ray and a shadow ray per pixel.
 TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
   RenderJob job = still_life_job(Mode::shaded);
   job.width = 40;

@@ -76,7 +76,7 @@ TEST(GltfAnimation, RotationFollowsTheArc) {
   const GltfAnimation a = animated({0, 1}, {0, 0, 0, 1, 0, 0, h, h}, "rotation", "LINEAR");
   expect_near(corner_at(a, 1), {0, 1, 0});
   expect_near(corner_at(a, 1.0 / 3), {0.8660254f, 0.5f, 0});  // 30 degrees
-  // The same turn with the opposite sign takes the short arc, too.
+  // A turn whose quaternion has the opposite sign takes the short arc, too.
   const GltfAnimation b = animated({0, 1}, {0, 0, 0, 1, 0, 0, -h, -h}, "rotation", "LINEAR");
   expect_near(corner_at(b, 1.0 / 3), {0.8660254f, 0.5f, 0});
 }

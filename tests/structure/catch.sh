@@ -57,6 +57,8 @@ catch_conventions() {
 catch_words() {
   file alloc/good.hpp '// Bytes per warp.' 'int bytes_per_warp, almost, is_a_nodeless, mostly;' "//${long:3}"
   file docs/table.md "| $long |" "see https://example.org/$long" 'There is room for two more.' "${long:2}µ"
+  file alloc/alone.hpp '// As published.' 'f(.5f);' '// Two of' '// The same, in a file beside it.'
+  file docs/commits.md 'at 7bbf066 and 7c20e56, `results/x-6361376-y.json.gz`' 'files beside the scene'
   file report/wide.py "$long"
   file build/bad.cpp '// nobody'
   file alloc/data.png 'nobody'
@@ -68,16 +70,27 @@ catch_words() {
   file alloc/max.hpp 'int most_listed = 30;'
   file alloc/min.cu 'int least_chunk = 30;'
   file Makefile '# the rules of the house'
+  file alloc/leans.hpp '// Counts.' '' '// The same for lists.' 'int x;  // As add().' '// beside that' '// by .69'
+  file docs/commits.md 'at 7bbf066 and 7c20e56' 'and eabc6f1, beside others' 'mended'
+  file docs/riddle.md "$(yes word | head -n 3401)"
   file alloc/long.cpp '' '' "// $long"
   file report/wide.py "$long nobody"
   rejects 'Makefile:1:metaphor
+alloc/leans.hpp:3:leans
+alloc/leans.hpp:4:leans
+alloc/leans.hpp:5:beside
+alloc/leans.hpp:6:zero
 alloc/long.cpp:3:columns
 alloc/max.hpp:1:max_min
 alloc/min.cu:1:max_min
 alloc/per.hpp:1:per
 alloc/who.hpp:2:pronoun
+docs/commits.md:1:document
+docs/commits.md:2:beside
+docs/commits.md:3:german
 docs/diary.md:1:document
 docs/diary.md:2:document
+docs/riddle.md:1:document
 docs/vain.md:1:pronoun
 report/wide.py:1:pronoun' cut -d: -f1-3
 }

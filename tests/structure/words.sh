@@ -27,11 +27,47 @@ match() {  # RULE GREP_OPTION...: prints FILE:LINE:RULE:TEXT
   match per -E '\b[a-z]+_a_(warp|thread|lane|ref|node|triangle|block|multiprocessor)\b'
   match max_min -E '\b(most|least)_[a-z]+'
   match metaphor -iE '\brules? of the house\b|\bthe house\b|\brooms\b|\bin no room\b'
-  # Documents: a figure has a leading zero, no dates; in all at most 35,000 words.
+  match german -iwE 'mended'
+  # Comments stand alone: none begins by leaning on another one. Figures have a leading zero, and
+  # "beside" is for places.
+  # shellcheck disable=SC2016  # the program is for awk, not the shell
+  files | xargs -0 -r awk '
+    function report(rule) { printf "%s:%d:%s:%s\n", FILENAME, FNR, rule, $0 }
+    FNR == 1 { in_comment = 0 }
+    {
+      document = FILENAME ~ /\.md$/
+      mark = FILENAME ~ /\.(hpp|cpp|cu|cuh|glsl|in)$/ ? "//" : "#"
+      text = ""
+      starts = !in_comment
+      in_comment = 0
+      if (document) text = $0
+      else if (match($0, "(^|[ ;{}])" mark " ")) {
+        text = substr($0, RSTART + RLENGTH)
+        in_comment = $0 ~ ("^ *" mark)
+        starts = starts || !in_comment  # after code
+      } else if ($0 ~ ("^ *" mark)) in_comment = 1
+    }
+    !document && starts && FILENAME !~ /^python\// &&
+      text ~ /^(The same|As )/ && text !~ /^As (published|long as|many|soon as|large|far)/ { report("leans") }
+    !document && text ~ /(^|[ (~])\.[0-9]/ { report("zero") }
+    text ~ /(^|[^-_a-z`])[bB]eside / &&
+      text !~ /[bB]eside (it|them|the (memory|scene|headers)|a far|fine|mouldings|`path`)/ { report("beside") }
+  '
+  # Documents: a figure has a leading zero; no dates; a page names at most two commits; each has a
+  # limit of words, and all together have one.
   { grep -nHE '(^|[ (|])\.[0-9]|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b' README.md CONTRIBUTING.md docs/*.md \
     2> /dev/null || true; } | sed -E 's/^([^:]*:[0-9]+):/\1:document:/'
-  words=$({ cat README.md CONTRIBUTING.md CHANGELOG.md docs/*.md 2> /dev/null || true; } | wc -w)
-  (( words <= 35000 )) || echo "docs/:1:document:$words words in README, CONTRIBUTING, CHANGELOG and docs/"
+  total=0
+  for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+    [[ -e $page ]] || continue
+    words=$(wc -w < "$page") limit=3400
+    case $page in README.md | CHANGELOG.md) limit=1100 ;; CONTRIBUTING.md) limit=800 ;; esac
+    (( total += words )) || true
+    (( words <= limit )) || echo "$page:1:document:$words words; at most $limit"
+    commits=$(sed -E 's/results\/[^ ]*//g' "$page" | grep -oE '\b[0-9a-f]{7}\b' | grep '[0-9]' | grep '[a-f]' | sort -u | wc -l) || true
+    (( commits <= 2 )) || echo "$page:1:document:names $commits commits; at most two"
+  done
+  (( total <= 35000 )) || echo "docs/:1:document:$total words in README, CONTRIBUTING, CHANGELOG and docs/"
   match columns -E '^.{101}' | grep -vE '^[^:]*\.md:[0-9]+:columns: *\||https?://' |
     grep -vE '^(tests/gpu\.sh|report/|tests/report/|docs/results/verdicts\.md)' || true
 } | cut -c 1-160 | { ! grep .; }

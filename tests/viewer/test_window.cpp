@@ -147,7 +147,7 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   EXPECT_EQ(marked, fastest ? names[*fastest] : "");
   EXPECT_EQ(report["clipboard"], bench::to_csv(bench::flat_table(results)));
   EXPECT_EQ(json("markdown")["clipboard"], bench::to_markdown(bench::slowdown_table(results)));
-  // The same tree as on the command line.
+  // The command line builds the same tree.
   heapwood("build pipes:2k --runs 1 --device cpu --json @build");
   EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"],
             json("build")["results"][0]["tree"]["hash"]);

@@ -44,8 +44,8 @@ inline bool is_symmetric(const HostGraph& graph) {
   return true;
 }
 
-// The same for a graph with its counts, read from a text: also, each entry that was kept is an edge
-// or two, and the result is no larger than the readers promise.
+// Also checks a graph that was read from a text of this size: each entry that was kept is an edge
+// or two, and the graph is no larger than the readers promise.
 inline std::string find_fault(const GraphInput& input, std::size_t text_size) {
   const HostGraph& graph = input.graph;
   if (std::string fault = find_fault(graph); !fault.empty()) return fault;

@@ -171,8 +171,8 @@ struct Golden {
   const char* digest;
 };
 
-// The same to the bit with every compiler and C library. A change here changes all results that
-// name the graph.
+// Generated graphs are equal to the bit with every compiler and C library. A change here changes
+// all results that name the graph.
 TEST(GraphGenerators, GiveTheSameGraphsEverywhere) {
   for (const Golden& golden : {
            Golden{"rgg:3k", "bf92f4bc195137cc"},
