@@ -125,8 +125,8 @@ struct TwoHeaps : alloc::AdaptorTraits<A> {
     auto* const block = static_cast<std::byte*>(heaps[i].allocate(thread, all));
     if (block == nullptr) return nullptr;
     if (alloc::is_in_pool(heaps[0])) {
-      const auto at = static_cast<std::size_t>(block - pools[i].base);
-      if (at >= pools[i].bytes || all > pools[i].bytes - at) return nullptr;
+      const auto offset = static_cast<std::size_t>(block - pools[i].base);
+      if (offset >= pools[i].bytes || all > pools[i].bytes - offset) return nullptr;
     }
     *reinterpret_cast<std::uint32_t*>(block) = i;
     return block + alloc::granule;

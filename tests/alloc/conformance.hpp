@@ -49,9 +49,9 @@ inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResul
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
       if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == OpResult::failed)
         continue;
-      const auto at = static_cast<std::int64_t>(result.ops[s][i].offset);
-      blocks.emplace_back(at, at + static_cast<std::int64_t>(
-                                       std::max<std::uint64_t>(1, phase.scripts[s][i].bytes)));
+      const auto begin = static_cast<std::int64_t>(result.ops[s][i].offset);
+      blocks.emplace_back(begin, begin + static_cast<std::int64_t>(std::max<std::uint64_t>(
+                                             1, phase.scripts[s][i].bytes)));
     }
   }
   std::sort(blocks.begin(), blocks.end());
@@ -129,13 +129,13 @@ class Conformance : public testing::TestWithParam<Target> {
   }
 
   static void expect_cover(const std::vector<Region>& regions, std::size_t pool_bytes) {
-    std::size_t at = 0;
+    std::size_t offset = 0;
     for (const Region& region : regions) {
-      ASSERT_EQ(region.offset, at) << "walk() left a gap, or two regions overlap";
+      ASSERT_EQ(region.offset, offset) << "walk() left a gap, or two regions overlap";
       ASSERT_GT(region.bytes, 0u) << "walk() reported a region of 0 bytes";
-      at += region.bytes;
+      offset += region.bytes;
     }
-    EXPECT_EQ(at, pool_bytes) << "walk() did not end with the pool";
+    EXPECT_EQ(offset, pool_bytes) << "walk() did not end with the pool";
   }
 };
 

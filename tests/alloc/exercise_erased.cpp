@@ -16,14 +16,14 @@ template workloads::StressResult stress_erased(const ErasedFunctions<simt::Cpu>&
 TEST(ExercisePattern, HasBothEndsOfABlock) {
   for (std::uint64_t bytes = 1; bytes < 100'000; bytes += bytes < 5000 ? 1 : 97) {
     std::vector<std::uint32_t> block(bytes / 4 + 2);
-    auto* const at = reinterpret_cast<unsigned char*>(block.data());
+    auto* const bytes_of_block = reinterpret_cast<unsigned char*>(block.data());
     const workloads::exercise_detail::Pattern pattern{7, bytes};
-    pattern.write(at);
-    ASSERT_EQ(pattern.differences(at), 0u) << bytes;
+    pattern.write(bytes_of_block);
+    ASSERT_EQ(pattern.differences(bytes_of_block), 0u) << bytes;
     for (const std::uint64_t i : {std::uint64_t{0}, bytes < 4 ? 0 : bytes / 4 * 4 - 1, bytes - 1}) {
-      at[i] ^= 0xff;
-      EXPECT_EQ(pattern.differences(at), 1u) << "byte " << i << " of " << bytes;
-      at[i] ^= 0xff;
+      bytes_of_block[i] ^= 0xff;
+      EXPECT_EQ(pattern.differences(bytes_of_block), 1u) << "byte " << i << " of " << bytes;
+      bytes_of_block[i] ^= 0xff;
     }
     EXPECT_EQ(block.back(), 0u) << bytes;
   }

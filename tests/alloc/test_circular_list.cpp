@@ -207,18 +207,18 @@ TEST(Presplit, EveryShapeFitsAndCoversThePool) {
         EXPECT_GE(s.heaps, 1u);
         EXPECT_GE(s.root() >> (s.levels - 1), 1u);
         std::uint32_t next_index = 0, pieces = 0;
-        for (std::uint32_t at = 0; at < units; ++pieces) {
-          const Piece piece = s.piece(at), last = s.piece(piece.end - 1);
-          ASSERT_GT(piece.end, at);
-          ASSERT_TRUE(piece.begin == at && last.begin == at && last.end == piece.end);
-          ASSERT_GE(s.index(at), next_index);
-          next_index = s.index(at) + 1;
-          ASSERT_EQ(s.begin_of(s.index(at)), at);
-          if (at < s.rest()) {
-            const std::uint32_t after = s.past_smaller(at);
+        for (std::uint32_t position = 0; position < units; ++pieces) {
+          const Piece piece = s.piece(position), last = s.piece(piece.end - 1);
+          ASSERT_GT(piece.end, position);
+          ASSERT_TRUE(piece.begin == position && last.begin == position && last.end == piece.end);
+          ASSERT_GE(s.index(position), next_index);
+          next_index = s.index(position) + 1;
+          ASSERT_EQ(s.begin_of(s.index(position)), position);
+          if (position < s.rest()) {
+            const std::uint32_t after = s.past_smaller(position);
             ASSERT_TRUE(after == s.rest() || s.piece(after).end - after == s.root());
           }
-          at = piece.end;
+          position = piece.end;
         }
         EXPECT_LT(next_index, s.table_size() + 1);
         EXPECT_LT(pieces, 80'000u);
@@ -231,9 +231,9 @@ TEST(Presplit, EveryShapeFitsAndCoversThePool) {
           EXPECT_GE(s.root() >> level, wanted);
           EXPECT_TRUE(level + 1 == s.piece_levels || (s.root() >> (level + 1)) < wanted) << wanted;
           for (const std::uint32_t chunk : {1u, count / 2 + 1, count}) {
-            const std::uint32_t at = s.position(s.heaps - 1, chunk);
-            EXPECT_EQ(s.piece(at).begin, at);
-            EXPECT_EQ(s.piece(at).end - at, s.root() >> simt::highest_bit(chunk));
+            const std::uint32_t position = s.position(s.heaps - 1, chunk);
+            EXPECT_EQ(s.piece(position).begin, position);
+            EXPECT_EQ(s.piece(position).end - position, s.root() >> simt::highest_bit(chunk));
           }
         }
         EXPECT_EQ(s.fits(s.root() + 1), 0u);

@@ -150,14 +150,14 @@ struct Trade {
   std::uint64_t granule_of(const std::byte* block) const {
     return static_cast<std::uint64_t>(block - base) / granule;
   }
-  static std::byte pattern(std::uint64_t at, std::uint32_t k) {
-    return static_cast<std::byte>(at * 7 + k);
+  static std::byte pattern(std::uint64_t granule_index, std::uint32_t k) {
+    return static_cast<std::byte>(granule_index * 7 + k);
   }
   template <class Warp, class Own>
   void release(Warp& warp, Own& own, std::uint64_t slot, bool sized) const {
-    const std::uint64_t at = (slot >> 32) - 1;
+    const std::uint64_t granule_index = (slot >> 32) - 1;
     const auto bytes = static_cast<std::uint32_t>(slot);
-    std::byte* const block = base + at * granule;
+    std::byte* const block = base + granule_index * granule;
     check(warp, block, bytes);
     warp.sync();
     if (sized) {

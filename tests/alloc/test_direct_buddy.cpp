@@ -80,8 +80,8 @@ TEST(RunMap, RanksAreThoseOfTheLargestAlignedRun) {
     if (i % 4 == 0) w &= std::uint64_t{1} << random(64);
     unsigned expected = RunMap::ranks;
     for (unsigned k = 0; k < RunMap::ranks; ++k) {
-      for (unsigned at = 0; at < 64; at += 1 << k) {
-        const std::uint64_t run = ((std::uint64_t{1} << (1 << k)) - 1) << at;
+      for (unsigned bit = 0; bit < 64; bit += 1 << k) {
+        const std::uint64_t run = ((std::uint64_t{1} << (1 << k)) - 1) << bit;
         if ((w & run) == run) expected = k;
       }
     }

@@ -40,12 +40,12 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     const auto inside = [&](void* block) {
       return block >= pool.base && block < pool.base + bytes;
     };
-    std::size_t at = 0;
+    std::size_t offset = 0;
     for (const Region& region : regions_of(a, this->id)) {
-      EXPECT_EQ(region.offset, at);
-      at += region.bytes;
+      EXPECT_EQ(region.offset, offset);
+      offset += region.bytes;
     }
-    EXPECT_EQ(at, bytes);
+    EXPECT_EQ(offset, bytes);
     void* small = a.allocate(this->thread, 40);
     EXPECT_TRUE(inside(small));
     if (bytes <= large + sizeof(BuiltinHeap::Block)) {

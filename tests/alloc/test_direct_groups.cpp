@@ -69,9 +69,9 @@ TEST(LaneGroup, NthBit) {
     std::uint64_t bits = std::uint64_t{random(~0u)} << 32 | random(~0u);
     if (i % 2 == 0) bits &= std::uint64_t{random(~0u)} << 32 | random(~0u);
     unsigned n = 0;
-    for (unsigned at = 0; at < 64; ++at) {
-      if ((bits >> at & 1) != 0) {
-        ASSERT_EQ(nth_bit(bits, n++), at);
+    for (unsigned bit = 0; bit < 64; ++bit) {
+      if ((bits >> bit & 1) != 0) {
+        ASSERT_EQ(nth_bit(bits, n++), bit);
       }
     }
   }

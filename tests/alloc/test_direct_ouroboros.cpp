@@ -32,11 +32,11 @@ bool interrupt(unsigned k, First first, Second second) {
       done = true;
       second();
     }
-  } at(k, second);
-  simt::before_atomic = &at;
+  } hook(k, second);
+  simt::before_atomic = &hook;
   first();
   simt::before_atomic = nullptr;
-  return at.done;
+  return hook.done;
 }
 
 constexpr std::size_t pool_bytes = 64 << 10, chunk = 256, small = 256;

@@ -158,14 +158,14 @@ TEST(PublishedListShape, FollowsEquationOne) {
       const Shape s = Shape::choose(100'000, heaps, smallest);
       ASSERT_LE(s.end_of_heaps(), s.units);
       EXPECT_GT(std::uint64_t{s.levels + 1} * 2 * s.root() * heaps, s.units);
-      std::uint32_t at = 0;
+      std::uint32_t position = 0;
       for (std::uint32_t heap = 0; heap < heaps; ++heap) {
         for (std::uint32_t i = 1; i <= s.heap_chunks(); ++i) {
-          ASSERT_EQ(s.position(heap, i), at);
-          at += s.size(i);
+          ASSERT_EQ(s.position(heap, i), position);
+          position += s.size(i);
         }
       }
-      EXPECT_EQ(at, s.end_of_heaps());
+      EXPECT_EQ(position, s.end_of_heaps());
       for (std::uint32_t wanted = 1; wanted <= s.root(); wanted = wanted * 3 / 2 + 1) {
         const std::uint32_t fit = s.fits(wanted);
         EXPECT_GE(s.size(fit), wanted);

@@ -78,19 +78,19 @@ TEST(Recording, GapsAgreeWithAMapOfGranules) {
   std::uint32_t state = 7;
   for (unsigned step = 0; step < 4000; ++step) {
     state = state * 1664525u + 1013904223u;
-    const std::size_t at = state >> 26, size = 1 + (state >> 20 & 7);
-    if (const auto found = live.find(at); found != live.end()) {
-      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), found->second, 0);
+    const std::size_t first = state >> 26, size = 1 + (state >> 20 & 7);
+    if (const auto found = live.find(first); found != live.end()) {
+      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(first), found->second, 0);
       live.erase(found);
-      builder.add(event(Kind::free, at * granule));
-    } else if (at + size <= granules &&
-               std::all_of(owner.begin() + static_cast<std::ptrdiff_t>(at),
-                           owner.begin() + static_cast<std::ptrdiff_t>(at + size),
+      builder.add(event(Kind::free, first * granule));
+    } else if (first + size <= granules &&
+               std::all_of(owner.begin() + static_cast<std::ptrdiff_t>(first),
+                           owner.begin() + static_cast<std::ptrdiff_t>(first + size),
                            [](int o) { return o == 0; })) {
-      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), size, 1);
-      live[at] = size;
-      mark = std::max(mark, at + size);
-      builder.add(event(Kind::allocate, at * granule, size * granule - step % granule));
+      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(first), size, 1);
+      live[first] = size;
+      mark = std::max(mark, first + size);
+      builder.add(event(Kind::allocate, first * granule, size * granule - step % granule));
     }
     std::size_t all = 0, largest = 0, below = 0, largest_below = 0, run = 0, run_below = 0;
     for (std::size_t i = 0; i < granules; ++i) {

@@ -220,18 +220,18 @@ TYPED_TEST(Waiting, DelegatedWorkIsDoneOnceByOneAtATime) {
   std::uint32_t work = 0, posts = 0;
   std::uint64_t done = 0;  // non-atomic: written by the working lane
   std::vector<std::uint32_t> link(items), queued(items);
-  const auto at = [&](std::uint32_t i) { return &link[i]; };
+  const auto link_of = [&](std::uint32_t i) { return &link[i]; };
   TestFixture::run([&](auto& warp) {
     const Delegation d(&work);
     for (std::uint32_t r = 0; r < rounds && !warp.aborted(); ++r) {
       const std::uint32_t item = (r * 7 + warp.worker() * 3 + warp.lane()) % items;
       if (Word(queued[item]).exchange(1, simt::acq_rel) != 0) continue;
       count(posts);
-      if (!d.post(item, at)) continue;
+      if (!d.post(item, link_of)) continue;
       do {
         for (std::uint32_t next = d.take(); next != 0;) {
           const std::uint32_t i = next - 1;
-          next = Delegation::next_after(i, at);
+          next = Delegation::next_after(i, link_of);
           ++done;
           Word(queued[i]).exchange(0, simt::acq_rel);
         }

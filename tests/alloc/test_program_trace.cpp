@@ -130,8 +130,8 @@ std::string error_of(const std::string& file) {
   return "";
 }
 
-void set_number(std::string& file, std::size_t at, std::uint64_t value, unsigned bytes = 8) {
-  for (unsigned i = 0; i < bytes; ++i) file[at + i] = static_cast<char>(value >> 8 * i);
+void set_number(std::string& file, std::size_t offset, std::uint64_t value, unsigned bytes = 8) {
+  for (unsigned i = 0; i < bytes; ++i) file[offset + i] = static_cast<char>(value >> 8 * i);
 }
 
 // With a checksum that fits.

@@ -52,15 +52,15 @@ TEST(CountedMemory, SumsTheLogByRegion) {
   CountedMemory counted(device.id(), granules * granule);
   std::vector<Region> regions;
   std::vector<std::uint64_t> expected;
-  for (std::size_t at = 0, i = 0; at < granules; ++i) {
-    const std::size_t n = std::min(granules - at, i % 3 == 0 ? std::size_t{1500} : 1 + i % 7);
-    regions.push_back({at * granule, n * granule, i % 4 == 1 ? State::free : State::used});
+  for (std::size_t first = 0, i = 0; first < granules; ++i) {
+    const std::size_t n = std::min(granules - first, i % 3 == 0 ? std::size_t{1500} : 1 + i % 7);
+    regions.push_back({first * granule, n * granule, i % 4 == 1 ? State::free : State::used});
     expected.push_back(0);
-    for (std::size_t k = at; k < at + n && i % 4 != 1; k += 2) {
+    for (std::size_t k = first; k < first + n && i % 4 != 1; k += 2) {
       counted.log()[k] = static_cast<std::uint32_t>(1 + k % 32);
       expected.back() += 1 + k % 32;
     }
-    at += n;
+    first += n;
   }
   EXPECT_EQ(counted.requested(regions, device), expected);
   EXPECT_EQ(counted.requested({}, device), std::vector<std::uint64_t>{});

@@ -147,8 +147,8 @@ class Executable : public testing::Test {
     std::vector<std::string> words = command.words;
     std::istringstream line(command.line);
     for (std::string word; line >> word;) {
-      for (std::size_t at = 0; (at = word.find('@', at)) != word.npos;)
-        word.replace(at, 1, folder_ / "");
+      for (std::size_t mark = 0; (mark = word.find('@', mark)) != word.npos;)
+        word.replace(mark, 1, folder_ / "");
       words.push_back(word == "''" ? "" : word);
     }
     return words;

@@ -17,8 +17,8 @@ std::string trimmed(const std::string& text) {
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size())
-    text.replace(at, what.size(), by);
+  for (std::size_t begin = 0; (begin = text.find(what, begin)) != text.npos; begin += by.size())
+    text.replace(begin, what.size(), by);
   return text;
 }
 

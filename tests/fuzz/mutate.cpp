@@ -54,33 +54,34 @@ void change(std::string& text, const std::vector<std::string>& seeds, Random& ra
       "\n", "[[", "{\"",  std::string(8, '\0'), "null", "\"\"",   ",",    " "};
   if (text.empty()) text = seeds[below(random, seeds.size())];
   if (text.empty()) text = "0";
-  const std::size_t at = below(random, text.size());
-  const std::size_t length = std::min(below(random, 16), text.size() - at);
+  const std::size_t index = below(random, text.size());
+  const std::size_t length = std::min(below(random, 16), text.size() - index);
   const std::string& other = seeds[below(random, seeds.size())];
   switch (below(random, 8)) {
     case 0:
-      text[at] = static_cast<char>(text[at] ^ 1 << below(random, 8));
+      text[index] = static_cast<char>(text[index] ^ 1 << below(random, 8));
       break;
     case 1:
-      text[at] = static_cast<char>(below(random, 256));
+      text[index] = static_cast<char>(below(random, 256));
       break;
     case 2:
-      text.erase(at, length);
+      text.erase(index, length);
       break;
     case 3:
-      text.insert(at, text.substr(below(random, text.size()), length));
+      text.insert(index, text.substr(below(random, text.size()), length));
       break;
     case 4:
-      text.resize(at);
+      text.resize(index);
       break;
     case 5:
-      text.insert(at, words[below(random, std::size(words))]);
+      text.insert(index, words[below(random, std::size(words))]);
       break;
     case 6:
-      text.replace(at, length, words[below(random, std::size(words))]);
+      text.replace(index, length, words[below(random, std::size(words))]);
       break;
     default:
-      if (!other.empty()) text.replace(at, length, other.substr(below(random, other.size()), 64));
+      if (!other.empty())
+        text.replace(index, length, other.substr(below(random, other.size()), 64));
       break;
   }
 }

@@ -94,13 +94,13 @@ class HostModel : public ::testing::TestWithParam<const char*> {
   // Regions of walk() tile the range, and used regions are the live blocks.
   void check() {
     std::map<std::uintptr_t, Live> left = live_;
-    std::uintptr_t at = 0;
+    std::uintptr_t end = 0;
     std::size_t mapped = 0, used = 0;
     State before = State::used;
     allocator_->walk([&](const HostRegion& region) {
-      ASSERT_TRUE(at == 0 || region.address == at);
+      ASSERT_TRUE(end == 0 || region.address == end);
       ASSERT_GT(region.bytes, 0u);
-      at = region.address + region.bytes;
+      end = region.address + region.bytes;
       if (region.state != State::unmapped) mapped += region.bytes;
       if (region.state == State::used) {
         const auto found = left.find(region.address);

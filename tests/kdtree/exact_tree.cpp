@@ -55,18 +55,18 @@ std::vector<Leaf> leaves(const Tree& tree) {
   std::vector<Leaf> found;
   std::vector<NodeVisit> stack{{tree.bounds, 0, 0}};
   while (!stack.empty()) {
-    const NodeVisit at = stack.back();
+    const NodeVisit visit = stack.back();
     stack.pop_back();
-    const Node node = tree.nodes[at.node];
+    const Node node = tree.nodes[visit.node];
     if (node.leaf()) {
-      found.push_back({at.node, at.depth, at.box, {}});
+      found.push_back({visit.node, visit.depth, visit.box, {}});
       for (std::uint32_t i = 0; i < node.count(); ++i)
         found.back().triangles.push_back(tree.refs[node.first + i]);
       std::sort(found.back().triangles.begin(), found.back().triangles.end());
       continue;
     }
-    stack.push_back(at.child(node, 1));
-    stack.push_back(at.child(node, 0));
+    stack.push_back(visit.child(node, 1));
+    stack.push_back(visit.child(node, 0));
   }
   return found;
 }

@@ -31,13 +31,13 @@ class PlainHost final : public host_alloc::HostAllocator {
     return address;
   }
   void deallocate(void* address) override {
-    const auto at = blocks_.find(address);
-    if (at == blocks_.end()) throw Error(Exit::failed, "not a live block");
-    at->second.fill(0x5a);  // a reader of freed memory sees garbage
+    const auto found = blocks_.find(address);
+    if (found == blocks_.end()) throw Error(Exit::failed, "not a live block");
+    found->second.fill(0x5a);  // a reader of freed memory sees garbage
     statistics_.deallocations += 1;
     statistics_.live_blocks -= 1;
-    statistics_.requested_bytes -= at->second.bytes();
-    blocks_.erase(at);
+    statistics_.requested_bytes -= found->second.bytes();
+    blocks_.erase(found);
   }
   host_alloc::HostStatistics statistics() const override { return statistics_; }
   void walk(const std::function<void(const host_alloc::HostRegion&)>&) const override {}

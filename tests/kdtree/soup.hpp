@@ -81,9 +81,9 @@ inline Soup grid_soup(std::size_t n, std::uint64_t seed, std::uint32_t cells = 1
     for (unsigned axis = 0; axis < 3; ++axis) {
       const std::uint32_t base = random.below(cells);
       const bool flat = random.below(3) == 0;
-      for (Vec3& at : corner) {
+      for (Vec3& vertex : corner) {
         const std::uint32_t step = flat ? 0 : random.below(3);
-        at[axis] = static_cast<float>(std::min(cells, base + step)) * cell;
+        vertex[axis] = static_cast<float>(std::min(cells, base + step)) * cell;
       }
     }
     if (length(cross(corner[1] - corner[0], corner[2] - corner[0])) > 0)
@@ -115,10 +115,10 @@ inline Soup cluster(std::size_t n, std::uint64_t seed, float spread = 1e-3f) {
 }
 
 // Triangles in the plane coordinate[axis] = at.
-inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float at,
+inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float plane,
                       float size = 0.05f) {
   Soup soup = random_soup(n, seed, size);
-  for (Vec3& v : soup.vertices) v[axis] = at;
+  for (Vec3& v : soup.vertices) v[axis] = plane;
   return soup;
 }
 

@@ -143,10 +143,10 @@ Tree chain(unsigned depth) {
   Tree tree;
   tree.bounds = {{0, 0, 0}, {1, 1, 1}};
   tree.nodes.assign(2 * depth + 2, Node::make_leaf(0, 0));
-  std::uint32_t at = 0;
+  std::uint32_t node = 0;
   for (std::uint32_t i = 1; i <= depth; ++i) {
-    tree.nodes[at] = Node::make_inner(std::ldexp(1.0f, -static_cast<int>(i)), 0, i);
-    at = 2 * i;
+    tree.nodes[node] = Node::make_inner(std::ldexp(1.0f, -static_cast<int>(i)), 0, i);
+    node = 2 * i;
   }
   return tree;
 }

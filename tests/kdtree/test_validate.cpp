@@ -105,14 +105,14 @@ TEST(Validate, FindsEveryMissingRef) {
   const Soup soup = random_soup(60, 5, 0.3f);
   const Tree tree = build_reference(soup.view(), {});
   ASSERT_EQ(joined(validate(tree, soup.view())), "");
-  for (std::uint32_t at = 0; at < tree.nodes.size(); ++at) {
-    if (at == 1 || !tree.nodes[at].leaf()) continue;
-    const Node leaf = tree.nodes[at];
+  for (std::uint32_t index = 0; index < tree.nodes.size(); ++index) {
+    if (index == 1 || !tree.nodes[index].leaf()) continue;
+    const Node leaf = tree.nodes[index];
     for (std::uint32_t k = 0; k < leaf.count(); ++k) {
       Tree broken = tree;
       std::swap(broken.refs[leaf.first + k], broken.refs[leaf.first + leaf.count() - 1]);
-      broken.nodes[at] = Node::make_leaf(leaf.first, leaf.count() - 1);
-      EXPECT_NE(joined(validate(broken, soup.view())), "") << "leaf " << at << " ref " << k;
+      broken.nodes[index] = Node::make_leaf(leaf.first, leaf.count() - 1);
+      EXPECT_NE(joined(validate(broken, soup.view())), "") << "leaf " << index << " ref " << k;
     }
   }
 }

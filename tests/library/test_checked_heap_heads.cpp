@@ -247,19 +247,20 @@ class RandomWrites {
     first -= head_bytes;
     Byte* const end = reinterpret_cast<Byte*>(heap_.memory().data() + heap_.bytes());
     const Block& b = blocks_[up_to(blocks_.size() - 1)];
-    Byte* const at = std::max(first, b.start - 200 + up_to(b.bytes + 300));
-    const std::size_t bytes = std::min<std::size_t>(1 + up_to(up_to(1) == 0 ? 399 : 7), end - at);
+    Byte* const target = std::max(first, b.start - 200 + up_to(b.bytes + 300));
+    const std::size_t bytes =
+        std::min<std::size_t>(1 + up_to(up_to(1) == 0 ? 399 : 7), end - target);
     switch (up_to(3)) {
       case 0: {  // of other heads
         const Byte* const from = blocks_[up_to(blocks_.size() - 1)].start - head_bytes;
-        std::memmove(at, from, std::min<std::size_t>(bytes, end - from));
+        std::memmove(target, from, std::min<std::size_t>(bytes, end - from));
         break;
       }
       case 1:
-        std::generate(at, at + bytes, [&] { return static_cast<Byte>(up_to(255)); });
+        std::generate(target, target + bytes, [&] { return static_cast<Byte>(up_to(255)); });
         break;
       default:
-        std::memset(at, std::array{0, 0xff, 0x41, 0xa5, 0xdb, 1}[up_to(5)], bytes);
+        std::memset(target, std::array{0, 0xff, 0x41, 0xa5, 0xdb, 1}[up_to(5)], bytes);
     }
   }
 

@@ -116,11 +116,11 @@ class DoubleReference {
   };
 
   void divide(std::uint32_t first, std::uint32_t last) {
-    const std::size_t at = nodes_.size();
+    const std::size_t index = nodes_.size();
     nodes_.push_back({{}, first, last - first, 0});
-    for (std::uint32_t i = first; i < last; ++i) nodes_[at].box.grow(boxes_[ids_[i]]);
+    for (std::uint32_t i = first; i < last; ++i) nodes_[index].box.grow(boxes_[ids_[i]]);
     if (last - first <= 4) return;
-    const Vec3 extent = nodes_[at].box.extent();
+    const Vec3 extent = nodes_[index].box.extent();
     const unsigned axis =
         extent.x >= extent.y ? (extent.x >= extent.z ? 0 : 2) : (extent.y >= extent.z ? 1 : 2);
     const std::uint32_t middle = first + (last - first) / 2;
@@ -129,9 +129,9 @@ class DoubleReference {
                        return boxes_[a].lo[axis] + boxes_[a].hi[axis] <
                               boxes_[b].lo[axis] + boxes_[b].hi[axis];
                      });
-    nodes_[at].count = 0;
+    nodes_[index].count = 0;
     divide(first, middle);
-    nodes_[at].right = static_cast<std::uint32_t>(nodes_.size());
+    nodes_[index].right = static_cast<std::uint32_t>(nodes_.size());
     divide(middle, last);
   }
 
@@ -160,14 +160,14 @@ class DoubleReference {
   }
 
   template <class Visit>
-  void walk(std::uint32_t at, const kdtree::Ray& ray, Visit& visit) const {
-    const Node& node = nodes_[at];
+  void walk(std::uint32_t index, const kdtree::Ray& ray, Visit& visit) const {
+    const Node& node = nodes_[index];
     if (!meets(node.box, ray)) return;
     for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
       if (const auto m = meet(ray, kdtree::corners(mesh_, ids_[i]))) visit(ids_[i], *m);
     }
     if (node.count != 0) return;
-    walk(at + 1, ray, visit);
+    walk(index + 1, ray, visit);
     walk(node.right, ray, visit);
   }
 

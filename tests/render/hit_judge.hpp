@@ -35,10 +35,10 @@ struct Precision {
 
 // A Meeting and its error bounds.
 struct Bounded {
-  Meeting at;
+  Meeting meeting;
   double distance_error, weight_error;
 
-  Bounded(const Meeting& m, const kdtree::Ray& ray, const Precision& precision) : at(m) {
+  Bounded(const Meeting& m, const kdtree::Ray& ray, const Precision& precision) : meeting(m) {
     const double error = 0x1p-20 * (m.ray_length + precision.reach) / m.cosine;
     weight_error = error / m.min_height;
     distance_error =
@@ -46,12 +46,12 @@ struct Bounded {
         length(in_double(ray.direction));
   }
   bool certain(const kdtree::Ray& ray) const {
-    return at.min_weight() > weight_error && at.t > ray.tmin + distance_error &&
-           at.t < ray.tmax - distance_error;
+    return meeting.min_weight() > weight_error && meeting.t > ray.tmin + distance_error &&
+           meeting.t < ray.tmax - distance_error;
   }
   bool possible(const kdtree::Ray& ray) const {
-    return at.min_weight() > -weight_error && at.t > ray.tmin - distance_error &&
-           at.t < ray.tmax + distance_error;
+    return meeting.min_weight() > -weight_error && meeting.t > ray.tmin - distance_error &&
+           meeting.t < ray.tmax + distance_error;
   }
 };
 
@@ -85,14 +85,15 @@ inline std::string judge(const std::string& name, const kdtree::MeshView& mesh,
     }
     if (!own) return where + "hit a triangle without area, or parallel to the ray";
     if (!own->possible(ray))
-      return where + "hit a triangle that it misses by " + std::to_string(-own->at.min_weight());
-    if (!(std::fabs(hit.t - own->at.t) <= own->distance_error)) {
-      return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->at.t);
+      return where + "hit a triangle that it misses by " +
+             std::to_string(-own->meeting.min_weight());
+    if (!(std::fabs(hit.t - own->meeting.t) <= own->distance_error)) {
+      return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->meeting.t);
     }
     if (!(hit.t <= latest + own->distance_error)) {
       return where + "hit at " + std::to_string(hit.t) + " behind one at " + std::to_string(latest);
     }
-    if (!(std::max(std::fabs(hit.u - own->at.u), std::fabs(hit.v - own->at.v)) <=
+    if (!(std::max(std::fabs(hit.u - own->meeting.u), std::fabs(hit.v - own->meeting.v)) <=
           own->weight_error)) {
       return where + "weights differ by more than " + std::to_string(own->weight_error);
     }

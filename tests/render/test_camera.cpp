@@ -234,8 +234,8 @@ TEST(CameraMainPart, LosesFarOutliersOfLittleAreaOnly) {
   const Box box = part(model);
   Soup several = model;
   for (int i = 0; i < 5; ++i) {
-    const float at = 300.0f * static_cast<float>(i * i) - 1000;
-    several.add({at, -at, 0}, {at + 1, -at, 0}, {at, -at, 1});
+    const float position = 300.0f * static_cast<float>(i * i) - 1000;
+    several.add({position, -position, 0}, {position + 1, -position, 0}, {position, -position, 1});
   }
   EXPECT_EQ(part(several), box);
   // Too close to be an outlier.
@@ -277,12 +277,12 @@ TEST(CameraAuto, ShowsTheBroadSideOfFlatThings) {
       for (const float thickness : {0.0f, 0.3f}) {
         Soup board;
         for (unsigned i = 0; i < 64; ++i) {
-          const auto at = [&](unsigned a, unsigned b) {
+          const auto corner = [&](unsigned a, unsigned b) {
             const float x = static_cast<float>(i % 8 + a), y = static_cast<float>(i / 8 + b);
             return set(set(set({}, (thin + 1) % 3, x), (thin + 2) % 3, y), thin,
                        static_cast<float>((i + a) % 2) * thickness);
           };
-          board.add(at(0, 0), at(1, 0), at(1, 1));
+          board.add(corner(0, 0), corner(1, 0), corner(1, 1));
         }
         const Scene scene(test_device(), MedianBuilder::build(board.view()), board.view());
         const Camera camera = auto_camera(scene, up);

@@ -48,18 +48,18 @@ Tree grown(unsigned bits, std::uint64_t seed) {
     const std::size_t which = random.below(4) == 0
                                   ? open.size() - 1
                                   : random.below(static_cast<std::uint32_t>(open.size()));
-    const Open at = open[which];
+    const Open node = open[which];
     open[which] = open.back();
     open.pop_back();
-    if (at.depth < kdtree::max_depth && used < pairs && (random.below(8) != 0 || open.empty())) {
+    if (node.depth < kdtree::max_depth && used < pairs && (random.below(8) != 0 || open.empty())) {
       const std::uint32_t pair =
           (used++ * 2654435761u) & (pairs - 1);  // the factor is odd: all are different, none is 0
-      tree.nodes[at.node] = Node::make_inner(random.uniform(), at.depth % 3, pair);
-      open.push_back({2 * pair, at.depth + 1});
-      open.push_back({2 * pair + 1, at.depth + 1});
+      tree.nodes[node.node] = Node::make_inner(random.uniform(), node.depth % 3, pair);
+      open.push_back({2 * pair, node.depth + 1});
+      open.push_back({2 * pair + 1, node.depth + 1});
     } else {
       const std::uint32_t count = random.below(1000) == 0 ? random.below(3000) : random.below(5);
-      tree.nodes[at.node] = Node::make_leaf(static_cast<std::uint32_t>(tree.refs.size()), count);
+      tree.nodes[node.node] = Node::make_leaf(static_cast<std::uint32_t>(tree.refs.size()), count);
       for (std::uint32_t i = 0; i < count; ++i)
         tree.refs.push_back(static_cast<std::uint32_t>(random.next()));
       tree.refs.resize(tree.refs.size() + random.below(3), 77);

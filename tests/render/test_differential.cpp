@@ -41,9 +41,9 @@ Soup height_field(Random& random) {
   }
   for (unsigned i = 0; i < n; ++i) {
     for (unsigned j = 0; j < n; ++j) {
-      const unsigned at = i * (n + 1) + j;
-      soup.triangles.push_back({{at, at + 1, at + n + 2}});
-      soup.triangles.push_back({{at, at + n + 2, at + n + 1}});
+      const unsigned first = i * (n + 1) + j;
+      soup.triangles.push_back({{first, first + 1, first + n + 2}});
+      soup.triangles.push_back({{first, first + n + 2, first + n + 1}});
     }
   }
   return soup;
@@ -54,8 +54,8 @@ Soup coplanar_stack(Random& random) {
   Soup soup;
   const unsigned axis = random.below(3);
   for (unsigned layer = 0; layer < 6; ++layer) {
-    const float at = 0.5f * (1 + static_cast<float>(random.below(4)) * 0x1p-23f);
-    append(soup, kdtree::flat_soup(20, random.next(), axis, at, 0.3f));
+    const float plane = 0.5f * (1 + static_cast<float>(random.below(4)) * 0x1p-23f);
+    append(soup, kdtree::flat_soup(20, random.next(), axis, plane, 0.3f));
   }
   return soup;
 }
@@ -141,12 +141,12 @@ std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 of
     float u = random.uniform(), v = random.uniform() * (1 - u);
     if (random.below(6) == 0) u = 0;
     if (random.below(6) == 0) v = 1 - u;
-    const Vec3 at = c.a + (c.b - c.a) * u + (c.c - c.a) * v;
+    const Vec3 point = c.a + (c.b - c.a) * u + (c.c - c.a) * v;
     const float reach = random.below(4) == 0 ? 10.0f : 1.0f;
     Ray ray{random.point(-reach, 1 + reach) * scale + offset, 0, unit_direction(random), 1e30f};
     const unsigned kind = random.below(8);
     if (kind < 5) {
-      const Vec3 way = at - ray.origin;
+      const Vec3 way = point - ray.origin;
       if (!(length(way) > 0)) continue;
       ray.direction = normalize(way);
     } else if (kind == 5) {
@@ -157,7 +157,7 @@ std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 of
       // Some lie in a plane of the tree.
       if (random.below(2) == 0) ray.origin = set(ray.origin, (axis + 2) % 3, c.a[(axis + 2) % 3]);
     } else if (kind == 6) {
-      ray.origin = at;
+      ray.origin = point;
     }
     if (random.below(8) == 0) ray.tmax = scale * random.uniform(0, 2);
     if (random.below(8) == 0) ray.tmin = std::min(ray.tmax, scale * random.uniform(0, 1));

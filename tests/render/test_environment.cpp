@@ -39,10 +39,10 @@ TEST(Environment, TheZenithIsTheUpAxis) {
 }
 
 TEST(Environment, PositionsAndDirectionsAreInverse) {
-  for (const Point2 at : {Point2{0.5f, 0.5f}, Point2{0.1f, 0.3f}, Point2{0.9f, 0.95f}}) {
-    const Point2 back = environment_position(environment_direction(at));
-    EXPECT_NEAR(back.x, at.x, 1e-5);
-    EXPECT_NEAR(back.y, at.y, 1e-5);
+  for (const Point2 position : {Point2{0.5f, 0.5f}, Point2{0.1f, 0.3f}, Point2{0.9f, 0.95f}}) {
+    const Point2 back = environment_position(environment_direction(position));
+    EXPECT_NEAR(back.x, position.x, 1e-5);
+    EXPECT_NEAR(back.y, position.y, 1e-5);
   }
   expect_near(environment_direction({0.5f, 0.5f}), {0, 0, -1}, 1e-6f);
   expect_near(environment_direction({0.75f, 0.5f}), {1, 0, 0}, 1e-6f);

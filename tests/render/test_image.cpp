@@ -179,10 +179,10 @@ TEST(ImageFilm, AlbedoHasNoToneCurve) {
 // EXR files, read with code of the test.
 
 template <class T>
-T word(const std::string& file, std::size_t at) {
+T word(const std::string& file, std::size_t offset) {
   T value;
-  if (at + sizeof value > file.size()) throw std::out_of_range("the file ends early");
-  std::memcpy(&value, file.data() + at, sizeof value);
+  if (offset + sizeof value > file.size()) throw std::out_of_range("the file ends early");
+  std::memcpy(&value, file.data() + offset, sizeof value);
   return value;
 }
 
@@ -193,12 +193,12 @@ std::vector<float> read(const std::string& file, unsigned width, unsigned height
   std::vector<float> all;
   std::size_t end = 0;
   for (unsigned y = 0; y < height; y += 16, offsets += 8) {
-    const auto at = static_cast<std::size_t>(word<std::uint64_t>(file, offsets));
-    EXPECT_EQ(word<std::int32_t>(file, at), static_cast<std::int32_t>(y));
-    const auto size = static_cast<std::size_t>(word<std::int32_t>(file, at + 4));
+    const auto offset = static_cast<std::size_t>(word<std::uint64_t>(file, offsets));
+    EXPECT_EQ(word<std::int32_t>(file, offset), static_cast<std::int32_t>(y));
+    const auto size = static_cast<std::size_t>(word<std::int32_t>(file, offset + 4));
     const std::size_t floats = std::size_t{3} * width * std::min(16u, height - y);
-    std::string bytes = file.substr(at + 8, size);
-    end = at + 8 + size;
+    std::string bytes = file.substr(offset + 8, size);
+    end = offset + 8 + size;
     if (size < 4 * floats) {
       std::string split(4 * floats, '\0');
       EXPECT_EQ(stbi_zlib_decode_buffer(split.data(), static_cast<int>(split.size()), bytes.data(),

@@ -138,8 +138,8 @@ TEST(Materials, HolesShowWhatIsBehind) {
   Soup soup = square();
   const Soup behind = square();
   for (const Triangle& t : behind.triangles) {
-    const auto at = [&](unsigned i) { return behind.vertices[t.v[i]] + Vec3{0, 0, -0.01f}; };
-    soup.add(at(0), at(1), at(2));
+    const auto corner = [&](unsigned i) { return behind.vertices[t.v[i]] + Vec3{0, 0, -0.01f}; };
+    soup.add(corner(0), corner(1), corner(2));
   }
   Appearance look;
   look.materials.push_back(
@@ -189,8 +189,8 @@ TEST(Materials, SurfacesInThePlaneOfAHoleAndBehindManyAreHit) {
     look.triangle_materials.clear();
     const auto add = [&](float z, std::uint32_t material) {
       for (const Triangle& t : square().triangles) {
-        const auto at = [&](unsigned i) { return square().vertices[t.v[i]] + Vec3{0, 0, z}; };
-        soup.add(at(0), at(1), at(2));
+        const auto corner = [&](unsigned i) { return square().vertices[t.v[i]] + Vec3{0, 0, z}; };
+        soup.add(corner(0), corner(1), corner(2));
         look.triangle_materials.push_back(material);
       }
     };

@@ -172,12 +172,12 @@ TEST_P(RaysClosedSurface, WatertightHasNoLeaks) {
   const Soup soup = closed_surface(12, GetParam(), {0.3f, -0.2f, 0.1f}, 1.7f);
   Random random(40);
   std::vector<Ray> rays;
-  const auto aim = [&](Vec3 at) {
+  const auto aim = [&](Vec3 target) {
     for (const Vec3 origin : {Vec3{0.3f, -0.2f, 0.1f}, random.point(-0.4f, 0.6f),
-                              Vec3{0.3f, at.y, 0.1f}, Vec3{at.x, at.y, 0.1f}}) {
-      if (length(at - origin) > 0.1f && length(origin - Vec3{0.3f, -0.2f, 0.1f}) < 1.5f) {
-        rays.push_back({origin, 0, at - origin, 1e30f});
-        rays.push_back({origin, 0, normalize(at - origin), 1e30f});
+                              Vec3{0.3f, target.y, 0.1f}, Vec3{target.x, target.y, 0.1f}}) {
+      if (length(target - origin) > 0.1f && length(origin - Vec3{0.3f, -0.2f, 0.1f}) < 1.5f) {
+        rays.push_back({origin, 0, target - origin, 1e30f});
+        rays.push_back({origin, 0, normalize(target - origin), 1e30f});
       }
     }
   };
@@ -223,7 +223,7 @@ TEST(RaysAtrium, HasNoSlits) {
     const MeshView view{mesh.vertices, mesh.triangles};
     const Tree tree = MedianBuilder::build(view);
     std::vector<Ray> rays;
-    const auto aim = [&](Vec3 eye, Vec3 at) { rays.push_back({eye, 0, at - eye, 1e30f}); };
+    const auto aim = [&](Vec3 eye, Vec3 target) { rays.push_back({eye, 0, target - eye, 1e30f}); };
     // The apse's arch is 5 wide and 6 high below its half circle, and ends slightly more than 2.5
     // before the deepest point.
     const float arch = tree.bounds.hi.x - 2.6f, across = 4.6f / 100, up = 0.01f;

@@ -131,9 +131,9 @@ inline Soup closed_surface(unsigned n, float round, Vec3 centre = {}, float radi
     }
     for (std::uint32_t j = 0; j < n; ++j) {
       for (std::uint32_t i = 0; i < n; ++i) {
-        const std::uint32_t at = first + j * (n + 1) + i;
-        soup.triangles.push_back({{at, at + 1, at + n + 2}});
-        soup.triangles.push_back({{at, at + n + 2, at + n + 1}});
+        const std::uint32_t base = first + j * (n + 1) + i;
+        soup.triangles.push_back({{base, base + 1, base + n + 2}});
+        soup.triangles.push_back({{base, base + n + 2, base + n + 1}});
       }
     }
   }

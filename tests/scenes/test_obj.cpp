@@ -119,10 +119,10 @@ TEST(Obj, FarCoordinatesKeepTheirShape) {
       "v 500028.125 4649776.25 129\nv 500028.25 4649776.25 129\nv 500028.125 4649777.0625 130\n"
       "v 0 0 0\nf 1 2 3\n");
   EXPECT_EQ(mesh.origin.z, 130);
-  const auto at = [&](std::size_t i) { return mesh.origin + to_double(mesh.vertices[i]); };
-  EXPECT_EQ(at(0), (Vec3d{500028.125, 4649776.25, 129}));
-  EXPECT_EQ(at(1), (Vec3d{500028.25, 4649776.25, 129}));
-  EXPECT_EQ(at(2), (Vec3d{500028.125, 4649777.0625, 130}));
+  const auto vertex = [&](std::size_t i) { return mesh.origin + to_double(mesh.vertices[i]); };
+  EXPECT_EQ(vertex(0), (Vec3d{500028.125, 4649776.25, 129}));
+  EXPECT_EQ(vertex(1), (Vec3d{500028.25, 4649776.25, 129}));
+  EXPECT_EQ(vertex(2), (Vec3d{500028.125, 4649777.0625, 130}));
   EXPECT_EQ(parse_text(three + "f 1 2 3\n").origin, Vec3d{});
 }
 

@@ -198,13 +198,13 @@ Outline star(Random& random, unsigned n) {
 // A spiral band: outwards along a spiral and back beside it.
 Outline spiral(unsigned n) {
   Outline outline;
-  const auto at = [&](double i, double width) {
+  const auto add_pair = [&](double i, double width) {
     const double angle = 3 + 2 * std::sqrt(i), radius = 1000 * angle + width;
     outline.push_back(
         {std::llround(radius * std::cos(angle)), std::llround(radius * std::sin(angle))});
   };
-  for (unsigned i = 0; i < n; ++i) at(i, 0);
-  for (unsigned i = n; i-- > 0;) at(i, 3000);
+  for (unsigned i = 0; i < n; ++i) add_pair(i, 0);
+  for (unsigned i = n; i-- > 0;) add_pair(i, 3000);
   std::reverse(outline.begin(), outline.end());
   return outline;
 }

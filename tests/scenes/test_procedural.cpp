@@ -223,10 +223,10 @@ std::vector<float> samples(float low, float high, unsigned n = 20'000) {
 
 // Expects the nearest float, or in at most `max_not_nearest` cases one adjacent to it.
 template <class Ours, class Theirs>
-void expect_close(const char* name, const std::vector<float>& at, Ours ours, Theirs theirs,
+void expect_close(const char* name, const std::vector<float>& arguments, Ours ours, Theirs theirs,
                   unsigned max_not_nearest = 1) {
   unsigned not_nearest = 0;
-  for (const float x : at) {
+  for (const float x : arguments) {
     const float got = ours(x), wanted = static_cast<float>(theirs(static_cast<long double>(x)));
     if (got == wanted) continue;
     ++not_nearest;
@@ -237,10 +237,10 @@ void expect_close(const char* name, const std::vector<float>& at, Ours ours, The
 
 TEST(ExactMath, IsAsGoodAsALibrary) {
   for (const float bound : {1.0f, 100.0f, 1e5f}) {
-    const std::vector<float> at = samples(-bound, bound);
-    expect_close("sin", at, exact::sin, [](long double x) { return std::sin(x); });
-    expect_close("cos", at, exact::cos, [](long double x) { return std::cos(x); });
-    expect_close("tan", at, exact::tan, [](long double x) { return std::tan(x); });
+    const std::vector<float> arguments = samples(-bound, bound);
+    expect_close("sin", arguments, exact::sin, [](long double x) { return std::sin(x); });
+    expect_close("cos", arguments, exact::cos, [](long double x) { return std::cos(x); });
+    expect_close("tan", arguments, exact::tan, [](long double x) { return std::tan(x); });
   }
   expect_close("exp", samples(-86, 88), exact::exp, [](long double x) { return std::exp(x); });
   expect_close("log", samples(1e-6f, 3), exact::log, [](long double x) { return std::log(x); });

@@ -58,8 +58,8 @@ class Program : public testing::Test {
   }
   // In arguments and scripts, @NAME is a file in the test's folder.
   std::string with_paths(std::string text) const {
-    for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos;)
-      text.replace(at, 1, path(""));
+    for (std::size_t mark = 0; (mark = text.find('@', mark)) != std::string::npos;)
+      text.replace(mark, 1, path(""));
     return text;
   }
   // At blanks.
@@ -91,9 +91,9 @@ class Program : public testing::Test {
   // The reports of a script that writes one at each step REPORT.
   std::vector<Json> reports(const std::string& arguments, std::string steps) const {
     std::vector<std::string> names;
-    for (std::size_t at; (at = steps.find("REPORT")) != std::string::npos;) {
+    for (std::size_t found; (found = steps.find("REPORT")) != std::string::npos;) {
       names.push_back("report-" + std::to_string(names.size()));
-      steps.replace(at, 6, "wait 0.1; report @" + names.back());
+      steps.replace(found, 6, "wait 0.1; report @" + names.back());
     }
     run(arguments, steps);
     std::vector<Json> all;

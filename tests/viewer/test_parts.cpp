@@ -41,14 +41,14 @@ TEST(CameraControl, OrbitAboutAPoint) {
   EXPECT_NEAR(distance(moved), distance(start), 1e-4);
   const gl::Matrix before = projection(start, 640, 480, 20),
                    after = projection(moved, 640, 480, 20);
-  const auto at = [&](const gl::Matrix& m, int r) {
+  const auto coordinate = [&](const gl::Matrix& m, int r) {
     const auto row = [&](int i) {
       return m.m[i] * point.x + m.m[4 + i] * point.y + m.m[8 + i] * point.z + m.m[12 + i];
     };
     return row(r) / row(3);
   };
-  EXPECT_NEAR(at(before, 0), at(after, 0), 1e-4);
-  EXPECT_NEAR(at(before, 1), at(after, 1), 1e-4);
+  EXPECT_NEAR(coordinate(before, 0), coordinate(after, 0), 1e-4);
+  EXPECT_NEAR(coordinate(before, 1), coordinate(after, 1), 1e-4);
 }
 
 TEST(CameraControl, LinesLieWhereTheRaysGo) {

@@ -16,10 +16,10 @@ class Window : public Program {
   // Exactly one line of error, with all the given words.
   void expect_error(const Outcome& outcome, int exit, const std::vector<std::string>& words) const {
     EXPECT_EQ(outcome.exit, exit) << outcome.err;
-    const std::size_t at = outcome.err.find("heapwood-view: error: ");
-    ASSERT_NE(at, std::string::npos) << outcome.err;
-    EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.err;
-    for (const std::string& word : words) EXPECT_PRED2(has, outcome.err.substr(at), word);
+    const std::size_t begin = outcome.err.find("heapwood-view: error: ");
+    ASSERT_NE(begin, std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n', begin), outcome.err.size() - 1) << outcome.err;
+    for (const std::string& word : words) EXPECT_PRED2(has, outcome.err.substr(begin), word);
   }
   // Runs a script and, once it has written the report "ready", commands of the shell.
   Outcome beside(const std::string& steps, const std::string& commands) const {

@@ -38,11 +38,11 @@ inline alloc::ProgramTrace random_trace(const TraceShape& shape, std::uint32_t s
       event.warp = i < shape.warps ? static_cast<std::uint32_t>(i) : draw(shape.warps);
       event.lane = draw(shape.lanes) & 31u;
       if (!live.empty() && (live.size() >= shape.max_live || draw(5) < 2)) {
-        const std::size_t at = draw(static_cast<std::uint32_t>(live.size()));
+        const std::size_t index = draw(static_cast<std::uint32_t>(live.size()));
         event.kind = Kind::free;
-        event.request = live[at].request;
-        if (draw(4) != 0 && i >= shape.warps) event.warp = live[at].warp;
-        live[at] = live.back();
+        event.request = live[index].request;
+        if (draw(4) != 0 && i >= shape.warps) event.warp = live[index].warp;
+        live[index] = live.back();
         live.pop_back();
       } else {
         event.request = trace.requests++;

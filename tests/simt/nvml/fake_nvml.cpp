@@ -14,9 +14,9 @@ namespace {
 std::string setting(const std::string& key, const std::string& otherwise) {
   const char* all = std::getenv("FAKE_NVML");
   const std::string text = ";" + std::string(all ? all : "") + ";";
-  const std::size_t at = text.find(";" + key + "=");
-  if (at == std::string::npos) return otherwise;
-  const std::size_t start = at + key.size() + 2;
+  const std::size_t found = text.find(";" + key + "=");
+  if (found == std::string::npos) return otherwise;
+  const std::size_t start = found + key.size() + 2;
   return text.substr(start, text.find(';', start) - start);
 }
 
