@@ -204,8 +204,9 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
       if (entry->traits->frees == alloc::Frees::individually) continue;
       bytes = std::max(bytes, 1.25 * static_cast<double>(summary.padded_bytes));
     }
-    // Other allocators are worth measuring where one that never frees does not fit.
-    bytes = std::min(bytes, .5 * static_cast<double>(simt::device_available(bench.device.id)));
+    // A pool for an allocator that never frees may not fit on the device. The others are measured
+    // anyway, in half of what is available.
+    bytes = std::min(bytes, 0.5 * static_cast<double>(simt::device_available(bench.device.id)));
   }
   if (bytes > 1e15) throw_error(Exit::usage, "--pool {}: too large", pool.text);
   const auto whole = static_cast<std::uint64_t>(bytes);

@@ -88,7 +88,8 @@ struct FdgPublished {
   void walk(const HostView&, Visitor) const {}
 
  private:
-  // Each begins a block of the heap of its own. The memory of a superblock follows its granule.
+  // The header of a superblock, which is one block of the heap: one granule, followed by the
+  // superblock's memory.
   struct alignas(granule) Superblock {
     Superblock* next;
   };
@@ -161,7 +162,8 @@ struct FdgPublished {
     return first;
   }
 
-  // A superblock of its own size, for a large request, leaves the current one as it is.
+  // Adds a superblock and returns its first granule. A large request gets a superblock of its own
+  // size, and the current one stays.
   template <class Thread>
   HEAPWOOD_INLINE std::byte* add_superblock(Thread& thread, Slot& slot,
                                             std::size_t granules) const {

@@ -65,8 +65,8 @@ class NewestPage {
     const std::uint32_t failures = bits_ >> 4 & 15;
     return failures < 4 ? 0 : failures - 3;
   }
-  // The word after the slot has taken another page: during a pause, or because a look found
-  // nothing.
+  // The word after the slot has taken a page that begins at `arena`, either during a pause or after
+  // a look found no free blocks.
   HEAPWOOD_INLINE NewestPage followed_by(std::uint32_t arena) const {
     const std::uint32_t failures = bits_ >> 4 & 15, more = failures < 6 ? failures + 1 : 6;
     const std::uint32_t next_pauses = more < 3 ? (1u << more) - 1 : 7;
@@ -200,7 +200,8 @@ struct PageSlots {
   }
   HEAPWOOD_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
 
-  // What take_blocks() reads first: hints, which callers read together with other words.
+  // Hints that take_blocks() needs. Callers load them early, so that these loads and others are in
+  // flight together.
   struct Hints {
     NewestPage newest;
     std::uint32_t used;  // Arenas::used_arenas()

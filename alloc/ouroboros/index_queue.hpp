@@ -144,7 +144,8 @@ class IndexQueue {
     if constexpr (!in_pieces) {
       if (group.rank() == 0) slots_.release_slots(chunks, q, group.size());
     } else {
-      // Each piece is left separately, so that leaving one does not depend on a later one.
+      // The lanes count the slots that they emptied separately for each piece, so that the release
+      // of a piece does not wait for lanes at a later one.
       const LaneGroup<Thread> mates = group.part(slots_.is_same_piece(position, first));
       mates.sync();  // before the release in leave()
       if (mates.rank() == 0 && location.slot != nullptr &&

@@ -74,7 +74,8 @@ std::vector<double> cumulative_rank_sum(std::size_t pairs) {
   return cumulated(std::move(counts));
 }
 
-// b = 0: of signed ranks. Both distributions are symmetric.
+// The smaller tail of the distribution of Wilcoxon's rank sum of a and b samples or, if b is 0, of
+// the signed ranks of a pairs. Both distributions are symmetric.
 double exact_tail(std::size_t a, std::size_t b, double share) {
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;
   std::vector<double>& cumulative = known[{a, b}];

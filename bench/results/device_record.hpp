@@ -19,8 +19,8 @@ void begin_device_record(const simt::DeviceInfo& device, std::optional<simt::Gpu
 
 // Takes a sample and returns the record so far; null if none was begun for this device.
 Json device_record(const simt::DeviceInfo& device);
-// For results of an earlier process that are kept in the file (--resume): from now on the record
-// contains the records in that process's report, too.
+// With --resume, results of an earlier process stay in the file: adds the device records of that
+// process's report to the record.
 void keep_earlier_record(const Json& report);
 
 // One line if the GPU was slower than its settings allow.

@@ -57,8 +57,8 @@ struct Fastest {
   const Row* row = nullptr;  // the clearly fastest, if there is one
   std::size_t compared = 0;
 };
-// Compares rows that are complete and no lower bounds; nullptr is no row. samples(row) points to
-// the times of a row; nullptr: it is not compared.
+// Compares the complete rows that are not lower bounds. `rows` may contain nullptr. samples(row)
+// points to the times of a row, or is nullptr if the row is not to be compared.
 template <class Row, class Samples>
 Fastest<Row> find_fastest(const std::vector<const Row*>& rows, Samples samples) {
   std::vector<const Row*> compared;

@@ -325,7 +325,7 @@ TEST_F(Window, ItHasAMinimumSize) {
 
 TEST_F(Window, SaysWhyItDoesNotOpen) {
   expect_error(on_display({"-extension", "GLX", view_}), 1, {"OpenGL", "heapwood render"});
-  // Without a display, and before a window opens.
+  // Errors that are reported without a display, because no window has been opened yet.
   const auto without = [&](const std::string& arguments) {
     return Running("/usr/bin/env", split("-u DISPLAY -u WAYLAND_DISPLAY " + view_ + arguments))
         .wait();

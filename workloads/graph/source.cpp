@@ -36,7 +36,7 @@ bool is_packed(const std::string& path) {
   return false;
 }
 
-// Of a file whose extension says nothing: by how it starts.
+// The parser for a file with an unknown extension, chosen by the start of its text.
 Parse parser_of_content(std::string_view text) {
   text = scenes::without_byte_order_mark(text);
   if (text.starts_with("%%MatrixMarket")) return parse_matrix_market;
