@@ -136,7 +136,7 @@ class ReplayPoolRunner : public RowBench {
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
     job.checks_contents = true;  // not in timed replays
-    // The row gets all inspections or none, if one is interrupted.
+    // Collected first: if an inspection is interrupted, the row gets none of them.
     ReplayRow seen;
     for (int run = 0; run < inspections; ++run) {
       seen.samples = replay(i, job).inspection.samples;

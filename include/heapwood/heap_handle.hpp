@@ -89,7 +89,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   HEAPWOOD_INLINE void count_refusal(std::size_t bytes) const {
     count_refusal_slow(state_, bytes, max_request_);
   }
-  // may_fit: an empty heap could serve it, with what the heap on top adds.
+  // For heaps that add to a request, such as checked_heap. may_fit: an empty heap could serve the
+  // request with what was added.
   HEAPWOOD_INLINE void count_refusal(std::size_t bytes, bool may_fit) const {
     count_refusal_slow(state_, bytes == 0 ? 1 : bytes, may_fit ? max_request_ : 0);
   }

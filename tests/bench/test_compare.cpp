@@ -81,7 +81,7 @@ TEST(CompareFalseAlarms, AtMostOnePercentOfCells) {
       60u);
 }
 
-// The default number of runs: 2 of 252 orders.
+// With the default number of runs, 5 on each side, 2 of 252 orders have no overlap.
 TEST(CompareVerdicts, FiveRunsWithoutOverlapAreDecided) {
   const CellVerdict slower = judge({{1, 1.01, 1.02, 1.03, 1.04}, {1.1, 1.11, 1.12, 1.13, 1.2}}, {});
   EXPECT_EQ(slower.verdict, Verdict::slower);
@@ -223,7 +223,7 @@ TEST(CompareFiles, CellsOfOneFileAreCounted) {
   EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
 }
 
-// An allocator that neither file could measure leaves nothing undecided.
+// A cell without times in both files is not counted as undecided.
 TEST(CompareFiles, CellsThatNeitherFileMeasuredAreNotUndecided) {
   Json file = bench_file({"a", "b"}, 30, 10);
   file["results"][1]["status"] = "skipped";

@@ -90,7 +90,7 @@ struct Thread {
   Byte position = 0, end = 0, start = 0, section = 0, periods_left = 0, polls = 0, next = 0, o = 0;
   Header seen = {};
   bool refusing = false, wrapped = false, seen_busy = false, merged = false, merges = false;
-  // Units that have been in a large enough part of a chunk that is no block, since the call.
+  // Units that have been part of large enough free memory at every moment since the call began.
   std::uint8_t fitting = 0;
 };
 

@@ -14,7 +14,8 @@ inline constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// In [0, n), from the upper 32 bits. A number is preferred to another by at most n / 2^32.
+// A number in [0, n), from the upper 32 of random bits. The probabilities of two numbers differ by
+// at most 2^-32.
 inline constexpr std::uint32_t below(std::uint64_t bits, std::uint32_t n) {
   return static_cast<std::uint32_t>((bits >> 32) * n >> 32);
 }

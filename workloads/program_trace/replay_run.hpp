@@ -131,7 +131,8 @@ struct ReplayKernel {
     return true;
   }
 
-  // Whether all steps before the previous one have ended. The warps that wait count them.
+  // Whether all steps before the previous one have ended. Waiting warps advance the count of ended
+  // steps.
   HEAPWOOD_INLINE bool may_enter(std::uint32_t step) const {
     const simt::atomic_ref<std::uint32_t> ended(*steps_ended);
     // relaxed: only numbers.
