@@ -19,12 +19,12 @@ gl::Rgba8 mix(gl::Rgba8 a, gl::Rgba8 b, double share) {
 
 }  // namespace
 
-HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high,
+HeapMap::HeapMap(const Recording& recording, std::uint32_t time_index, unsigned wide, unsigned high,
                  std::uint64_t shown)
     : columns(std::max(wide, 1u)),
       rows(std::max(high, 1u)),
       bytes(std::max<std::uint64_t>(shown, 1)),
-      time(at) {
+      time(time_index) {
   const std::uint64_t count = std::uint64_t{columns} * rows;
   cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
   cells.resize(count);

@@ -17,9 +17,9 @@ namespace heapwood::viewer {
 
 namespace {
 
-bool inside(const Area& area, ImVec2 at) {
-  return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y &&
-         at.y < area.y + area.height;
+bool inside(const Area& area, ImVec2 point) {
+  return point.x >= area.x && point.x < area.x + area.width && point.y >= area.y &&
+         point.y < area.y + area.height;
 }
 
 bool is_clicked(const Area& area) {
@@ -104,10 +104,10 @@ constexpr struct {
              {GLFW_KEY_MINUS, deepen_boxes, -1},
              {GLFW_KEY_KP_SUBTRACT, deepen_boxes, -1}};
 
-kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
+kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 point) {
   const render::CameraFrame frame = render::make_frame(
       state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
-  return frame.ray(std::floor(at.x - area.x) + 0.5f, std::floor(at.y - area.y) + 0.5f,
+  return frame.ray(std::floor(point.x - area.x) + 0.5f, std::floor(point.y - area.y) + 0.5f,
                    render::far_away);
 }
 

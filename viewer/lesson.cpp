@@ -35,14 +35,14 @@ std::string number(double value) { return bench::figure_text(value); }
 // The leaf that the ray through the middle of the picture hits; else one in the scene's middle.
 RootPath leaf_in_view(const State& state) {
   const render::CameraFrame frame = render::make_frame(state.camera, 64, 64);
-  Box at = state.scene->tree.bounds;
+  Box box = state.scene->tree.bounds;
   try {
     const RayPath path = follow(*state.scene, frame.ray(32, 32, render::far_away));
-    if (path.hit.found()) at = path.hit_box;
+    if (path.hit.found()) box = path.hit_box;
   } catch (const simt::Stopped&) {
     // Cancelling a job stops every launch.
   }
-  return path_to(state.scene->tree, (at.lo + at.hi) * 0.5f);
+  return path_to(state.scene->tree, (box.lo + box.hi) * 0.5f);
 }
 
 void draw_only(State& state, bool node, bool plane, bool triangles, bool boxes) {

@@ -88,9 +88,9 @@ template <class Visit>
 void for_each_leaf(const kdtree::Tree& tree, std::uint32_t root, const Visit& visit) {
   std::vector<std::pair<std::uint32_t, unsigned>> stack{{root, 0}};
   while (!stack.empty()) {
-    const auto [at, depth] = stack.back();
+    const auto [node_index, depth] = stack.back();
     stack.pop_back();
-    const kdtree::Node node = tree.nodes[at];
+    const kdtree::Node node = tree.nodes[node_index];
     if (node.leaf()) {
       visit(node, depth);
     } else {

@@ -99,20 +99,21 @@ void draw_legend(const State& state, const Edge& edge, const PictureStatus& pict
   ui::text(state.mode == render::Mode::heatmap  ? "steps per ray through the tree"
            : state.mode == render::Mode::leaves ? "triangles in the leaf of the hit"
                                                 : "distance from the eye");
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
   constexpr int bars = 64;
   for (int i = 0; i < bars; ++i) {
     const double place = (i + 0.5) / bars;
     const gl::Rgba8 c = ramp_colour(state.mode == render::Mode::depth ? 1 - place : place);
-    ui::fill({at.x + width * static_cast<float>(i) / bars, at.y},
-             {at.x + width * static_cast<float>(i + 1) / bars + 0.5f, at.y + height}, packed(c));
+    ui::fill({corner.x + width * static_cast<float>(i) / bars, corner.y},
+             {corner.x + width * static_cast<float>(i + 1) / bars + 0.5f, corner.y + height},
+             packed(c));
   }
   for (int tick = 0; tick <= 4; ++tick) {
     const std::string text = fmt::format(
         "{:.3g}", picture.range.low + (picture.range.high - picture.range.low) * tick / 4);
-    const float x = at.x + width * static_cast<float>(tick) / 4;
+    const float x = corner.x + width * static_cast<float>(tick) / 4;
     const float shift = tick == 0 ? 0 : tick == 4 ? 1 : 0.5f;
-    ui::text_at({x - shift * ui::width_of(text), at.y + height + 2}, text);
+    ui::text_at({x - shift * ui::width_of(text), corner.y + height + 2}, text);
   }
   ImGui::Dummy({width, height + 2 + ImGui::GetFontSize()});
   ui::text(fmt::format("maximum in the picture: {:.4g}", picture.largest), colour::dim);

@@ -110,18 +110,20 @@ void choose_costs(State& state) {
 void plot_samples(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
   const double margin = 0.05 * (*high - *low) + 1e-9, from = *low - margin, to = *high + margin;
   const auto x = [&](double ms) {
-    return at.x + static_cast<float>((ms - from) / (to - from)) * width;
+    return corner.x + static_cast<float>((ms - from) / (to - from)) * width;
   };
-  ui::fill(at, {at.x + width, at.y + height}, ui::white(8), 4);
-  ui::fill({x(*bench::quantile(samples, 0.25)), at.y + 3},
-           {x(*bench::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
+  ui::fill(corner, {corner.x + width, corner.y + height}, ui::white(8), 4);
+  ui::fill({x(*bench::quantile(samples, 0.25)), corner.y + 3},
+           {x(*bench::quantile(samples, 0.75)), corner.y + height - 3}, IM_COL32(104, 196, 134, 50),
+           3);
   const float middle = x(*bench::median(samples));
-  ui::line({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
+  ui::line({middle, corner.y + 2}, {middle, corner.y + height - 2}, IM_COL32(104, 196, 134, 220),
+           2);
   for (const double ms : samples)
-    ImGui::GetWindowDrawList()->AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f,
+    ImGui::GetWindowDrawList()->AddCircleFilled({x(ms), corner.y + height / 2}, height * 0.16f,
                                                 IM_COL32(230, 233, 236, 190));
   ImGui::Dummy({width, height});
   ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(),

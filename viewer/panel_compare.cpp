@@ -26,16 +26,16 @@ void sort(std::vector<CompareRow>& rows) {
 // The median, and the middle half of the times.
 void draw_bar(const CompareRow& row, double slowest) {
   const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 0.5f;
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  at.y += (ImGui::GetTextLineHeight() - height) / 2;
+  ImVec2 corner = ImGui::GetCursorScreenPos();
+  corner.y += (ImGui::GetTextLineHeight() - height) / 2;
   ImGui::Dummy({width, ImGui::GetTextLineHeight()});
   if (row.result->status != bench::Status::ok || !std::isfinite(row.key_ms) || slowest <= 0) return;
-  const auto x = [&](double ms) { return at.x + width * static_cast<float>(ms / slowest); };
-  ui::fill(at, {std::max(x(row.key_ms), at.x + 2), at.y + height},
+  const auto x = [&](double ms) { return corner.x + width * static_cast<float>(ms / slowest); };
+  ui::fill(corner, {std::max(x(row.key_ms), corner.x + 2), corner.y + height},
            row.best ? ImGui::GetColorU32(colour::accent) : IM_COL32(120, 150, 170, 255), 3);
   const std::vector<double>& ms = row.result->runs_ms;
-  ui::fill({x(*bench::quantile(ms, 0.25)), at.y - 2},
-           {x(*bench::quantile(ms, 0.75)) + 1, at.y + height + 2}, ui::white(70), 2);
+  ui::fill({x(*bench::quantile(ms, 0.25)), corner.y - 2},
+           {x(*bench::quantile(ms, 0.75)) + 1, corner.y + height + 2}, ui::white(70), 2);
 }
 
 // A click chooses the allocator as A, with Shift as B.

@@ -50,14 +50,14 @@ void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t ind
 }
 
 // A frame around a run of cells, which continues from row to row.
-void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 at, ImVec2 size) {
+void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 corner, ImVec2 size) {
   if (run.count == 0) return;
   const std::uint64_t last = run.first + run.count - 1;
   const auto x = [&](std::uint64_t column) {
-    return at.x + size.x * static_cast<float>(column) / static_cast<float>(map.columns);
+    return corner.x + size.x * static_cast<float>(column) / static_cast<float>(map.columns);
   };
   const auto y = [&](std::uint64_t row) {
-    return at.y + size.y * static_cast<float>(row) / static_cast<float>(map.rows);
+    return corner.y + size.y * static_cast<float>(row) / static_cast<float>(map.rows);
   };
   const std::uint64_t r0 = run.first / map.columns, r1 = last / map.columns;
   const float x0 = x(run.first % map.columns), x1 = x(last % map.columns + 1);
@@ -126,19 +126,19 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
   update(view, drawn, recording, static_cast<unsigned>(width / (cell_pixels * scale)),
          static_cast<unsigned>(map_height / (cell_pixels * scale)));
   draw_map_title(state, view, which, width);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
   ImGui::Image(drawn.texture.imgui(), {width, map_height});
   state.places.note(fmt::format("map {}", which));
-  drawn.area = {at.x, at.y, width, map_height};
+  drawn.area = {corner.x, corner.y, width, map_height};
   const HeapMap& map = *drawn.map;
-  outline(map.hole_cells(), map, at, {width, map_height});
+  outline(map.hole_cells(), map, corner, {width, map_height});
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto cell = [](float place, float length, unsigned count) {
     const float share = std::clamp(place / length, 0.0f, 0.99999f);
     return static_cast<std::uint64_t>(share * static_cast<float>(count));
   };
-  const std::uint64_t index = cell(mouse.y - at.y, map_height, map.rows) * map.columns +
-                              cell(mouse.x - at.x, width, map.columns),
+  const std::uint64_t index = cell(mouse.y - corner.y, map_height, map.rows) * map.columns +
+                              cell(mouse.x - corner.x, width, map.columns),
                       offset = index * map.cell_bytes;
   if (ImGui::IsItemHovered() && offset < map.bytes) {
     tell_cell(recording, map, index,
@@ -201,9 +201,10 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
   ImGui::SameLine();
   const auto swatch = [&](gl::Rgba8 c, const char* text, bool filled = true) {
     state.places.texts["legend"] += std::string(text) + "; ";
-    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
-    const ImVec2 low{at.x, at.y + side * 0.3f}, high{at.x + side, at.y + side * 1.3f};
+    const ImVec2 low{corner.x, corner.y + side * 0.3f},
+        high{corner.x + side, corner.y + side * 1.3f};
     if (filled) ui::fill(low, high, packed(c), 2);
     // Some colours are as dark as the background.
     ImGui::GetWindowDrawList()->AddRect(low, high, filled ? ui::white(60) : packed(c), 2);

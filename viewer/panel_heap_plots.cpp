@@ -101,10 +101,10 @@ void draw_figure(State& state, ImVec2 size, const Figure& figure) {
   const ui::Plot plot(state, figure.id, {size.x - scale, size.y}, 7);
   for (const double value : figure.ticks) {
     const float y = plot.place(0, figure.height(value)).y;
-    ui::line({plot.at.x, y}, {plot.end.x, y}, ui::white(18));
+    ui::line({plot.corner.x, y}, {plot.end.x, y}, ui::white(18));
     const std::string label = figure.text(value);
-    ui::text_at({plot.at.x - em * 0.4f - ui::width_of(label),
-                 std::clamp(y - em / 2, plot.at.y, std::max(plot.at.y, plot.end.y - em))},
+    ui::text_at({plot.corner.x - em * 0.4f - ui::width_of(label),
+                 std::clamp(y - em / 2, plot.corner.y, std::max(plot.corner.y, plot.end.y - em))},
                 label, ImGui::GetColorU32(ImGuiCol_TextDisabled));
   }
   for (std::size_t i = 0; i < view.recordings.size(); ++i) {
@@ -113,8 +113,8 @@ void draw_figure(State& state, ImVec2 size, const Figure& figure) {
       draw_curve(*view.recordings[i], figure, curve, plot, i == 1);
   }
   const float x = plot.place(view.place, 0).x;
-  ui::line({x, plot.at.y}, {x, plot.end.y}, ui::white(110));
-  const float share = (ImGui::GetIO().MousePos.x - plot.at.x) / plot.size.x;
+  ui::line({x, plot.corner.y}, {x, plot.end.y}, ui::white(110));
+  const float share = (ImGui::GetIO().MousePos.x - plot.corner.x) / plot.size.x;
   const double under = std::clamp(static_cast<double>(share), 0.0, 1.0);
   if (ImGui::IsItemActive()) {
     view.place = under;

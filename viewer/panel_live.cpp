@@ -67,16 +67,16 @@ void draw_side(State& state, std::size_t side, double maximum) {
   draw_times(state, times);
   ImGui::SetCursorPosY(below);  // with and without figures
   const float width = ImGui::GetContentRegionAvail().x, height = em * 0.55f;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
   const auto x = [&](double ms) {
-    return at.x + width * static_cast<float>(std::min(1.0, ms / maximum));
+    return corner.x + width * static_cast<float>(std::min(1.0, ms / maximum));
   };
-  ui::fill(at, {at.x + width, at.y + height}, ui::white(10), height / 2);
+  ui::fill(corner, {corner.x + width, corner.y + height}, ui::white(10), height / 2);
   if (times.median() > 0) {
-    ui::fill(at, {x(times.median()), at.y + height}, ImGui::GetColorU32(ui::shade_of(side, 0.75f)),
-             height / 2);
-    ui::fill({x(times.low()), at.y - 2}, {x(times.high()) + 1, at.y + height + 2}, ui::white(60),
-             2);
+    ui::fill(corner, {x(times.median()), corner.y + height},
+             ImGui::GetColorU32(ui::shade_of(side, 0.75f)), height / 2);
+    ui::fill({x(times.low()), corner.y - 2}, {x(times.high()) + 1, corner.y + height + 2},
+             ui::white(60), 2);
   }
   ImGui::Dummy({width, height + em * 0.3f});
   ui::hint(fmt::format(
@@ -121,16 +121,16 @@ void draw_costs(const LiveView& live) {
     ui::text(cost.label, colour::dim);
     ui::hint(cost.hint);
     for (std::size_t side = 0; side < 2; ++side) {
-      const ImVec2 at = ImGui::GetCursorScreenPos();
+      const ImVec2 corner = ImGui::GetCursorScreenPos();
       const float all = ImGui::GetContentRegionAvail().x, width = all - em * 5.5f;
-      const float y = at.y + (line - height) / 2;
-      ui::fill({at.x, y}, {at.x + width, y + height}, ui::white(10), 3);
+      const float y = corner.y + (line - height) / 2;
+      ui::fill({corner.x, y}, {corner.x + width, y + height}, ui::white(10), 3);
       const float length = width * static_cast<float>(values[side].value_or(0) / maximum);
       if (length > 0)
-        ui::fill({at.x, y}, {at.x + std::max(2.0f, length), y + height},
+        ui::fill({corner.x, y}, {corner.x + std::max(2.0f, length), y + height},
                  ImGui::GetColorU32(ui::shade_of(side, 0.75f)), 3);
       const std::string text = values[side] ? cost.text(*values[side]) : bench::missing;
-      ui::text_at({at.x + all - ui::width_of(text), at.y}, text);
+      ui::text_at({corner.x + all - ui::width_of(text), corner.y}, text);
       ImGui::Dummy({width, line - ImGui::GetStyle().ItemSpacing.y + 1});
     }
     ImGui::Dummy({0, em * 0.1f});

@@ -31,26 +31,26 @@ void draw_strip(State& state, ImVec2 size) {
   LiveView& live = state.live;
   const float em = ImGui::GetFontSize();
   const ui::Plot plot(state, "frames", size, 7);
-  const ImVec2 at = plot.at;
+  const ImVec2 corner = plot.corner;
   double maximum = 1e-6;
   for (const LiveSide& side : live.sides) maximum = std::max(maximum, 1.25 * side.times.high());
   const auto y = [&](double ms) {
-    return at.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
+    return corner.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
   };
   const std::uint64_t last = live.frames,
                       first = last > LiveTimes::window ? last - LiveTimes::window : 0;
   const float step = size.x / static_cast<float>(LiveTimes::window);
   const auto x = [&](std::uint64_t frame) {
-    return at.x + step * static_cast<float>(frame - first);
+    return corner.x + step * static_cast<float>(frame - first);
   };
   std::optional<std::uint64_t> under;
   if (plot.hovered) {
     const auto index =
-        static_cast<std::uint64_t>(std::max(0.0f, (ImGui::GetIO().MousePos.x - at.x) / step));
+        static_cast<std::uint64_t>(std::max(0.0f, (ImGui::GetIO().MousePos.x - corner.x) / step));
     if (first + index < last) under = first + index;
   }
   if (ImGui::IsItemClicked() && under) live.frozen = true;
-  if (under) ui::fill({x(*under), at.y}, {x(*under) + step, plot.end.y}, ui::white(28));
+  if (under) ui::fill({x(*under), corner.y}, {x(*under) + step, plot.end.y}, ui::white(28));
   for (std::size_t side = 0; side < 2; ++side) {
     for (const LiveSample& sample : live.sides[side].times.samples()) {
       if (sample.frame < first) continue;
@@ -64,12 +64,12 @@ void draw_strip(State& state, ImVec2 size) {
   const double ms = usual ? 16.7 : round_number(0.95 * maximum);
   if (usual || maximum > 0.001) {
     const std::string text = usual ? "16.7 ms: 60 frames/s" : fmt::format("{:g} ms", ms);
-    ui::line({at.x, y(ms)}, {plot.end.x, y(ms)}, ui::white(70));
+    ui::line({corner.x, y(ms)}, {plot.end.x, y(ms)}, ui::white(70));
     // Below the line, unless it is near the lower edge.
     const float top = std::min(y(ms) + 2, plot.end.y - em * 1.25f);
-    ui::fill({at.x + 4, top}, {at.x + ui::width_of(text) + 10, top + em * 1.2f},
+    ui::fill({corner.x + 4, top}, {corner.x + ui::width_of(text) + 10, top + em * 1.2f},
              IM_COL32(14, 16, 19, 190), 3);
-    ui::text_at({at.x + 7, top}, text);
+    ui::text_at({corner.x + 7, top}, text);
   }
   if (under) ImGui::SetTooltip("%s", frame_text(live, *under).c_str());
 }

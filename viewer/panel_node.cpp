@@ -66,11 +66,11 @@ void draw_figures(State& state, const NodeExplanation& node) {
 }
 
 // Text on a dark ground, so that it can be read over curves.
-void label(ImVec2 at, const ImVec4& shade, const std::string& text) {
+void label(ImVec2 corner, const ImVec4& shade, const std::string& text) {
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
-  ui::fill({at.x - 3, at.y - 1}, {at.x + size.x + 3, at.y + size.y + 1}, IM_COL32(20, 22, 25, 210),
-           3);
-  ui::text_at(at, text, ImGui::GetColorU32(shade));
+  ui::fill({corner.x - 3, corner.y - 1}, {corner.x + size.x + 3, corner.y + size.y + 1},
+           IM_COL32(20, 22, 25, 210), 3);
+  ui::text_at(corner, text, ImGui::GetColorU32(shade));
 }
 
 // Cost over the position of the plane, one curve per axis, from the node's low to its high side.
@@ -78,7 +78,7 @@ void draw_curve(State& state, const NodeExplanation& node) {
   const float em = ImGui::GetFontSize(), width = ImGui::GetContentRegionAvail().x, height = em * 8;
   ui::text("cost of each candidate plane", colour::dim);
   const ui::Plot plot(state, "sah curve", {width, height}, 7);
-  const ImVec2 at = plot.at;
+  const ImVec2 corner = plot.corner;
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const Box& box = node.place().box;
   // Planes near the sides cost as much as a leaf, or more: the scale ends a little above.
@@ -87,14 +87,15 @@ void draw_curve(State& state, const NodeExplanation& node) {
   const double high = std::max(node.leaf_cost * (node.leaf ? 2 : 1.08), low * 1.01 + 1e-9),
                base = low - 0.12 * (high - low);
   const auto y = [&](double cost) {
-    return at.y +
+    return corner.y +
            height * (1 - static_cast<float>(std::clamp((cost - base) / (high - base), 0.0, 1.0)));
   };
   const auto x = [&](unsigned axis, float position) {
-    return at.x + width * (position - box.lo[axis]) / std::max(box.hi[axis] - box.lo[axis], 1e-30f);
+    return corner.x +
+           width * (position - box.lo[axis]) / std::max(box.hi[axis] - box.lo[axis], 1e-30f);
   };
-  draw.PushClipRect(at, plot.end, true);
-  ui::line({at.x, y(node.leaf_cost)}, {plot.end.x, y(node.leaf_cost)}, ui::white(110));
+  draw.PushClipRect(corner, plot.end, true);
+  ui::line({corner.x, y(node.leaf_cost)}, {plot.end.x, y(node.leaf_cost)}, ui::white(110));
   for (unsigned axis = 0; axis < 3; ++axis) {
     std::optional<ImVec2> last;
     for (const NodeExplanation::Candidate& candidate : node.curve[axis]) {
@@ -108,19 +109,19 @@ void draw_curve(State& state, const NodeExplanation& node) {
   }
   if (!node.leaf) {
     const ImVec2 chosen{x(node.axis, node.plane), y(node.split_cost)};
-    ui::line({chosen.x, at.y}, {chosen.x, plot.end.y}, packed({250, 230, 140, 140}));
+    ui::line({chosen.x, corner.y}, {chosen.x, plot.end.y}, packed({250, 230, 140, 140}));
     draw.AddCircleFilled(chosen, em * 0.3f, packed({250, 230, 140, 255}));
     const std::string text = bench::figure_text(node.split_cost);
     const float wide = ui::width_of(text);
-    const bool left = chosen.x + wide + em > at.x + width;
+    const bool left = chosen.x + wide + em > corner.x + width;
     label({left ? chosen.x - wide - em * 0.6f : chosen.x + em * 0.6f,
-           std::max(chosen.y - em * 1.5f, at.y)},
+           std::max(chosen.y - em * 1.5f, corner.y)},
           {0.98f, 0.9f, 0.55f, 1}, text);
   }
   const std::string leaf = "as a leaf: " + bench::figure_text(node.leaf_cost);
   const float over = y(node.leaf_cost) - em * 1.4f;
   label({plot.end.x - ui::width_of(leaf) - em * 0.4f,
-         over > at.y ? over : y(node.leaf_cost) + em * 0.2f},
+         over > corner.y ? over : y(node.leaf_cost) + em * 0.2f},
         colour::dim, leaf);
   draw.PopClipRect();
   for (unsigned axis = 0; axis < 3; ++axis) {

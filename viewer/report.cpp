@@ -112,8 +112,8 @@ void write_report(const State& state, const std::string& path) {
   json["texts"] = state.places.texts;
   json["hint"] = ui::shown_hint();
   json["places"] = Json::object();  // x and y of the centre, and the width
-  for (const auto& [name, at] : state.places.centre)
-    json["places"][name] = {at[0], at[1], state.places.width.at(name)};
+  for (const auto& [name, centre] : state.places.centre)
+    json["places"][name] = {centre[0], centre[1], state.places.width.at(name)};
   json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   json["path"] = state.choice.path_text;
   json["heap"] = heap_json(state.heap);

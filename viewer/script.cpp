@@ -244,7 +244,7 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
   const int button = w.back() == "right" ? 1 : 0;
   const bool at_number = w.size() > 1 && std::isdigit(static_cast<unsigned char>(w[1][0]));
   const auto number = [&](std::size_t i) { return std::stof(w.at(i)); };
-  const auto at = [](const std::string& name) -> Place {
+  const auto named_place = [](const std::string& name) -> Place {
     return [name](const State& state) { return place_of(state, name); };
   };
   if (first == "key" && w.size() > 1) {
@@ -264,7 +264,7 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
   } else if (first == "click" && w.size() == 3 && at_number) {
     click(text, [place = Point{number(1), number(2)}](const State&) { return place; });
   } else if (first == "click" && w.size() > 1) {
-    click(text, at(without_first_word(text)));
+    click(text, named_place(without_first_word(text)));
   } else if (first == "drag" && w.size() > 4) {
     drag(text, button, {number(1), number(2)}, {number(3), number(4)});
   } else if (first == "scroll" && w.size() > 1) {

@@ -24,7 +24,7 @@ std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and
                               std::size_t max_boxes, std::size_t& total) {
   struct Visit {
     std::uint32_t node;
-    NodeBox at;
+    NodeBox shown;
   };
   std::vector<NodeBox> found;
   std::vector<Visit> level, next;
@@ -33,16 +33,16 @@ std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and
   for (; !level.empty(); level = std::exchange(next, {})) {
     for (Visit& visit : level) {
       const kdtree::Node node = tree.nodes[visit.node];
-      visit.at.leaf = node.leaf();
-      visit.at.refs = node.leaf() ? node.count() : 0;
-      const bool wanted = visit.at.depth == depth || (and_leaves && node.leaf());
+      visit.shown.leaf = node.leaf();
+      visit.shown.refs = node.leaf() ? node.count() : 0;
+      const bool wanted = visit.shown.depth == depth || (and_leaves && node.leaf());
       const bool is_empty = node.leaf() && node.count() == 0;
-      if (wanted && !is_empty && ++total <= max_boxes) found.push_back(visit.at);
-      if (node.leaf() || visit.at.depth == depth) continue;
+      if (wanted && !is_empty && ++total <= max_boxes) found.push_back(visit.shown);
+      if (node.leaf() || visit.shown.depth == depth) continue;
       for (const unsigned side : {0u, 1u}) {
-        Visit child{node.child(side), visit.at};
-        (side == 0 ? child.at.box.hi : child.at.box.lo)[node.axis()] = node.split;
-        ++child.at.depth;
+        Visit child{node.child(side), visit.shown};
+        (side == 0 ? child.shown.box.hi : child.shown.box.lo)[node.axis()] = node.split;
+        ++child.shown.depth;
         next.push_back(child);
       }
     }
@@ -119,12 +119,12 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     unsigned depth;
   };
   std::vector<Far> stack;
-  std::uint32_t at = 0;
+  std::uint32_t node_index = 0;
   Box box = tree.bounds;
   unsigned depth = 0;
   bool known = false;
   for (;;) {
-    kdtree::Node node = tree.nodes[at];
+    kdtree::Node node = tree.nodes[node_index];
     while (!node.leaf()) {
       ++path.inner_steps;
       const unsigned axis = node.axis();
@@ -144,8 +144,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
         end = plane;
       }
       box = side_box(near);
-      at = node.child(near);
-      node = tree.nodes[at];
+      node_index = node.child(near);
+      node = tree.nodes[node_index];
       ++depth;
     }
     path.leaves.push_back({box, node.first, node.count(), depth});
@@ -161,7 +161,7 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     known = known || here;
     if ((known && path.hit.t <= end) || stack.empty()) return path;
     begin = end;
-    at = stack.back().node;
+    node_index = stack.back().node;
     end = stack.back().end;
     box = stack.back().box;
     depth = stack.back().depth;

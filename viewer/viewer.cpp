@@ -163,20 +163,20 @@ void Viewer::step() {
   if (state_.captures_window()) return capture();
 
   window_.new_frame(std::nullopt);
-  const Layout at = layout(window_.pixels()[0], window_.pixels()[1]);
+  const Layout areas = layout(window_.pixels()[0], window_.pixels()[1]);
   try {
     for (const KeyPress& press : window_.take_keys()) key(press);
-    mouse(at.picture);
+    mouse(areas.picture);
     fly(since);
-    probe(at.picture);
-    choose_node(at.picture);
+    probe(areas.picture);
+    choose_node(areas.picture);
   } catch (const simt::Stopped&) {
     // A build is being cancelled, and with it the few rays of this frame's input.
   }
-  request_picture(at.picture, options_.spp);
+  request_picture(areas.picture, options_.spp);
   const PictureStatus picture = state_.picture.status();
   gl::bind_window();
-  draw(at);
+  draw(areas);
   window_.swap();
   finish_shot(picture);
   state_.frames.add(1e3 * thread_seconds(), state_.now);
@@ -204,7 +204,7 @@ void Viewer::keep_live() {
 }
 
 Viewer::Layout Viewer::layout(int width, int height) const {
-  Layout at{width, height, {}, {}, {}, {}};
+  Layout areas{width, height, {}, {}, {}, {}};
   const float scale = window_.scale(), w = static_cast<float>(width),
               h = static_cast<float>(height);
   const bool live = state_.tab == Tab::live, heap = state_.tab == Tab::heap;
@@ -217,11 +217,11 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   const float below = has_below ? std::min((heap ? 440 : 340) * scale, (h - bar) * 0.62f) : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
-  at.bar = {0, 0, w, bar};
-  at.panel = {w - panel, bar, panel, (narrow ? h - below : h) - bar};
-  at.below = {0, h - below, narrow ? w : w - panel, below};
-  at.picture = {0, bar, w - panel, h - bar - below};
-  return at;
+  areas.bar = {0, 0, w, bar};
+  areas.panel = {w - panel, bar, panel, (narrow ? h - below : h) - bar};
+  areas.below = {0, h - below, narrow ? w : w - panel, below};
+  areas.picture = {0, bar, w - panel, h - bar - below};
+  return areas;
 }
 
 gl::Rectangle Viewer::Layout::picture_rectangle() const {
@@ -239,42 +239,42 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
                        static_cast<unsigned>(area.width), static_cast<unsigned>(area.height), spp});
 }
 
-void Viewer::draw(const Layout& at) {
+void Viewer::draw(const Layout& layout) {
   state_.places.texts.clear();
   state_.picture.upload(picture_);
-  gl::viewport({0, 0, at.width, at.height});
+  gl::viewport({0, 0, layout.width, layout.height});
   // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
-  const gl::Rectangle area = at.picture_rectangle();
+  const gl::Rectangle area = layout.picture_rectangle();
   if (picture_.width() == 0) {
     gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
   } else {
     picture_.draw(area);
-    draw_lines(at);
+    draw_lines(layout);
   }
   const bool live = state_.tab == Tab::live;
   ui::allow_hints(!state_.help && !ImGui::GetIO().WantTextInput);
   if (state_.show.panel) {
-    draw_tab_bar(state_, at.bar);
-    live ? draw_live_panel(state_, at.panel) : draw_panel(state_, at.panel);
-    if (live) draw_live_below(state_, at.below);
+    draw_tab_bar(state_, layout.bar);
+    live ? draw_live_panel(state_, layout.panel) : draw_panel(state_, layout.panel);
+    if (live) draw_live_below(state_, layout.below);
   }
-  if (state_.tab == Tab::heap) draw_heap(state_, at.below);
-  if (live) draw_live_overlay(state_, at.picture);
-  Area free = at.picture;
-  if (state_.tab == Tab::learn) free.height -= draw_lesson(state_, at.picture);
+  if (state_.tab == Tab::heap) draw_heap(state_, layout.below);
+  if (live) draw_live_overlay(state_, layout.picture);
+  Area free = layout.picture;
+  if (state_.tab == Tab::learn) free.height -= draw_lesson(state_, layout.picture);
   draw_overlay(state_, free);
   draw_help(state_);
   state_.close_popups = false;
   ImGui::Render();
-  gl::viewport({0, 0, at.width, at.height});
+  gl::viewport({0, 0, layout.width, layout.height});
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-void Viewer::draw_lines(const Layout& at) {
+void Viewer::draw_lines(const Layout& layout) {
   const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
   if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node)) return;
-  const gl::Rectangle area = at.picture_rectangle();
+  const gl::Rectangle area = layout.picture_rectangle();
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
@@ -311,11 +311,11 @@ bool Viewer::draw_capture(const Shot& shot) {
     ImGui::EndFrame();
     return true;
   }
-  const Layout at = layout(width, height);
-  request_picture(at.picture, static_cast<unsigned>(samples));
+  const Layout areas = layout(width, height);
+  request_picture(areas.picture, static_cast<unsigned>(samples));
   const PictureStatus picture = state_.picture.status();
   canvas_->bind();
-  draw(at);
+  draw(areas);
   canvas_->show(window_.pixels()[0], window_.pixels()[1]);
   window_.swap();
   if (!picture.error.empty()) throw Error(Exit::failed, picture.error);

@@ -37,8 +37,8 @@ class Viewer {
   void choose_node(const Area& area);
 
   void request_picture(const Area& area, unsigned spp);
-  void draw(const Layout& at);
-  void draw_lines(const Layout& at);
+  void draw(const Layout& layout);
+  void draw_lines(const Layout& layout);
   void capture();
   bool draw_capture(const Shot& shot);
   void finish_shot(const PictureStatus& picture);

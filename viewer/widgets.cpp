@@ -23,9 +23,10 @@ bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags) {
   return ImGui::Begin(name, nullptr, flags);
 }
 
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse, float opacity, float width) {
+bool begin_card(const char* name, ImVec2 corner, ImVec2 pivot, bool mouse, float opacity,
+                float width) {
   const float em = ImGui::GetFontSize();
-  ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
+  ImGui::SetNextWindowPos(corner, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowBgAlpha(opacity);
   if (width > 0) ImGui::SetNextWindowSize({width, 0});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.5f);
@@ -213,11 +214,11 @@ void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint
   const Plot plot(state, id, size, 7);
   const float step = size.x / std::max(static_cast<float>(values.size()), 1.0f);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float left = plot.at.x + step * static_cast<float>(i),
+    const float left = plot.corner.x + step * static_cast<float>(i),
                 right = left + std::max(1.0f, step - 1),
                 top = size.y * static_cast<float>(values[i]) / static_cast<float>(maximum);
     const bool under = plot.has_mouse_between_x(left, left + step);
-    if (under) fill({left, plot.at.y}, {right, plot.end.y}, white(16));
+    if (under) fill({left, plot.corner.y}, {right, plot.end.y}, white(16));
     if (values[i])
       fill({left, plot.end.y - std::max(top, 1.0f)}, {right, plot.end.y},
            i == marked ? packed({250, 230, 140, 255}) : ImGui::GetColorU32(colour::accent));
@@ -235,25 +236,25 @@ void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round) {
 void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick) {
   ImGui::GetWindowDrawList()->AddLine(from, to, colour, thick);
 }
-void text_at(ImVec2 at, const std::string& text, ImU32 colour) {
-  ImGui::GetWindowDrawList()->AddText(at, colour, text.c_str());
+void text_at(ImVec2 corner, const std::string& text, ImU32 colour) {
+  ImGui::GetWindowDrawList()->AddText(corner, colour, text.c_str());
 }
 
 Plot::Plot(State& state, const char* id, ImVec2 wanted, unsigned ground)
-    : at(ImGui::GetCursorScreenPos()),
+    : corner(ImGui::GetCursorScreenPos()),
       size{std::max(wanted.x, 1.0f), std::max(wanted.y, 1.0f)},
-      end{at.x + size.x, at.y + size.y} {
+      end{corner.x + size.x, corner.y + size.y} {
   ImGui::InvisibleButton(id, size);
   state.places.note(id);
   hovered = ImGui::IsItemHovered();
-  if (ground) fill(at, end, white(ground), 4);
+  if (ground) fill(corner, end, white(ground), 4);
 }
 bool Plot::has_mouse_between_x(float low, float high) const {
   return hovered && ImGui::GetIO().MousePos.x >= low && ImGui::GetIO().MousePos.x < high;
 }
 ImVec2 Plot::place(double right, double up) const {
-  return {at.x + size.x * static_cast<float>(std::clamp(right, 0.0, 1.0)),
-          at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(up, 0.0, 1.0)))};
+  return {corner.x + size.x * static_cast<float>(std::clamp(right, 0.0, 1.0)),
+          corner.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(up, 0.0, 1.0)))};
 }
 
 }  // namespace heapwood::viewer::ui

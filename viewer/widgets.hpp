@@ -30,9 +30,9 @@ inline constexpr ImGuiWindowFlags fixed =
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags = fixed);
 
-// A small window with round corners over the picture; `pivot` is its corner at `at`, its width that
-// of its content if not given.
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false,
+// A small window with round corners over the picture; `pivot` is its corner at `corner`, its width
+// that of its content if not given.
+bool begin_card(const char* name, ImVec2 corner, ImVec2 pivot, bool mouse = false,
                 float opacity = 0.86f, float width = 0);
 void end_card();
 
@@ -92,7 +92,8 @@ void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint
 // In the current window.
 void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round = 0);
 void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick = 1);
-void text_at(ImVec2 at, const std::string& text, ImU32 colour = ImGui::GetColorU32(ImGuiCol_Text));
+void text_at(ImVec2 corner, const std::string& text,
+             ImU32 colour = ImGui::GetColorU32(ImGuiCol_Text));
 
 // A rectangle of the current window in which something is drawn, as a widget.
 struct Plot {
@@ -103,7 +104,7 @@ struct Plot {
   // The point at shares of the width, from the left, and of the height, from the lower edge. The
   // highest 5% stay free.
   ImVec2 place(double right, double up) const;
-  ImVec2 at, size, end;
+  ImVec2 corner, size, end;
   bool hovered;
 };
 
