@@ -23,10 +23,10 @@ bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags) {
   return ImGui::Begin(name, nullptr, flags);
 }
 
-bool begin_card(const char* name, ImVec2 corner, ImVec2 pivot, bool mouse, float opacity,
+bool begin_card(const char* name, ImVec2 position, ImVec2 pivot, bool mouse, float opacity,
                 float width) {
   const float em = ImGui::GetFontSize();
-  ImGui::SetNextWindowPos(corner, ImGuiCond_Always, pivot);
+  ImGui::SetNextWindowPos(position, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowBgAlpha(opacity);
   if (width > 0) ImGui::SetNextWindowSize({width, 0});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.5f);

@@ -30,9 +30,9 @@ inline constexpr ImGuiWindowFlags fixed =
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags = fixed);
 
-// A small window with round corners over the picture; `pivot` is its corner at `corner`, its width
-// that of its content if not given.
-bool begin_card(const char* name, ImVec2 corner, ImVec2 pivot, bool mouse = false,
+// A small window with round corners over the picture. Its point `pivot`, from (0, 0) to (1, 1), is
+// at `position`. Without a width it is as wide as its content.
+bool begin_card(const char* name, ImVec2 position, ImVec2 pivot, bool mouse = false,
                 float opacity = 0.86f, float width = 0);
 void end_card();
 
