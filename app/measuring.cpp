@@ -141,7 +141,7 @@ void Measuring::show(Json report, const Printed& printed) {
 void Measuring::check(const std::vector<Outcome>& outcomes,
                       const std::optional<Error>& failure) const {
   if (better_ > 0)
-    note("{}: {} kept: more runs than measured now", options_.json,
+    note("{}: kept {} with more runs than the new ones", options_.json,
          plural_text(better_, "earlier result"));
   if (write_error_) throw *write_error_;
   if (failure) throw *failure;

@@ -121,7 +121,7 @@ class AnimateScene {
   // Any frame; prepare() is not affected.
   scenes::Mesh mesh_of(unsigned frame) const { return scene_->mesh(frame); }
   const simt::DeviceInfo& device() const { return device_; }
-  // Of the last prepare().
+  // The mesh that prepare() made last, here and on the device.
   const scenes::Mesh& mesh() const { return mesh_; }
   const kdtree::DeviceMesh& device_mesh() const { return *device_mesh_; }
   kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }

@@ -320,7 +320,7 @@ class Animation : public RowBench {
   std::optional<unsigned> prepared_;  // number of the frame in scene_
   bool has_pools_ = false, has_provided_ = false;
   std::uint64_t min_triangles_ = ~std::uint64_t{0}, max_triangles_ = 0;
-  // Of each frame's first complete tree, and its allocator; 0: none so far.
+  // The hash of each frame's first complete tree, 0 if there is none so far, and its allocator.
   std::vector<std::uint64_t> hashes_;
   std::vector<std::string> hash_of_;
   std::optional<unsigned> pictured_;  // number of the last frame with a picture

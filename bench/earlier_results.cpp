@@ -36,7 +36,7 @@ bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings
 std::size_t runs_of(const Json& result) {
   const std::string status = text_at(result, "status");
   if (status != name(Status::ok) && status != name(Status::incomplete)) return 0;
-  // Of builds and replays; of animations; of graphs.
+  // Builds and replays have runs_ms, animations frame_ms, graphs reset_ms.
   for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
     if (const Json* const runs = result.find(key)) return runs->is_array() ? runs->size() : 0;
   }

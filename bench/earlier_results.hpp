@@ -37,7 +37,8 @@ Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& devic
   return earlier;
 }
 
-// Of a benchmark of builds. Prints notes of what is reused and of what has changed.
+// Reads the earlier results of a benchmark of builds. Prints notes of what is reused and of what
+// has changed.
 Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
 
 // Appends earlier results to a report of new ones. A new result replaces an earlier one of the same

@@ -85,7 +85,7 @@ struct RoundMemory {
   workloads::graph::GraphMemory memory;
 };
 
-// Of layouts other than blocks, allocator and label are the name of the layout.
+// A result. In layouts without blocks, allocator and label are the name of the layout.
 struct GraphRow : MeasuredRow {
   std::string graph;   // as given
   std::string digest;  // of the graph, if known

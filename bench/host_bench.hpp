@@ -75,7 +75,8 @@ struct Percentiles {
   std::optional<double> p50, p99, p999, max;
 };
 Percentiles percentiles(std::vector<double> samples);
-// Of all passes after the first, which maps the memory; of the first if it is the only one.
+// The latencies of all passes after the first, which maps the memory; those of the first if it is
+// the only one.
 HostLatencies warm_latencies(const HostBenchRow& row);
 
 // Schema heapwood.host-bench/1.

@@ -36,7 +36,7 @@ void order_shards(std::vector<ResultsFile>& shards) {
   }
 }
 
-// Of a file that merge wrote: those it was merged from.
+// The shards that a file was merged from.
 std::vector<Shard> shards_in(const ResultsFile& file) {
   std::vector<Shard> shards;
   if (const Shard own = shard_in(file); !own.is_whole()) shards.push_back(own);

@@ -37,7 +37,7 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
 
 std::string list_text(const std::set<std::string>& values);
 
-// Of a file or of a record in `shards`; read_results() has checked the types.
+// The shard of a file, or of a record in `shards`. read_results() has checked the types.
 Shard shard_of_json(const Json& shard);
 // The whole, if the file is of no shard.
 Shard shard_in(const ResultsFile& file);

@@ -56,7 +56,7 @@ namespace {
 
 std::string commit_of(const Json& json) { return sorted_text(json.value("git", Json())); }
 
-// Of a reproduction: of all its runs.
+// The commits of a file; those of all its runs if it is of a reproduction.
 std::set<std::string> commits_of(const ResultsFile& file) {
   std::set<std::string> commits;
   if (file.schema != reproduce_schema) return {commit_of(file.json)};

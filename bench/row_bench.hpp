@@ -46,8 +46,8 @@ class RowBench {
   RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds, Step step,
            std::string unit = "run");
 
-  // Of the candidate with this index. They return the milliseconds that count towards the budget,
-  // or nothing: their wall time counts.
+  // Run candidate i. They return the milliseconds that count towards the budget; if they return
+  // nothing, their wall time counts.
   virtual std::optional<double> warm_up(std::size_t i) = 0;
   virtual std::optional<double> run(std::size_t i) = 0;
   virtual void keep_warm_up(std::size_t) {}   // as the only run
@@ -58,7 +58,7 @@ class RowBench {
   // The reason of a row that a time limit has ended; "": the message of the exception.
   virtual std::string time_limit_text() const { return ""; }
 
-  // Of all, or of those that `chosen` names.
+  // Warms up all candidates, or those whose index `chosen` accepts.
   void warm_up_all(const std::function<bool(std::size_t)>& chosen = {});
   // All runs. `valid`, if given, is asked after each: false ends the measurement and is returned. A
   // further call repeats all runs.

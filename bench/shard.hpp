@@ -34,8 +34,8 @@ SlurmArray slurm_array();
 Shard shard_of_array(const SlurmArray& array);
 
 void add_shard_option(CommandOptions& command, std::string& text);
-// The shard that --shard names or, without the option, that of the task of a Slurm array; prints a
-// note then.
+// The shard that --shard names. Without the option, prints a note and returns the shard of the
+// Slurm array's task, if this process is one.
 Shard chosen_shard(const std::string& text);
 
 template <class T>

@@ -22,7 +22,7 @@ class DeviceMaterials {
   // On the host: the emitting triangles and their shares of the power, as in view().emitters.
   const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
   const std::vector<float>& cumulative() const { return host_cumulative_; }
-  // Of emitter i: its material's emission, and the mean of the texture that multiplies it.
+  // The emission of emitter i's material, and the mean of the texture that multiplies it.
   Vec3 emission(std::size_t i) const { return host_emission_[i]; }
   float emission_share(std::size_t i) const { return host_shares_[i]; }
 

@@ -106,8 +106,8 @@ std::size_t json_nesting(std::string_view text);
 // A share from 0 to 1 in steps of 1/255, clamped; 0 for NaN.
 std::uint32_t byte_of(double share);
 
-// What a file with this beginning is that is no scene file, and what to do: "it is UTF-16, ...";
-// nullptr if unknown.
+// For a file that is not a scene file: its kind by its first bytes, and what to do ("it is UTF-16,
+// ..."); nullptr if the kind is unknown.
 const char* foreign_kind(std::string_view file);
 
 // FNV-1a of the bytes, continued from `hash`.

@@ -16,7 +16,7 @@ namespace heapwood::viewer {
 
 struct HeapCell {
   std::uint64_t used_bytes = 0;  // of live blocks
-  // Of blocks freed to an allocator that never reuses memory.
+  // Bytes of blocks that were freed to an allocator that never reuses memory.
   std::uint64_t abandoned_bytes = 0;
   bool touched = false;  // a block has been allocated here up to the time
 };

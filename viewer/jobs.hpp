@@ -20,8 +20,8 @@
 
 namespace heapwood::viewer {
 
-// Of background threads, below the window's so that it stays smooth. Builds, which are timed, come
-// before rays.
+// Priorities of background threads, below the window's so that it stays smooth. Builds, which are
+// timed, come before rays.
 inline constexpr int nice_build = 5, nice_picture = 10;
 // Cleared before the first thread starts in unattended runs, which keep their priority.
 inline bool window_is_watched = true;
@@ -75,7 +75,7 @@ class Jobs {
   // Stops the running launch and all later ones of the job; a job that has not begun never does.
   // A live job is not cancelled.
   void cancel();
-  // Of jobs other than live ones.
+  // The progress and the outcome of jobs other than live ones.
   JobProgress progress() const;
   std::optional<JobOutcome> take();
   // No job runs except a live one, and all outcomes have been taken.

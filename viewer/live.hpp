@@ -43,7 +43,7 @@ class LiveTimes {
 
   void add(const LiveSample& sample);
   const std::deque<LiveSample>& samples() const { return samples_; }
-  // Of the window: the median, and the range without the fastest and slowest tenth.
+  // The median of the frames in the window, and their range without the fastest and slowest tenth.
   double median() const { return median_; }
   double low() const { return low_; }
   double high() const { return high_; }
@@ -95,10 +95,10 @@ struct LiveView {
   bool moves = false;        // the scene
   std::uint64_t choice = 0;  // the latest one that has taken effect
 
-  // Of the latest frames, the median time of one sample per pixel; 0: unknown. Both sides have the
+  // The median time of one sample per pixel in the latest frames; 0: unknown. Both sides have the
   // same tree.
   double trace_ms() const;
-  // Of both builds and the time left to the picture; 0: unknown.
+  // The rate that follows from both builds and the time left to the picture; 0: unknown.
   double frames_per_second() const;
 
   void take(const LiveEvent& event);

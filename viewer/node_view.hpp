@@ -40,7 +40,7 @@ struct NodeExplanation {
   bool leaf = false;
   std::uint32_t refs = 0;
   double leaf_cost = 0;
-  // Of an inner node:
+  // For inner nodes:
   unsigned axis = 0;
   float plane = 0;
   double split_cost = 0;

@@ -17,10 +17,10 @@ namespace heapwood::viewer {
 
 class Recording {
  public:
-  // Of events in their order: a million take half a second.
+  // Processes the events in order: a million take half a second.
   Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device,
             std::uint64_t pool_bytes, std::span<const alloc::RecordedEvent> lines);
-  // Of a build.
+  // The recording of a build.
   Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device,
             std::uint64_t pool_bytes, const kdtree::RecordedRun& run);
 

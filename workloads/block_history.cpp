@@ -37,8 +37,8 @@ std::uint64_t GapList::largest_below(std::uint64_t mark) const {
   const auto [begin, end] = *gaps_.rbegin();
   if (end <= mark) return largest();
   const std::uint64_t part = begin < mark ? mark - begin : 0;
-  // The last gap is measured up to the mark; the largest of the others is the first or second
-  // largest of all gaps.
+  // The last gap counts up to the mark only. The largest of the other gaps is the largest of all
+  // or, if that is the last gap, the second largest.
   auto size = sizes_.rbegin();
   if (*size == end - begin) ++size;
   return size == sizes_.rend() ? part : std::max(part, *size);

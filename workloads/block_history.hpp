@@ -28,7 +28,7 @@ struct Block {
 // What a recording tells of its blocks.
 struct BlockHistory {
   std::vector<Block> blocks;  // in order of birth
-  // Of addresses without a block: 0 unless the recording was cut off.
+  // Frees of addresses without a block: 0 unless the recording was cut off.
   std::uint64_t unmatched_frees = 0;
   // Blocks born over memory in use: 0 for an allocator that keeps live memory.
   std::uint64_t overlaps = 0;

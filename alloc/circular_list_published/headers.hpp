@@ -61,7 +61,7 @@ struct HeaderLayout {
 // CFMalloc's form: flag and link in one word. One access reads or changes both.
 template <Storage storage>
 struct FusedHeaders : HeaderLayout<storage> {
-  // Of memory that only the caller can reach.
+  // Writes a header that only the caller can reach.
   HEAPWOOD_INLINE void init(std::uint32_t position, State state, std::uint32_t link) const {
     store(position, state, 0, link, simt::relaxed);
   }

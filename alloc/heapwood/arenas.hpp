@@ -127,7 +127,7 @@ class Arenas {
     while (bits != 0) {
       const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
-      // One member takes it: the count of an arena is one word.
+      // One lane takes the arena, by an exchange of its count.
       const bool mine = team.once([&] { return take_arena(first + i, value) ? 1u : 0u; }) != 0;
       if (mine) return first + i;
       bits &= ~(1u << i);

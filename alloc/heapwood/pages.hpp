@@ -172,7 +172,7 @@ struct Pages {
     const std::uint32_t run = run_for(c, demand, growth), n = 1u << run;
     HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
-      // Of lanes that take pages of one size: the key is an address in the pool.
+      // Lanes that take pages of one size act together. The key is an address in the pool.
       const LaneGroup<Thread> takers(thread, thread.together(arenas.high_water + run));
       // relaxed: below fresh_end each index is given away once; above, the counts decide.
       const std::uint32_t a = takers.once([&] {

@@ -98,7 +98,8 @@ class Chunks {
   };
   static constexpr std::uint32_t max_heads = 8;
 
-  // The state of a chunk: {class + 1, or 0: free, or one of these}, above bits owned by the caller.
+  // The state of a chunk is its kind, above bits owned by the caller. Kinds: 0 (free), class + 1,
+  // or one of these.
   static constexpr unsigned kind_shift = 56;
   static constexpr std::uint32_t queue_piece = 0xfe, large = 0xff;
   static HEAPWOOD_INLINE std::uint32_t kind_of(std::uint64_t state) {

@@ -40,7 +40,7 @@ std::string refusal_us(Row row) {
   return ms ? figure_text(*ms * 1e3) : missing;
 }
 
-// Of inspected rows.
+// States of the pool, which only inspected rows have.
 using State = std::optional<workloads::PoolState> StressRow::*;
 bool is_inspected(Row row) { return row.peak && row.end; }
 template <State state>

@@ -28,7 +28,7 @@ constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_
                                          replay_schema,   animate_schema, trace_results_schema,
                                          reproduce_schema};
 
-// Of a result; `case` and `measured_on` are added by this program.
+// The keys of a result that identify its measurement. This program adds `case` and `measured_on`.
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
                                        "test",   "trace",       "digest", "kind",    "builder",
                                        "layout", "allocator",   "pool",   "settings"};

@@ -58,11 +58,12 @@ std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells
 // P(a > b) + P(a = b) / 2 for one time of each set: 1/2 if they are alike, 1 if each time of `a` is
 // above all of `b`.
 double exceedance(std::vector<double> a, std::vector<double> b);
-// Of the pairs' differences a[i] - b[i]: the share of the rank sum that is positive; 1 if all are.
+// The share of positive differences a[i] - b[i] in the sum of the ranks of all differences; 1 if
+// all are positive.
 double positive_rank_share(const std::vector<double>& differences);
 
-// One-sided p values: the probability of at least such an exceedance of a over b, or of such a
-// share, if the sets are alike. Exact up to 40 samples.
+// One-sided p values: the probability of at least this exceedance or share if both sets are samples
+// of one distribution. Exact up to 40 samples.
 double p_of_exceedance(double exceedance, std::size_t a, std::size_t b);
 double p_of_share(double share, std::size_t pairs);
 

@@ -53,8 +53,9 @@ std::vector<double> cumulated(std::vector<double> counts) {
   return counts;
 }
 
-// Of U for sets of a and b: the coefficients of the Gaussian binomial. Small ones, which the tail
-// consists of, are exact: each depends on lower ones only.
+// The cumulative distribution of the rank statistic U for sets of a and b samples. The counts are
+// the coefficients of the Gaussian binomial. Small ones, which the tail consists of, are exact:
+// each depends on lower ones only.
 std::vector<double> cumulative_u(std::size_t a, std::size_t b) {
   std::vector<double> counts(a * b + 1);
   counts[0] = 1;
@@ -74,8 +75,8 @@ std::vector<double> cumulative_rank_sum(std::size_t pairs) {
   return cumulated(std::move(counts));
 }
 
-// The smaller tail of the distribution of Wilcoxon's rank sum of a and b samples or, if b is 0, of
-// the signed ranks of a pairs. Both distributions are symmetric.
+// The probability of at least this share of the largest statistic: of U for sets of a and b samples
+// or, if b is 0, of the signed ranks of a pairs. Both distributions are symmetric.
 double exact_tail(std::size_t a, std::size_t b, double share) {
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;
   std::vector<double>& cumulative = known[{a, b}];

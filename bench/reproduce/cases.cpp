@@ -99,7 +99,7 @@ struct ChosenScene {
   Json about;
 };
 
-// Of a list of name/file/stand-in.
+// The scenes of a list whose entries are name/file/stand-in.
 std::vector<ChosenScene> chosen_scenes(const Experiment& experiment, const ReproduceSetup& setup) {
   std::vector<ChosenScene> scenes;
   if (experiment.list("scenes", setup).empty()) return scenes;

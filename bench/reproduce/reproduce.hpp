@@ -94,7 +94,7 @@ std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem
 // The cases of each kind of experiment.
 using ReproduceCases = std::vector<ReproduceCase>;
 ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup);
-// Of builds, recorded ones, rays and profiles.
+// The cases of builds, recorded builds, rays and profiles.
 ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup);

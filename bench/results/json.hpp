@@ -126,7 +126,7 @@ class Json {
   requires JsonNumber<T> || std::is_same_v<T, std::string> || requires(T list) { list.resize(1); }
   operator T() const { return get<T>(); }
 
-  // Of objects, whose keys stay in the order of insertion; null becomes an object. find(): nullptr
+  // For objects, whose keys stay in the order of insertion; null becomes an object. find(): nullptr
   // if there is no such key, or no object.
   // Templates: json["key"] is not an index into the text, for which a Json would become a number.
   template <JsonKey Key>
@@ -150,7 +150,7 @@ class Json {
   void update(const Json& other);  // adds its keys and replaces those that are in both
   const std::vector<Entry>& items() const;
 
-  // Of lists; null becomes a list. Other values have no elements to iterate over.
+  // For lists; null becomes a list. Other values have no elements to iterate over.
   const Json& operator[](std::size_t i) const { return at(i); }
   Json& operator[](std::size_t i) { return at(i); }
   const Json& at(std::size_t i) const { return elements().at(i); }
@@ -164,7 +164,7 @@ class Json {
   Json* begin() { return const_cast<Json*>(std::as_const(*this).begin()); }
   Json* end() { return const_cast<Json*>(std::as_const(*this).end()); }
 
-  // Of objects and lists; 0 of null, 1 of others.
+  // The number of elements of an object or a list; 0 for null, 1 for others.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 

@@ -162,7 +162,7 @@ namespace heapwood::detail {
 // ---- blocks and tables -------------------------------------------------------------------------
 
 inline constexpr unsigned char guard_byte = 0xa5, poison_byte = 0xdb;
-// Of a large block only the beginning and the end are poisoned.
+// Larger blocks are poisoned at their beginning and end only.
 inline constexpr std::size_t max_poison = 1024;
 
 // Bytes of the guard after a block of `bytes` bytes.
@@ -269,7 +269,8 @@ struct CheckTables {
   std::uint64_t* bytes_in_use = nullptr;  // written by CountInUse
   CheckRecord* records = nullptr;
 
-  // Of a bitmap. A pool is a multiple of 256 bytes, so the last word may be half used.
+  // The number of words of a bitmap. A pool is a multiple of 256 bytes, so the last word may be
+  // half used.
   HEAPWOOD_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
   // The bit of the granule at `address`, which is in the pool.
   HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
@@ -283,7 +284,7 @@ struct CheckTables {
   HEAPWOOD_INLINE std::uint64_t address_of(std::size_t granule) const {
     return reinterpret_cast<std::uint64_t>(pool) + granule * alloc::granule;
   }
-  // Of an address in the pool.
+  // The offset of an address in the pool.
   HEAPWOOD_INLINE std::size_t offset_of(std::uint64_t address) const {
     return address - reinterpret_cast<std::uint64_t>(pool);
   }

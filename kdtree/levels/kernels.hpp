@@ -24,7 +24,7 @@ namespace heapwood::kdtree {
 // order within a level is the order in which warps arrived; no result depends on it.
 
 // The positions of the node's children in the next level, or of its refs in the tree.
-struct LevelPositions {
+struct OutputPositions {
   std::uint64_t refs = 0;   // first ref of the left child; the right child's follow
   std::uint32_t large = 0;  // first large child
   std::uint32_t small = 0;  // first small child that has refs, counted separately
@@ -39,7 +39,7 @@ struct LevelPositions {
 struct LevelNode {
   NodeTask task;
   ChosenSplit split;  // no split: a leaf
-  LevelPositions positions;
+  OutputPositions positions;
 
   HEAPWOOD_INLINE bool leaf() const { return split.cost == Split{}.cost; }
 };

@@ -446,7 +446,7 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_GE(arena::Layout::plan({nullptr, std::size_t{66} << 20}, true, 60 << 20).max_ample_warps,
             resident);
   EXPECT_EQ(plan(51).preferred_warps(1000), 1000u);
-  // Of small arenas, fewer suffice.
+  // Fewer small arenas suffice.
   const auto small = arena::Layout::plan({nullptr, std::size_t{18} << 20}, true, 12 << 20);
   EXPECT_EQ(small.pages.arenas.arena_bytes(), 4096u);
   EXPECT_EQ(small.preferred_warps(10'000), small.spare_arenas / 5 * 3);

@@ -125,7 +125,7 @@ TEST_F(DeviceRecords, AreInEveryReport) {
   EXPECT_EQ(after.at("clock_reasons"), Json::array());
   EXPECT_EQ(record.at("limited_ms").at("thermal"), 0);
   EXPECT_FALSE(report.at("device").contains("device_record"));
-  // Of another device, and of none.
+  // No record if it was begun for another device, or for none.
   simt::DeviceInfo other = gpu_;
   other.key = "cuda:4";
   EXPECT_FALSE(report_head(bench_schema, {}, other).contains("device_record"));

@@ -145,7 +145,7 @@ TEST_F(RowBenchTest, AnInterruptionEndsTheMeasurement) {
   EXPECT_EQ(steps_.size(), 4u);
 }
 
-// Of a run that did not notice it: the run counts.
+// A run that does not notice the interruption counts.
 TEST_F(RowBenchTest, AnInterruptionBetweenRunsEndsTheMeasurement) {
   add("a", 10).in_run = [] { simt::interrupt(); };
   add("b", 10);

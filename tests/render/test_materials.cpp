@@ -347,7 +347,7 @@ TEST(Materials, LampsCountWithTheirTextureAndAlpha) {
   Material& lamp = look.materials[1];
   lamp.emission_texture = 0;
   EXPECT_FLOAT_EQ(lighting().emission, lit.emission);
-  // Of the four columns that the lamp shows, two are dark: 5/8 of its area.
+  // Two of the four columns that the lamp shows are dark: 5/8 of its area.
   std::vector<std::uint32_t>& texels = look.textures[0].texels;
   texels[1] = texels[2] = 0xff000000;
   EXPECT_NEAR(lighting().emission / lit.emission, 8 / 3.0, 0.25);

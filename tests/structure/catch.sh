@@ -70,7 +70,7 @@ catch_words() {
   file alloc/max.hpp 'int most_listed = 30;'
   file alloc/min.cu 'int least_chunk = 30;'
   file Makefile '# the rules of the house'
-  file alloc/leans.hpp '// Counts.' '' '// The same for lists.' 'int x;  // As add().' '// beside that' '// by .69'
+  file alloc/leans.hpp '// Counts.' '' '// The same for lists.' 'int x;  // As add().' '// beside that' '// by .69' '' '// Of the last call.'
   file docs/commits.md 'at 7bbf066 and 7c20e56' 'and eabc6f1, beside others' 'mended'
   file docs/riddle.md "$(yes word | head -n 3401)"
   file alloc/long.cpp '' '' "// $long"
@@ -80,6 +80,7 @@ alloc/leans.hpp:3:leans
 alloc/leans.hpp:4:leans
 alloc/leans.hpp:5:beside
 alloc/leans.hpp:6:zero
+alloc/leans.hpp:8:leans
 alloc/long.cpp:3:columns
 alloc/max.hpp:1:max_min
 alloc/min.cu:1:max_min

@@ -48,7 +48,7 @@ match() {  # RULE GREP_OPTION...: prints FILE:LINE:RULE:TEXT
       } else if ($0 ~ ("^ *" mark)) in_comment = 1
     }
     !document && starts && FILENAME !~ /^python\// &&
-      text ~ /^(The same|As )/ && text !~ /^As (published|long as|many|soon as|large|far)/ { report("leans") }
+      text ~ /^(The same|As |Of (a|an|the|each|all|events|lists|objects) )/ && text !~ /^As (published|long as|many|soon as|large|far)/ { report("leans") }
     !document && text ~ /(^|[ (~])\.[0-9]/ { report("zero") }
     text ~ /(^|[^-_a-z`])[bB]eside / &&
       text !~ /[bB]eside (it|them|the (memory|scene|headers)|a far|fine|mouldings|`path`)/ { report("beside") }

@@ -71,7 +71,7 @@ inline bool is_well_formed(std::string_view message) {
          std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20; });
 }
 
-// Of an undirected graph, each once.
+// Counts each triangle of an undirected graph once.
 inline std::uint64_t count_triangles(const HostGraph& graph) {
   std::uint64_t count = 0;
   for (std::uint32_t u = 0; u < graph.vertices(); ++u) {

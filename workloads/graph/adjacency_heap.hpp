@@ -70,7 +70,7 @@ class AdjacencyHeap {
   virtual double allocate(const AllocateArguments& arguments) = 0;
   virtual double update(const UpdateArguments& arguments) = 0;
 
-  // Of the pool, while no kernel runs; empty if the allocator cannot be walked.
+  // The pool's regions while no kernel runs; empty if the allocator cannot be walked.
   virtual std::vector<alloc::Region> regions() const = 0;
 };
 

@@ -47,8 +47,8 @@ struct ClassOrderKernel {
 
   const std::uint64_t* offsets;  // count + 1: the degrees as differences
   std::uint32_t count;
-  // Of each class the number of vertices that all warps have counted or, with `order`, the place of
-  // the first one that is not listed yet.
+  // Per class the number of vertices that all warps have counted or, with `order`, the position of
+  // the first vertex that is not listed yet.
   std::uint32_t* words;
   std::uint32_t* order;  // nullptr: count
 

@@ -14,7 +14,7 @@ namespace heapwood::workloads::graph {
 GraphInput generate_delaunay(const GraphRequest& request) {
   const std::uint64_t n = request.size, width = square_root(n);
   const Draws draws(request.seed);
-  // Of the square whose upper left vertex is v: from there to the lower right, or the other one.
+  // Whether the diagonal of the square whose upper left vertex is v leads to the lower right.
   const auto falls = [&](std::uint64_t v) { return (draws.bits(v / 64) >> v % 64 & 1) != 0; };
 
   RowWriter rows(n, 6 * n);

@@ -51,7 +51,7 @@ class LineReader {
   // False at the end of the text.
   bool next(std::string_view& line);
 
-  // Of the line that next() returned; 0 before the first.
+  // The number of the line that next() returned; 0 before the first.
   std::uint64_t number() const { return number_; }
 
   // An upper bound of the number of lines that follow.

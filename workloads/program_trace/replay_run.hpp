@@ -25,7 +25,7 @@ struct ReplayKernel {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 
   A allocator;
-  // Of ReplayData; from the launch's first warp or step on.
+  // The arrays of ReplayData, from the launch's first warp or step on.
   const std::uint64_t* bytes;
   const std::uint32_t* requests;
   const ReplayGroup* groups;
