@@ -23,20 +23,11 @@ constexpr std::pair<const char*, StressTest> tests[] = {
     {"range", StressTest::range},         {"churn", StressTest::churn},
     {"lifetimes", StressTest::lifetimes}, {"soak", StressTest::soak}};
 
-// The names on the command line, which also takes those in results.
-constexpr std::pair<const char*, StressTest> command_names[] = {
+// The names on the command line where they differ. It also takes those in results.
+constexpr std::pair<const char*, StressTest> long_names[] = {
     {"malloc-free", StressTest::alloc_dealloc},
     {"cycle", StressTest::cycle},
-    {"probability", StressTest::probability},
-    {"alloc", StressTest::each},
-    {"mixed", StressTest::mixed},
-    {"scaling", StressTest::scaling},
-    {"exhaust", StressTest::exhaust},
-    {"utilization", StressTest::utilization},
-    {"range", StressTest::range},
-    {"churn", StressTest::churn},
-    {"lifetimes", StressTest::lifetimes},
-    {"soak", StressTest::soak}};
+    {"probability", StressTest::probability}};
 
 constexpr std::pair<const char*, workloads::Lifetimes> orders[] = {
     {"random", workloads::Lifetimes::random},
@@ -87,19 +78,23 @@ const std::map<StressTest, Defaults> of_tests{
 
 const char* name(StressTest test) { return name_in(tests, test); }
 const char* name(workloads::Lifetimes order) { return name_in(orders, order); }
-const char* command_name(StressTest test) { return name_in(command_names, test); }
+const char* command_name(StressTest test) {
+  const char* const name = name_in(long_names, test);
+  return *name != 0 ? name : name_in(tests, test);
+}
 
 workloads::Lifetimes parse_order(const std::string& text) {
   return find_in(orders, "--order", text);
 }
 
 StressTest parse_stress_test(const std::string& text) {
-  if (text.empty())
-    throw Error(Exit::usage, "stress: no test given: use one of " + all_names(command_names));
+  std::vector<std::string> known;
   for (const auto& [name, test] : tests) {
-    if (text == name) return test;
+    known.push_back(command_name(test));
+    if (text == name || text == known.back()) return test;
   }
-  return find_in(command_names, "stress: unknown test", text);
+  const std::string problem = text.empty() ? "no test given" : "unknown test '" + text + "'";
+  throw_error(Exit::usage, "stress: {}: use one of {}", problem, joined(known));
 }
 
 bool has_iterations(StressTest test) {

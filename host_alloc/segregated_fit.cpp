@@ -153,6 +153,7 @@ std::size_t SegregatedFit::shrink() {
     return is(block, State::free) && offset + bytes <= end(block);
   };
   return range_.unmap_if(free, [&](std::size_t offset, std::size_t bytes) {
+    // Cut the free block into the parts before, in and after the unmapped range.
     lists_.remove(blocks_, block);
     if (const std::size_t rest = end(block) - offset - bytes; rest > 0) {
       lists_.push(blocks_, insert(block, offset + bytes, rest, State::free));
@@ -166,6 +167,7 @@ std::size_t SegregatedFit::shrink() {
     }
     blocks_[unmapped].state = State::unmapped;
     blocks_[unmapped].bytes = bytes;
+    // Merge it with unmapped neighbours.
     if (const BlockIndex after = blocks_[unmapped].after; is(after, State::unmapped)) {
       unmapped_.remove(blocks_, after);
       blocks_[unmapped].bytes += blocks_[after].bytes;

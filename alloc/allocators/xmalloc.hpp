@@ -235,12 +235,14 @@ struct XMallocOn {
         const std::uint32_t count = simt::popcount(mask_of(seen)), number = next_of(seen);
         if (number < count) return block(seen, number, c);
         if (number == count) {
+          // The first request after the last block opens the next superblock.
           const std::uint64_t fresh = refill(thread, b, c);
           // release: passes the synchronization with the last owners on. Without a superblock the
           // next thread tries again.
           open.store(fresh != 0 ? fresh + one_allocation : failed_word(seen), simt::release);
           if (fresh != 0) return block(fresh, 0, c);
         } else {
+          // Later requests wait for that superblock.
           const std::uint64_t before = seen;
           const auto changed = [&] {
             seen = open.load(simt::relaxed);

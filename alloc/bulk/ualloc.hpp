@@ -326,6 +326,7 @@ class UAlloc : public UAllocLayout {
     const std::uint32_t own = thread.sm() % self->arenas_;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 4 && !thread.aborted(); ++turn) {
+      // A block of this class or of a larger one, from any arena.
       std::uint64_t grant = 0;
       std::uint32_t c = k, rights = 0;
       if (turn > 0)
@@ -346,6 +347,7 @@ class UAlloc : public UAllocLayout {
         const std::uint32_t i = self->set_bit(thread, grant);
         return i == none ? nullptr : self->address(page_of(grant), i << (min_shift + c));
       }
+      // A page; else release the empty bins that lists keep, and try again.
       const std::uint32_t page = self->pages().take_pages(thread, 1, false);
       if (page != none) return self->pages().page(page);
       if (!collect(self)) break;
@@ -412,6 +414,7 @@ class UAlloc : public UAllocLayout {
     const Rcu readers(&list->readers);
     HEAPWOOD_ROLLED
     do {
+      // Add posted bins to the list, or remove them.
       HEAPWOOD_ROLLED
       for (std::uint32_t next = posted.take(); next != 0;) {
         const std::uint32_t page = next - 1;
@@ -420,6 +423,7 @@ class UAlloc : public UAllocLayout {
       }
       if (all) close_empty(self, list);
       all = false;
+      // Begin a period for the bins that were unlinked; at its end release their pages.
       HEAPWOOD_ROLLED
       while ((list->leaving | list->unlinked) != 0) {
         if (list->leaving == 0) {

@@ -151,6 +151,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     for (std::uint32_t i = 0; i < blocks(b->list % lists_per_arena); ++i) n += is_used(b, i);
     return n;
   };
+  // Check that counts and bitmaps agree.
   std::uint32_t used = 0;
   for (std::uint32_t j = 0; j < chunk_pages(); ++j) {
     if (j > 0 && !is_bin(j)) continue;
@@ -181,6 +182,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     }
     emit(left, State::metadata);
   };
+  // The first page with the tails of all bins, then the bins.
   emit(header_bytes, State::metadata);
   for (std::uint32_t j = 1; j < chunk_pages(); ++j)
     emit_blocks(j, page_bytes() - header_bytes, header_bytes);

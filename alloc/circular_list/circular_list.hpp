@@ -418,11 +418,12 @@ class CircularList {
   template <class Thread>
   HEAPWOOD_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;
-    // Holds the pieces in [first, at).
+    // The thread holds the pieces in [first, position).
     std::uint32_t position = offset(shape_.heaps).load(simt::relaxed), first = position;
     bool again = false;  // a chunk was held by another thread
     HEAPWOOD_ROLLED
     for (unsigned laps = 0;;) {
+      // Claim the free chunks of the next piece, and hold the piece if it is wholly free.
       const Piece piece = shape_.piece(position);
       Visit v = headers_.visit(position, 1, piece.end);  // the tail's state is used
       if (v.found == Found::claimed) {
@@ -438,6 +439,7 @@ class CircularList {
           headers_.mark_busy(position, end);
           position = end;
           if (position - first < units) continue;
+          // Make the pieces that are held one block.
           for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
             pieces_.add_free_chunks(shape_.index(p), ~0u);
             if (p != first) headers_.erase(p);
@@ -449,6 +451,7 @@ class CircularList {
         }
         headers_.publish_free(position, end);
       }
+      // Release all pieces and begin again after this one.
       again |= v.found == Found::busy;
       for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
         headers_.publish_free(p, shape_.piece(p).end);

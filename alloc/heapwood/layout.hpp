@@ -189,6 +189,7 @@ class Layout {
     const auto superblocks = host.read(a.superblock_words, a.superblocks);
     const auto slots =
         host.read(shared.slots, 2 * (std::size_t{shared.classes} << shared.slot_shift));
+    // Arenas that were never handed out are free.
     for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i)
       counts[a.run_first + i] = 0;
     for (std::uint32_t i = host.read(a.high_water); i < a.fresh_end; ++i) counts[i] = 0;
@@ -200,6 +201,7 @@ class Layout {
           marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))],
           1u << (g >> pages.word_shift));
     };
+    // Mark the blocks that slots hold: the rest of their open pages, and their free blocks.
     for (std::size_t i = 0; i < slots.size() / 2; ++i) {
       const OpenPage page(slots[2 * i]);
       const std::uint32_t g =
@@ -220,6 +222,7 @@ class Layout {
         n += simt::popcount(marks[(std::size_t{first} << pages.word_shift) + w]);
       return n;
     };
+    // Make pages whose blocks are all marked free arenas.
     for (std::uint32_t i = 0; i < a.arenas; ++i) {
       const PageWord page(counts[i]);
       if (!has_pages || !page.is_page() || is_span(superblocks[i / Arenas::per_superblock]))
@@ -229,6 +232,7 @@ class Layout {
         for (std::uint32_t k = 0; k < 1u << run; ++k) counts[i + k] = 0;
       i += (1u << run) - 1;
     }
+    // Visit the arenas, and in pages each free block and the used blocks between them.
     walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
       const PageWord page(counts[i]);
       if (!has_pages || !page.is_page()) return 0u;

@@ -189,6 +189,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   HEAPWOOD_FN void deallocate(void* block, std::uint32_t is_aligned) const {
     if constexpr (simt::this_thread_runs) {
       if (block == nullptr) return;
+      // Reject addresses that cannot be a block, and frees of the wrong kind.
       if (!owns(block)) return record(check_kind::foreign_pointer, block, nullptr);
       if (number(block) % alloc::granule != 0) return record(check_kind::no_block, block, nullptr);
       const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(number(block)));
@@ -210,10 +211,11 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       }
       if (!read_head_or_record(block, sizes)) return;
       check_guards(block, sizes.bytes);
-      // Guards too: what damages them from here on was written after the free.
+      // Poison the block and write its guards again: damage from here on was written after the free.
       auto* const user = static_cast<unsigned char*>(block);
       detail::write_guards(user, sizes.bytes);
       detail::fill_poison(user, sizes.bytes);
+      // Keep it in the ring, and free the block that it replaces there.
       if (!is_kept(sizes.bytes)) return give_back(block, sizes);
       using Word = simt::atomic_ref<std::uint64_t>;
       // relaxed: an index in the ring.

@@ -76,6 +76,7 @@ class BuildWorker {
         split_task();
         continue;
       }
+      // Find work: a chunk of the backlog, a node of the stack, or an item of the queue.
       release_emptied();
       WorkItem item = shared_.next_of_backlog();
       if (item.kind == WorkKind::none) {
@@ -83,7 +84,7 @@ class BuildWorker {
           nodes_.set_task(nodes_.stack().pop());
           continue;
         }
-        // before a unit is finished: deferred nodes may need the memory
+        // Release memory before units are finished: deferred nodes may need it.
         nodes_.memory().release_if_scarce();
         if (pending_units_ != 0) {
           const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
@@ -98,6 +99,7 @@ class BuildWorker {
           if (item.kind == WorkKind::exit) return;
         }
       }
+      // Start the item.
       if (item.kind == WorkKind::task) {
         nodes_.renew_task();
         pending_units_ = 1;

@@ -85,6 +85,7 @@ bool check_nodes(const Tree& tree, Report& report) {
       stack.push_back(visit.child(node, 0));
     }
   }
+  // No two leaves share entries.
   std::sort(ranges.begin(), ranges.end());
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].first < ranges[i - 1].second) {

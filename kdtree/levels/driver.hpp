@@ -211,6 +211,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   sums = {memory, 1, "sums of the levels"};
   sums.fill(0);
 
+  // Find the scene's bounds and make the root, the only node of the first level.
   const auto pieces = [&](std::uint32_t piece) { return (n + piece - 1) / piece; };
   stream.launch(LevelBounds{.vertices = job.mesh.vertices.data(),
                             .triangles = job.mesh.triangles.data(),
@@ -233,6 +234,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
                 pieces(LevelFill<kind>::piece));
 
   for (;;) {
+    // Choose the splits of a level and find what its children need.
     if (view.chunk_count != 0) {
       stream.launch(LevelBin<kind>{.level = view, .corners = corners.data()}, view.chunk_count);
     }
@@ -250,6 +252,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
     const std::uint64_t first_node = nodes.size();
     check_totals(total, first_node + 2 * total[LevelTotals::pairs],
                  leaf_refs.size() + total[LevelTotals::leaf_refs]);
+    // Allocate the next level and move the refs there, or to the tree's leaves.
     next = Level(memory, total[LevelTotals::large], total[LevelTotals::small],
                  total[LevelTotals::chunks], total[LevelTotals::refs], RefArray<kind>::bytes);
     const LevelView next_view = next.view(

@@ -276,6 +276,7 @@ struct LevelPlacement {
       const std::uint32_t last = level.count < first              ? first
                                  : level.count - first < per_lane ? level.count
                                                                   : first + per_lane;
+      // Sum the needs of the lane's nodes, and by a prefix sum those of the lanes before it.
       Needs mine;
       for (std::uint32_t i = first; i < last; ++i) {
         const Needs needs = needs_of(level.nodes[i]);
@@ -290,8 +291,8 @@ struct LevelPlacement {
         if (warp.lane() == Warp::width - 1) scratch.sum[w] = sum;
       }
       warp.sync();
-      // One lane per word, so that all are in flight together. relaxed: each position is reserved
-      // once.
+      // Reserve the block's positions, one lane per word, so that all are in flight together.
+      // relaxed: each position is reserved once.
       for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
         scratch.first[w] =
             simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
@@ -299,6 +300,7 @@ struct LevelPlacement {
       warp.sync();
       HEAPWOOD_UNROLLED
       for (unsigned w = 0; w < LevelTotals::words; ++w) next[w] += scratch.first[w];
+      // Give each node its positions.
       for (std::uint32_t i = first; i < last; ++i) {
         const Needs needs = needs_of(level.nodes[i]);
         place(level.nodes[i], next);

@@ -197,6 +197,7 @@ HEAPWOOD_OUTLINE Box clip_bounds(Corners t, Box box) {
   if (crossed == 0) return full;
   const Box whole = clamp_box(full, box);
   if ((outside_p & outside_q & outside_r) != 0) return whole;
+  // Add the parts of the triangle's sides inside the box.
   Box part;
   Vec3 p = t.a, q = t.b, r = t.c;
   HEAPWOOD_ROLLED
@@ -207,6 +208,7 @@ HEAPWOOD_OUTLINE Box clip_bounds(Corners t, Box box) {
     p = q, q = r, r = first;
     outside_p = outside_q, outside_q = outside_r, outside_r = outside_first;
   }
+  // Add the points in which box edges pass through the triangle.
   unsigned edges = edges_between(crossed);
   if (edges != 0) {
     const float scale = scale_of(full), unscale = 1.0f / scale;

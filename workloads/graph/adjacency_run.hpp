@@ -170,6 +170,7 @@ struct UpdateKernel : KernelShape {
   template <class Warp>
   HEAPWOOD_INLINE void finish(Warp& warp, const Change& change) const {
     A a = allocator;
+    // Decide whether the new degree needs another class.
     std::uint32_t k = change.capacity_class, flags = 0;
     bool moves = false;
     if (change.changed > 0 && change.new_degree > 0) {
@@ -177,6 +178,7 @@ struct UpdateKernel : KernelShape {
       moves = change.inserts ? change.adjacency == nullptr || wanted > k : wanted < k;
       if (moves) k = wanted;
     }
+    // Request a block of that class and copy the entries.
     std::uint32_t* target = change.adjacency;
     if (moves) {
       warp.sync();  // entries moved by other lanes come before the copy
@@ -193,6 +195,7 @@ struct UpdateKernel : KernelShape {
                      change.inserts ? change.degree : change.new_degree);
       }
     }
+    // Append the new edges.
     const bool publishes =
         change.changed > 0 && !(change.inserts && flags == GroupOutcome::refused);
     if (publishes) {
@@ -204,6 +207,7 @@ struct UpdateKernel : KernelShape {
     }
     warp.sync();  // all lanes' reads and writes come before the release and the free
     if (warp.lane() != 0) return;
+    // Publish the vertex, report the outcome and free the block that it left.
     if (publishes) {
       change.vertex->degree = change.new_degree;
       change.vertex->adjacency = target;

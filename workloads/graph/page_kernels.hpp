@@ -156,6 +156,7 @@ struct PageUpdateKernel : KernelShape {
                               GroupOutcome& outcome, std::uint32_t& unused) const {
     const std::uint32_t source = group.source();
     LinkedPage* const pages = arguments.view.pages;
+    // Flag the edges of the group that exist already.
     for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
       for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
         const std::uint32_t index = group.find(edge_key(source, pages[page].destinations[i]));
@@ -163,6 +164,7 @@ struct PageUpdateKernel : KernelShape {
       }
     });
     warp.sync();
+    // Append the others, in groups of one edge per lane.
     std::uint32_t first = vertex.first, last = vertex.last, degree = vertex.degree;
     bool is_refused = false;
     HEAPWOOD_ROLLED
@@ -235,7 +237,7 @@ struct PageUpdateKernel : KernelShape {
     const auto is_removed = [&](std::uint32_t page, std::uint32_t i) {
       return group.find(edge_key(source, pages[page].destinations[i])) != EdgeGroup::none;
     };
-    // Holes as page x 16 + place; there are fewer than 2^28 pages.
+    // List the removed entries as holes: page x 16 + index; there are fewer than 2^28 pages.
     std::uint32_t* holes = group.work + group.first;
     std::uint32_t removed = 0;
     for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
@@ -250,6 +252,7 @@ struct PageUpdateKernel : KernelShape {
     outcome.changed = removed;
     if (removed == 0) return;
     warp.sync();
+    // Fill the holes with the entries that stay beyond the new end.
     const std::uint32_t kept = degree - removed;
     // The page in which the kept entries end, or the page before it if they fill that.
     const std::uint32_t whole = kept / LinkedPage::capacity, rest = kept % LinkedPage::capacity;

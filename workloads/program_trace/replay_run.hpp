@@ -100,6 +100,7 @@ struct ReplayKernel {
           entry.store(address, simt::relaxed);
       }
     } else {
+      // Frees wait until all their blocks have been allocated.
       bool waits = false;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
