@@ -211,7 +211,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       }
       if (!read_head_or_record(block, sizes)) return;
       check_guards(block, sizes.bytes);
-      // Poison the block and write its guards again: damage from here on was written after the free.
+      // Poison the block and write its guards again: damage from here on was written after the
+      // free.
       auto* const user = static_cast<unsigned char*>(block);
       detail::write_guards(user, sizes.bytes);
       detail::fill_poison(user, sizes.bytes);

@@ -25,7 +25,7 @@ std::vector<ExercisePhase> random_trace(const Trace& t, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_P(Conformance, RandomTraces) {
+TEST_P(Conformance, ServesRandomTraces) {
   const Trace t{.warps = 4, .lanes = 2, .slots = 40, .each = 400, .small = 200, .large = 3000};
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     for (const auto adaptor : {&ExerciseJob::guarded, &ExerciseJob::coalesced}) {
@@ -48,7 +48,7 @@ TEST_P(Conformance, RandomTraces) {
   }
 }
 
-TEST_P(Conformance, RandomTracesInATightPool) {
+TEST_P(Conformance, ServesRandomTracesInATightPool) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
   const Trace t{.warps = 3, .lanes = 4, .slots = 24, .each = 300, .small = 300, .large = 1500};
   for (std::uint64_t seed = 11; seed <= 13; ++seed) {

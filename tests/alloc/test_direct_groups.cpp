@@ -63,7 +63,7 @@ TEST(LaneGroup, ActsOnceForAllItsLanes) {
   check_sums(simt::Lockstep<8>(), 1);
 }
 
-TEST(LaneGroup, NthBit) {
+TEST(LaneGroup, FindsTheNthBit) {
   Random random(5);
   for (int i = 0; i < 2000; ++i) {
     std::uint64_t bits = std::uint64_t{random(~0u)} << 32 | random(~0u);

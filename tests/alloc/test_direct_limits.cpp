@@ -70,7 +70,7 @@ class Limits : public testing::Test {
   const simt::Memory memory_{{}, 1 << 20};
 };
 
-TEST_F(Limits, OfALaunch) {
+TEST_F(Limits, StopALaunch) {
   struct Case {
     StressTest test;
     bool touch = false, inspect = false;
@@ -101,7 +101,7 @@ TEST_F(Limits, InALaterRound) {
 }
 
 // The blocks allocated until the time limit count.
-TEST_F(Limits, Utilization) {
+TEST_F(Limits, UtilizationCountsWhatItGot) {
   const auto expect_out_of_time = [&](const StressResult& result) {
     EXPECT_TRUE(result.out_of_time);
     EXPECT_GT(served, 0u);
@@ -128,7 +128,7 @@ TEST_F(Limits, ARefusalTakesAsLongAsItShould) {
 
 // The limit of a run covers its launches and the work between them. The run ends after the
 // iteration in which the limit is reached.
-TEST_F(Limits, RangeAndChurn) {
+TEST_F(Limits, StopRangeAndChurn) {
   for (const StressTest test : {StressTest::range, StressTest::churn}) {
     StressJob j = job(test, 40);
     j.run_seconds = 0.3;

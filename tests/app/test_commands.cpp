@@ -107,7 +107,7 @@ TEST_F(Commands, AllocatorsOfAnotherTableAreIncluded) {
   EXPECT_TRUE(has(run(bench("--allocators atomic," + id)).out, label));
 }
 
-TEST_F(Commands, BenchFormats) {
+TEST_F(Commands, BenchPrintsEveryFormat) {
   const auto with = [&](const std::string& format) {
     return output(bench("--allocators atomic,cfmmalloc --format " + format));
   };

@@ -12,7 +12,7 @@
 namespace heapwood::app {
 namespace {
 
-TEST(Format, Counts) {
+TEST(Format, CountsAreGroupedOrShort) {
   EXPECT_EQ(bench::count_text(0), "0");
   EXPECT_EQ(bench::count_text(999), "999");
   EXPECT_EQ(bench::count_text(1000), "1,000");
@@ -24,7 +24,7 @@ TEST(Format, Counts) {
   EXPECT_EQ(bench::compact_text(12748510), "12.7M");
 }
 
-TEST(Format, Bytes) {
+TEST(Format, BytesHaveUnits) {
   EXPECT_EQ(bench::bytes_text(0), "0 B");
   EXPECT_EQ(bench::bytes_text(1023), "1023 B");
   EXPECT_EQ(bench::bytes_text(1536), "1.50 KiB");
@@ -38,7 +38,7 @@ TEST(Format, Bytes) {
   EXPECT_EQ(bench::size_text((1 << 20) + 1), "1.00 MiB");
 }
 
-TEST(Format, Figures) {
+TEST(Format, FiguresHaveFourDigits) {
   EXPECT_EQ(bench::figure_text(0.0), "0.000");
   EXPECT_EQ(bench::figure_text(8.553), "8.55");
   EXPECT_EQ(bench::figure_text(944.66), "944.7");
@@ -48,7 +48,7 @@ TEST(Format, Figures) {
   EXPECT_EQ(bench::ratio_text(1234.4), "1,234");
 }
 
-TEST(Samples, MedianAndQuartiles) {
+TEST(Samples, HaveMedianAndQuartiles) {
   EXPECT_FALSE(bench::median({}));
   EXPECT_EQ(bench::median({3}), 3);
   EXPECT_EQ(bench::median({5, 1, 3}), 3);
@@ -167,7 +167,7 @@ TEST(Table, ABlockEndsBetweenGroups) {
   EXPECT_LT(text.find("second group"), text.find("3")) << text;
 }
 
-TEST(Table, Markdown) {
+TEST(Table, WritesMarkdown) {
   EXPECT_EQ(bench::to_markdown(example()),
             "**Title**\n\n"
             "| name | one | two |\n"
@@ -189,7 +189,7 @@ TEST(Footnotes, ARemarkStandsOnce) {
   EXPECT_EQ(lines, (std::vector<std::string>{"[1] one, two: slow", "[2] one: wrong"}));
 }
 
-TEST(Table, CsvQuotes) {
+TEST(Table, CsvQuotesCommas) {
   EXPECT_EQ(bench::to_csv(example()),
             "name,one,two\nfirst,1.00,22.00\n\"second, \"\"x\"\"\",a|b,–\n");
 }

@@ -61,7 +61,7 @@ TEST(ParseCount, UnitsAreOf1000) {
         << text;
 }
 
-TEST(ParsePool, AutoSizeOrMultiple) {
+TEST(ParsePool, AcceptsAutoSizesAndMultiples) {
   EXPECT_EQ(parse_pool("auto").kind, PoolSize::Kind::automatic);
   EXPECT_FALSE(parse_pool("auto").for_speed);
   EXPECT_EQ(parse_pool("fast").kind, PoolSize::Kind::automatic);
@@ -98,7 +98,7 @@ TEST(ParsePool, ListsKeepTheirOrder) {
             std::string::npos);
 }
 
-TEST(ParseImageSize, TwoSides) {
+TEST(ParseImageSize, NeedsTwoSides) {
   EXPECT_EQ(parse_image_size("1920x1080").width, 1920u);
   EXPECT_EQ(parse_image_size("1920x1080").height, 1080u);
   for (const char* text :

@@ -31,7 +31,7 @@ class ReplayCommand : public JsonExecutable {
   std::string trace_;
 };
 
-TEST_F(ReplayCommand, UnreadableTraces) {
+TEST_F(ReplayCommand, RefusesUnreadableTraces) {
   const std::string good = read_file(trace_), bad = folder_ / "bad.trace";
   write_file(bad, good.substr(0, good.size() / 2));
   expect_error("replay " + bad, 3, {"bad.trace", "truncated"});

@@ -181,7 +181,7 @@ TEST(ReproduceItems, FiguresAreOfAllIterations) {
   EXPECT_GT(results.at(0).at("seconds").get<double>(), 0);
 }
 
-TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
+TEST_F(Reproduce, MeasuresPartsAndTheirTime) {
   const std::string first = output(reproduce("regeff-3d --shard 1/2"));
   const std::size_t all = find(results(), "regeff-3d").at("cases").size(),
                     half = results().at("cases").size();

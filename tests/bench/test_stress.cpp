@@ -285,7 +285,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
 }
 
 // Figures of GPUs only.
-TEST(StressReport, RegistersAndFailures) {
+TEST(StressReport, ShowsRegistersAndFailures) {
   bench::StressRow row;
   row.allocator = "cmalloc";
   row.label = "CMalloc";
@@ -365,7 +365,7 @@ TEST(StressReport, UnknownFiguresAreAbsent) {
 }
 
 // Medians over runs; iterations with a refusal are excluded.
-TEST(StressReport, FiguresOfSpace) {
+TEST(StressReport, ShowsFiguresOfSpace) {
   bench::StressRow row = inspected("A", 64, 0, 0, 0);
   row.settings.test = workloads::StressTest::churn;
   row.point.requests = 100;

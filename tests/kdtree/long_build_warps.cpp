@@ -16,7 +16,7 @@ struct BuildWidths : ::testing::Test {};
 using Allocators = ::testing::Types<alloc::Atomic, alloc::CfMalloc, alloc::AwMallocSafe>;
 TYPED_TEST_SUITE(BuildWidths, Allocators);
 
-TYPED_TEST(BuildWidths, OfSimulatedWarps) {
+TYPED_TEST(BuildWidths, BuildTheSameTrees) {
   Case clipped(RefKind::clipped), ids(RefKind::ids), boxes(RefKind::boxes);
   expect_the_tree<TypeParam, RefKind::clipped>(simt::Lockstep<4>(3), clipped);
   expect_the_tree<TypeParam, RefKind::clipped>(simt::Lockstep<8>(2), clipped);
@@ -24,7 +24,7 @@ TYPED_TEST(BuildWidths, OfSimulatedWarps) {
   expect_the_tree<TypeParam, RefKind::ids>(simt::Lockstep<4>(2), boxes);
 }
 
-TYPED_TEST(BuildWidths, Instrumented) {
+TYPED_TEST(BuildWidths, InstrumentedBuildsBalanceAndStop) {
   Case c(RefKind::clipped);
   const InstrumentedRun whole =
       build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, {}, 0).instrumented;
@@ -40,7 +40,7 @@ TYPED_TEST(BuildWidths, Instrumented) {
 }
 
 // The width of a GPU's warp, on few triangles.
-TEST(BuildFullWidth, SameTree) {
+TEST(BuildFullWidth, BuildsTheTreeOfOneLane) {
   const Soup soup = random_soup(60, 44, 0.05f);
   Case clipped(soup, RefKind::clipped), ids(soup, RefKind::ids);
   expect_the_tree<alloc::Atomic, RefKind::clipped>(simt::Lockstep<32>(1), clipped);

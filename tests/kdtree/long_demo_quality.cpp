@@ -16,7 +16,7 @@ namespace {
 
 class DemoQuality : public testing::TestWithParam<const char*> {};
 
-TEST_P(DemoQuality, AgainstTheReference) {
+TEST_P(DemoQuality, IsNearTheReference) {
   const registry::RegisteredAllocator* const allocator = registry::find("cfmmalloc");
   if (allocator == nullptr) GTEST_SKIP() << "cfmmalloc is not compiled (HEAPWOOD_ALLOCATORS)";
   scenes::Mesh mesh = scenes::load(GetParam());

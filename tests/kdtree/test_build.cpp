@@ -62,8 +62,8 @@ void expect_quality(RefKind kind) {
   }
 }
 
-TEST(BuildQuality, Clipped) { expect_quality(RefKind::clipped); }
-TEST(BuildQuality, Ids) { expect_quality(RefKind::ids); }
+TEST(BuildQuality, ClippedRefsAreNearTheExactBuild) { expect_quality(RefKind::clipped); }
+TEST(BuildQuality, IdsAreNearTheExactBuild) { expect_quality(RefKind::ids); }
 
 // Equal hashes mean equal trees, so one tree per kind is validated. Boxes cost more where triangles
 // are long, but are as valid.

@@ -44,7 +44,7 @@ TEST(QualityMeasure, CountsAndCostsOfAHandMadeTree) {
   EXPECT_DOUBLE_EQ(stats.sah_cost, (2 * (5 + 3) + 3 * (2 * 3 + 3 * 2.5)) / 5);
 }
 
-TEST(QualityMeasure, ALeafAsRoot) {
+TEST(QualityMeasure, MeasuresALeafAsRoot) {
   Tree tree;
   tree.bounds = {{0, 0, 0}, {1, 1, 1}};
   tree.nodes = {Node::make_leaf(0, 2), Node::make_leaf(0, 0)};
@@ -70,7 +70,7 @@ TEST(QualityMeasure, CostsDoNotDependOnScale) {
   }
 }
 
-TEST(QualityMeasure, NoNanWithoutArea) {
+TEST(QualityMeasure, GivesNoNanWithoutArea) {
   Tree tree = three_leaves();
   tree.bounds.hi = {2, 0, 0};
   tree.nodes[3] = Node::make_inner(1.5f, 0, 2);

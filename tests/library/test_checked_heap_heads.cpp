@@ -49,7 +49,7 @@ struct EightBlocks {
   }
 };
 
-TEST(CheckedHeapHeads, LongOverruns) {
+TEST(CheckedHeapHeads, LongOverrunsAreFound) {
   for (const int byte : {0x41, 0xff, 0}) {
     for (std::size_t over = 1; over <= 400; ++over) {
       EightBlocks t;
@@ -74,7 +74,7 @@ TEST(CheckedHeapHeads, LongOverruns) {
   }
 }
 
-TEST(CheckedHeapHeads, LongUnderruns) {
+TEST(CheckedHeapHeads, LongUnderrunsAreFound) {
   for (std::size_t under = 1; under <= head_bytes; ++under) {
     EightBlocks t;
     std::memset(t.blocks[2] - under, 0x41, under);
@@ -107,7 +107,7 @@ TEST(CheckedHeapHeads, NamesTheBlockInFront) {
   expect_part(u.heap.check()[0].text, hexadecimal(u.blocks[2]));
 }
 
-TEST(CheckedHeapHeads, LeaksWithoutAHead) {
+TEST(CheckedHeapHeads, ReportsLeaksWithoutAHead) {
   EightBlocks t;
   std::memset(t.blocks[2] - 112, 0x41, 96);  // the kernel's number too
   const std::string text = text_of_leaks(t.heap);
@@ -119,7 +119,7 @@ TEST(CheckedHeapHeads, LeaksWithoutAHead) {
   expect_part(some, "heapwood: leak: 7 more blocks; all leaks together have 168 bytes\n");
 }
 
-TEST(CheckedHeapHeads, HeadOfAnotherBlock) {
+TEST(CheckedHeapHeads, FindsTheHeadOfAnotherBlock) {
   EightBlocks t;
   t.blocks[6][24] = 1;
   EXPECT_EQ(t.heap.check()[0].bytes, 24u);
@@ -152,7 +152,7 @@ TEST(CheckedHeapHeads, CallsWithADamagedBlock) {
   EXPECT_EQ(count(t.heap.check(), check_kind::overwritten_head, other), 1u);
 }
 
-TEST(CheckedHeapHeads, FreedBlocks) {
+TEST(CheckedHeapHeads, WritesToFreedBlocksAreFound) {
   for (std::ptrdiff_t offset = -std::ptrdiff_t{head_bytes}; offset < 24 + 8 + 16; ++offset) {
     EightBlocks t;
     t.h.free(t.blocks[2]);
@@ -270,7 +270,7 @@ class RandomWrites {
   std::vector<Block> blocks_;
 };
 
-TEST(CheckedHeapHeads, RandomWrites) {
+TEST(CheckedHeapHeads, RandomWritesAreFound) {
   RandomWrites test(1);
   for (int i = 0; i < 3000 && !testing::Test::HasFailure(); ++i) test.run_once();
 }

@@ -68,7 +68,7 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   return tree;
 }
 
-TEST(DeviceTreeOrder, OfAnyShape) {
+TEST(DeviceTreeOrder, OrdersTreesOfAnyShape) {
   for (const unsigned bits : {1u, 2u, 5u, 9u, 13u, kdtree::sanitized ? 14u : 19u})
     expect_ordered(grown(bits, bits));
 }

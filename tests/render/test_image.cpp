@@ -57,7 +57,7 @@ TEST_F(ImagePng, ReadingRefusesWhatIsNoPicture) {
   EXPECT_THROW(read_png(path("text.png")), Error);
 }
 
-TEST(ImageFilm, SrgbAndToneCurve) {
+TEST(ImageFilm, AppliesSrgbAndToneCurve) {
   EXPECT_EQ(srgb(0), 0);
   EXPECT_EQ(srgb(1), 255);
   EXPECT_EQ(srgb(2), 255);

@@ -189,7 +189,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
 }
 
 // A file's colours are those that `heapwood render` shows; M switches to clay.
-TEST_F(Window, ColoursAndClay) {
+TEST_F(Window, ShowsColoursAndClay) {
   write_file(path("red.mtl"), "newmtl red\nKd 0.9 0.1 0.1\n");
   write_file(path("fan.obj"), "mtllib red.mtl\nusemtl red\n" + obj_text(60));
   const std::string camera = "8,6,35,8,6,5,40";
@@ -246,7 +246,7 @@ TEST_F(Window, EscapeCancelsAndTheNextBuildWorks) {
     EXPECT_PRED2(has, report["messages"], "Cancelled");
 }
 
-TEST_F(Window, ResizedMinimisedAndBack) {
+TEST_F(Window, SurvivesResizingAndMinimising) {
   const Json report = run(
       "atrium:1k --size 640x400",
       "wait built; resize 500 300; wait samples 1; minimise; wait 0.3; restore; resize 700 500; "

@@ -53,7 +53,7 @@ TEST_F(GraphAlgorithms, PageRankAgreesWithDoublePrecision) {
   });
 }
 
-TEST_F(GraphAlgorithms, TrianglesOfCliques) {
+TEST_F(GraphAlgorithms, CountTrianglesOfCliques) {
   for (const std::uint32_t size : {2u, 3u, 5u, 40u}) {
     each_layout(clique_graph(9, size), [&](GraphStore& store) {
       const std::uint64_t n = size;
@@ -63,7 +63,7 @@ TEST_F(GraphAlgorithms, TrianglesOfCliques) {
 }
 
 // Adjacencies are not in order after updates; counting sorts them.
-TEST_F(GraphAlgorithms, TrianglesAfterUpdates) {
+TEST_F(GraphAlgorithms, CountTrianglesAfterUpdates) {
   const HostGraph start = random_graph(60, 12, 60, 12);
   each_layout(start, [&](GraphStore& store) {
     ReferenceGraph reference(start);
@@ -85,7 +85,7 @@ TEST_F(GraphAlgorithms, TrianglesAfterUpdates) {
   });
 }
 
-TEST_F(GraphAlgorithms, SearchDistances) {
+TEST_F(GraphAlgorithms, SearchFindsDistances) {
   const HostGraph graph = random_graph(700, 4, 700, 14);
   std::vector<std::uint32_t> expected(graph.vertices(), ~0u);
   std::deque<std::uint32_t> queue{5};

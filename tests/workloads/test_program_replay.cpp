@@ -45,7 +45,7 @@ class ProgramReplay : public StressJobs {
   }
 };
 
-TEST_F(ProgramReplay, EveryAllocator) {
+TEST_F(ProgramReplay, RunsWithEveryAllocator) {
   const ProgramTrace trace =
       tests::random_trace({.warps = 6, .lanes = 4, .kernels = 2, .events = 600, .max_live = 40});
   const TraceSummary summary = summarize(trace);
@@ -75,7 +75,7 @@ TEST_F(ProgramReplay, EveryAllocator) {
 }
 
 // More is requested than the pool holds: refused requests and their frees do no harm.
-TEST_F(ProgramReplay, EveryAllocatorExhausted) {
+TEST_F(ProgramReplay, RefusedRequestsDoNoHarm) {
   const ProgramTrace trace = tests::random_trace(
       {.warps = 6, .lanes = 4, .kernels = 2, .events = 800, .max_bytes = 4000, .max_live = 400});
   ASSERT_GT(summarize(trace).peak_padded, std::size_t{300} << 10);
@@ -119,7 +119,7 @@ TEST_F(ProgramReplay, LeavesNoBlocksInAHeapOutsideThePool) {
 }
 
 // Without calls of the allocator, every event still takes its turn.
-TEST_F(ProgramReplay, WithoutCalls) {
+TEST_F(ProgramReplay, TakesTurnsWithoutCalls) {
   const ProgramTrace trace = tests::random_trace({});
   const ReplayPlan plan = plan_replay(trace, {});
   ReplayData data(device_, plan);
@@ -230,7 +230,7 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
 }
 
 // Lanes that really race.
-TEST(ProgramReplayOrder, LanesOfAWarpTogether) {
+TEST(ProgramReplayOrder, KeepsLanesOfAWarpTogether) {
   const ProgramTrace trace =
       tests::random_trace({.warps = 3, .lanes = 4, .kernels = 1, .events = 150});
   alloc::RecordedMemory memory({}, 1 << 16);
