@@ -138,7 +138,7 @@ TEST_F(Surroundings, ResumeReusesNothingOfAnotherMesh) {
     EXPECT_EQ(result.at("triangles"), 300);
 }
 
-TEST_F(Surroundings, ScenesOutOfTheRangeOfRaysAreRefused) {
+TEST_F(Surroundings, ScenesOutOfTheRangeOfRaysAreReported) {
   const auto scaled = [&](const std::string& scale) {
     write_file(folder_ / "scaled.obj",
                "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
