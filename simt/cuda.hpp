@@ -195,9 +195,9 @@ class LaunchState {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
     run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
-  // Blocks that start after the time limit exit at once: device malloc() does not poll the abort
-  // flag, and a grid may be many times larger than what is resident. The first blocks start with
-  // the launch and skip the test. `exit` rather than `return`: a return costs kernels with
+  // Blocks that start after the time limit exit immediately: device malloc() does not poll the
+  // abort flag, and a grid may be many times larger than what is resident. The first blocks start
+  // with the launch and skip the test. `exit` rather than `return`: a return costs kernels with
   // non-inlined calls two registers, which are reported.
   if constexpr (requires { Kernel::independent; }) {
     if (blockIdx.x >= 1024 && control->aborted()) asm volatile("exit;");

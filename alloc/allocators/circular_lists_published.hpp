@@ -65,7 +65,7 @@ struct CfmMallocPublished
 };
 
 // Second step: headers in a table next to the memory, where no header becomes user data, so that
-// merged memory is reused at once. Overhead 8 bytes in 24.
+// merged memory is reused immediately. Overhead 8 bytes in 24.
 struct CfmMallocTable
     : LaidOut<CfmMallocTable, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
                                               published::Storage::table>> {

@@ -73,7 +73,7 @@ class CountingSemaphore {
 //
 // Differs from the paper only in that grow() is called inside the loop of wait(): a lane that has
 // left a loop may have to wait there for the other lanes of its warp, which wait for its units. A
-// thread leaves its wait when all expected units are reserved, and reserves again at once if it
+// thread leaves its wait when all expected units are reserved, and reserves again immediately if it
 // finds that they suffice for it.
 //
 // Waits only for threads that grow, which are running. Limits: 2^21 - 1 units expected or reserved,

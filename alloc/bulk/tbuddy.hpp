@@ -14,7 +14,7 @@
 //   thread that holds a unit needs one of the halves. The merged block is promised to the next
 //   order before its halves disappear from this one;
 // - blocks serve n pages of 2^k >= n; the remaining 2^k - n pages are promised from the beginning
-//   and freed at once;
+//   and freed immediately;
 // - orders in which a split or a failed merge leaves pairs of free buddies are recorded; a request
 //   that finds no block large enough merges these pairs first (sweep()).
 //

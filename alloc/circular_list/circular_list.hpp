@@ -240,7 +240,7 @@ class CircularList {
         // so far; a walker that follows it ahead of the others restarts.
         headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);
       }
-      // A neighbouring lane may free its block at once, and reads the header after it.
+      // A neighbouring lane may free its block immediately, and reads the header after it.
       group.sync();
       if (i < blocks) return memory_ + (std::uint64_t{mine} << unit_shift_);
       if (blocks == 0) return nullptr;

@@ -311,7 +311,7 @@ class List {
       const std::uint32_t rest = position + units;
       if constexpr (in_pool) {
         headers_.init(rest, State::busy, end);
-      } else {  // a walker with an old position may find it at once
+      } else {  // a walker with an old position may find it immediately
         headers_.publish(rest, State::busy, 0, end);
       }
       previous_.store(rest, position);

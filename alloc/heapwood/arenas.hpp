@@ -54,7 +54,7 @@ class Arenas {
   // Arenas of that range that start out as taken: all of them, or none (take_reserved).
   std::uint32_t reserve = 0;
   // Arenas from the initial `high_water` up to this one start with the count `body`: no search
-  // finds them, and the thread that high_water gives one to owns it at once. 0 with persistent
+  // finds them, and the thread that high_water gives one to owns it immediately. 0 with persistent
   // warps.
   std::uint32_t fresh_end = 0;
   // Stored, not derived from `shift`, because every allocation from a warp's own arena reads it.

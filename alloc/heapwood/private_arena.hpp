@@ -162,8 +162,8 @@ class PrivateArena {
     return true;
   }
   // After a failed try_allocate() for n granules: replaces the arena by one with room for them.
-  // Returns false if they need an arena of their own or several, or no arena is found at once:
-  // then allocate() is needed.
+  // Returns false if they need an arena of their own or several, or no arena is found without a
+  // search: then allocate() is needed.
   HEAPWOOD_INLINE bool make_room(Warp& warp, std::uint32_t n) {
     return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }
@@ -265,7 +265,7 @@ class PrivateArena {
   // Claims an arena and allocates its first `used` granules, for `blocks` blocks. With
   // `replace_own` it becomes the warp's arena, and the old one is closed; without, the warp's arena
   // has more space left than this one would have, and stays. Flushes the deferred frees.
-  // Returns the arena's start, or nullptr if none is found at once.
+  // Returns the arena's start, or nullptr if none is found without a search.
   static HEAPWOOD_OUTLINE std::byte* claim_next(Warp warp, State warp_state, bool replace_own,
                                                 std::uint32_t used, std::uint32_t blocks) {
     WarpState& state = *warp_state;
@@ -436,7 +436,7 @@ class PrivateArena {
     return a == none ? nullptr : arenas.address(a, 0);
   }
   // Frees a block for which the list has no space, or a block of several arenas, which is returned
-  // at once.
+  // immediately.
   static HEAPWOOD_OUTLINE void deallocate_slow(Warp warp, State warp_state, void* block,
                                                std::uint32_t n) {
     WarpState& state = *warp_state;

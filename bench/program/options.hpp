@@ -44,8 +44,8 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
 // --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both);
 
-// The requested device. If `auto` falls back to the CPU, one note says why: at once, or when work
-// starts (note_when_work_starts()).
+// The requested device. If `auto` falls back to the CPU, one note says why: immediately, or when
+// work starts (note_when_work_starts()).
 enum class CpuNote { at_once, when_work_starts };
 simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
 

@@ -38,7 +38,7 @@ void prepare_for_lack_of_memory();
 // Prints that line without allocating; returns the exit code.
 int out_of_memory();
 
-// In its scope lack of memory ends the process at once: for values of the JSON library, which
+// In its scope lack of memory ends the process immediately: for values of the JSON library, which
 // crashes if an allocation fails while it makes one.
 class LackOfMemoryEnds {
  public:

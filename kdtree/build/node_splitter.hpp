@@ -209,7 +209,7 @@ class NodeSplitter {
     task_ = child_task(task, cut, first, first == 0 ? arrays.left : arrays.right, pair);
     push_child(child_task(task, cut, 1 - first, first == 0 ? arrays.right : arrays.left, pair));
   }
-  // Pushes a node onto the private stack; an empty node becomes a leaf at once.
+  // Pushes a node onto the private stack; an empty node becomes a leaf immediately.
   HEAPWOOD_INLINE void push_child(const NodeTask& task) {
     if (warp_.lane() == 0) {
       if (task.n == 0) {

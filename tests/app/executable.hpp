@@ -94,7 +94,7 @@ class Running {
            info.si_pid != 0;
   }
   // Waits until the program has used this CPU time: on a busy machine it has then done as much work
-  // as on an idle one. A signal before it has installed its handlers would end it at once.
+  // as on an idle one. A signal before it has installed its handlers would end it immediately.
   void wait_for_cpu_seconds(double seconds) const {
     while (!ended() && cpu_seconds() < seconds)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -18,7 +18,7 @@ from commands import COMMANDS, Place, is_whole
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP,
            signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT]
 # These ask a command to end: it reports an error, or ends with its results. Before main() they end
-# it at once.
+# it immediately.
 REQUESTS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 

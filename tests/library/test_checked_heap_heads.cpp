@@ -57,7 +57,7 @@ TEST(CheckedHeapHeads, LongOverrunsAreFound) {
       std::memset(written, byte, 24 + over);
       const std::size_t errors = t.heap.report(nullptr);
       // The guard is of 8 + 16 bytes; the next block's head, which ends where that block begins,
-      // follows at once or after what the allocator rounds up to.
+      // follows immediately or after what the allocator rounds up to.
       const auto reach =
           t.blocks[3] - written - static_cast<std::ptrdiff_t>(sizeof(detail::CheckHead));
       const bool has_head = static_cast<std::ptrdiff_t>(24 + over) > reach;

@@ -14,7 +14,7 @@
 namespace heapwood::viewer {
 namespace {
 
-// A build that waits for a live frame to end is cancelled at once and never begins.
+// A build that waits for a live frame to end is cancelled immediately and never begins.
 TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
   std::promise<void> in_frame, cancelled;
   bool first = true;
