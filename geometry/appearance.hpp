@@ -37,7 +37,7 @@ enum class Coverage : std::uint8_t {
 struct Material {
   std::string name;
   Vec3 colour{1, 1, 1};  // multiplied by texture and vertex colour
-  float alpha = 1;       // likewise
+  float alpha = 1;       // multiplied by those of texture and vertex colour
   Coverage coverage = Coverage::opaque;
   float cutoff = 0.5f;
   bool unlit = false;  // light and shadow do not change its colour

@@ -73,7 +73,7 @@ struct FusedHeaders : HeaderLayout<storage> {
     HEAPWOOD_ROLLED
     while (unpacked(seen).state == State::free) {
       h = unpacked(seen);
-      // acquire, both: as above.
+      // acquire, both: the last owner's release, and the header at the link.
       if (word(position).compare_exchange_strong(seen, packed(State::busy, 0, h.link),
                                                  simt::acquire, simt::acquire))
         return true;

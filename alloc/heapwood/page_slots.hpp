@@ -305,7 +305,8 @@ struct PageSlots {
     }
     HEAPWOOD_ROLLED
     while (!is_exhausted(OpenPage(now))) {
-      // acquire: as above. On failure another request has been served, or the page was replaced.
+      // acquire: the position hands on what came with the blocks. On failure another request has
+      // been served, or the page was replaced.
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::acquire,
                                        simt::relaxed)) {
         const OpenPage page(now);

@@ -153,7 +153,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
   }
   HEAPWOOD_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
-    chunks.word(q, Chunks::linking).store(0, simt::release);  // release: as above
+    chunks.word(q, Chunks::linking).store(0, simt::release);  // release: the changes of the list
   }
 
   // Links an empty piece after `end` and returns the new end. release: publishes that the slots are

@@ -23,7 +23,7 @@ Table fragmentation_table(const std::vector<Result>& results);
 // no result has them. With several sizes of the pool, times are those in the first.
 Table kernel_table(const std::vector<Result>& results);
 // The single kernel, with the fastest allocator that frees, against the per-level builder, one row
-// per scene. No columns if the latter was not measured.
+// per scene. No columns if the per-level builder was not measured.
 Table builder_table(const std::vector<Result>& results);
 // For CSV: one line per result (bench/results/json_columns.hpp).
 extern const char* const bench_columns;

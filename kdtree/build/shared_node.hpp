@@ -57,7 +57,7 @@ struct alignas(128) SharedNode {
       }
     }
   }
-  // Adds the counts and bounds of one thread. relaxed: as above.
+  // Adds the counts and bounds of one thread. relaxed: read only after the phase.
   void add(const BinCounts& counts, const Box& tight_box) {
     for (unsigned k = 0; k < histogram_words; ++k) {
       const std::uint64_t word = std::uint64_t{counts.ends[k]} << 32 | counts.begins[k];
@@ -187,7 +187,7 @@ class SharedNodes {
         const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
         const std::uint32_t next =
             simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
-        // acq_rel: as in release(); a failed exchange loads the top again, with acquire as above.
+        // acq_rel: as in release(); a failed exchange loads the top again, with acquire.
         if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next,
                                       simt::acq_rel, simt::acquire)) {
           return index;

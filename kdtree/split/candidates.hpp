@@ -34,10 +34,10 @@ struct ChooseScratch {
     Interval interval[3 * exact_limit];
     BinCounts sums;
   };
-  // the second half is for a shared node's second child
+  // The second halves of both arrays are for a shared node's second child.
   std::uint32_t histogram[2 * histogram_words];
-  CountingAxis axes[2 * 3];  // likewise
-  std::uint32_t bounds[6];   // of all refs: SharedNode::tight
+  CountingAxis axes[2 * 3];
+  std::uint32_t bounds[6];  // of all refs: SharedNode::tight
 };
 static_assert(refine_limit <= 3 * exact_limit);
 

@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 
 // If a digest differs, something in scenes/moving/ depends on the machine, or a scene was changed
-// on purpose; update the constant only in the latter case.
+// on purpose. Update the constant only for a change on purpose.
 TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
   const struct {
     const char* name;

@@ -113,7 +113,7 @@ TEST(Families, StandsOfAStadiumMeetVertexToVertex) {
 
 // Procedural scenes are identical to the bit on every machine and with every compiler and C
 // library. If a digest differs, something in scenes/ depends on one of them, or a scene was changed
-// on purpose; update the constant only in the latter case.
+// on purpose. Update the constant only for a change on purpose.
 TEST(ProceduralDigest, IsTheSameEverywhere) {
   const struct {
     const char* name;

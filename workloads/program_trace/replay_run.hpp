@@ -115,7 +115,8 @@ struct ReplayKernel {
         const std::uint32_t event = requests[group.first + i],
                             request = event & ~ReplayPlan::is_handed_over;
         const simt::atomic_ref<std::uint64_t> entry(blocks[request]);
-        // acquire, relaxed: as above.
+        // acquire: the contents that another warp of the launch has written. relaxed: this warp
+        // wrote them, or an earlier launch.
         const std::uint64_t address = (event & ReplayPlan::is_handed_over) != 0
                                           ? entry.load(simt::acquire)
                                           : entry.load(simt::relaxed);

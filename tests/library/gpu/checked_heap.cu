@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The checked heap in kernels: each planted error is found once, with the place of the call, and
-// none is reported in programs without errors. Argument `clean`: only the latter (for
+// none is reported in programs without errors. Argument `clean`: only programs without errors (for
 // compute-sanitizer).
 #include <cstring>
 #include <heapwood/checked_heap.hpp>
