@@ -172,7 +172,7 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
 // show inside: it counts as an object.
 bool is_interior(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
 
-ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
+ViewScore score_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
   const CameraFrame frame = make_frame(camera, static_cast<unsigned>(1000 * aspect), 1000);
   std::vector<kdtree::Ray> rays;
   for (unsigned y = 0; y < view_rows; ++y) {
@@ -209,8 +209,8 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, flo
 
 }  // namespace
 
-ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
-  return judge_view(scene, camera, aspect,
+ViewScore score_view(const Scene& scene, const Camera& camera, float aspect) {
+  return score_view(scene, camera, aspect,
                     length(main_part(scene.mesh(), scene.bounds()).extent()));
 }
 
@@ -242,7 +242,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   for (const float azimuth : azimuths) {
     for (const float elevation : elevations) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
-      const ViewScore view = judge_view(scene, camera, aspect, diagonal);
+      const ViewScore view = score_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
       // A bonus for the front: most models face it.
       consider(camera, view,
@@ -255,14 +255,14 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   if (best_backs > 0.1) {
     for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {
       const Camera camera = outside_view(points, up, radians(azimuth), 0, aspect);
-      const ViewScore view = judge_view(scene, camera, aspect, diagonal);
+      const ViewScore view = score_view(scene, camera, aspect, diagonal);
       if (view.coverage > 0 && view.backs < 0.02) return camera;
     }
   }
   if (!is_interior(look_inside(scene, box, up, oriented))) return best;
   best_score = -1e30;
   for (const Camera& camera : inside_views(box, up)) {
-    const ViewScore view = judge_view(scene, camera, aspect, diagonal);
+    const ViewScore view = score_view(scene, camera, aspect, diagonal);
     const bool solid = oriented && view.backs > 0.5;
     if (!solid) consider(camera, view, view.score - 2 * std::max(0.0, 0.9 - view.coverage));
   }

@@ -29,6 +29,6 @@ struct ViewScore {
   double coverage = 0;  // share of the rays that hit
   double backs = 0;     // share of the hits that are on backs, by winding order
 };
-ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect);
+ViewScore score_view(const Scene& scene, const Camera& camera, float aspect);
 
 }  // namespace heapwood::render

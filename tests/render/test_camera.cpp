@@ -175,7 +175,7 @@ TEST(CameraAuto, ShowsAHallFromInside) {
   const Scene scene(test_device(), MedianBuilder::build(hall.view()), hall.view());
   const Camera camera = auto_camera(scene, 1);
   EXPECT_FALSE(outside(camera, scene.bounds()));
-  EXPECT_GT(judge_view(scene, camera, 1.6f).coverage, 0.99);
+  EXPECT_GT(score_view(scene, camera, 1.6f).coverage, 0.99);
   // Distant light cannot enter a closed hall.
   EXPECT_TRUE(choose_lighting(scene, camera).lamp);
   EXPECT_FALSE(choose_lighting(scene, camera).floor);
@@ -209,7 +209,7 @@ TEST(CameraAuto, LooksIntoAnOpenBox) {
   const Camera camera = auto_camera(scene, 1);
   EXPECT_NEAR(camera.eye.x, 0, 0.01f);
   EXPECT_GT(camera.eye.z, 4);
-  EXPECT_LT(judge_view(scene, camera, 16.0f / 9).backs, 0.02);
+  EXPECT_LT(score_view(scene, camera, 16.0f / 9).backs, 0.02);
 }
 
 TEST(CameraAuto, IgnoresAFarOutlier) {
