@@ -42,7 +42,7 @@ class RowBench {
   bool stopped() const { return stopped_; }  // by an interruption
 
  protected:
-  // budget_seconds: per candidate; 0 = no limit. unit: what a run is.
+  // budget_seconds: per candidate; 0 = no limit. unit: the word for a run in messages.
   RowBench(std::vector<Candidate> candidates, int runs, double budget_seconds, Step step,
            std::string unit = "run");
 

@@ -83,7 +83,7 @@ class SceneBench : public RowBench {
       if (scene_.live_bytes()) return;
       const Allocator* probe = live_probe();
       if (probe) guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
-      // Outside: a pool that cannot be allocated fails for every allocator.
+      // Not guarded: a pool that cannot be allocated fails for every allocator.
       if (scene_.live_bytes()) scene_.set_live_bytes(*scene_.live_bytes());
       return;
     }

@@ -14,7 +14,7 @@ namespace heapwood::bench {
 
 // Begins the record of this process: takes the first sample. Nothing for the CPU.
 void begin_device_record(const simt::DeviceInfo& device);
-// With a record that has begun; nullopt: none.
+// Continues a record that has begun; nullopt: this process keeps none.
 void begin_device_record(const simt::DeviceInfo& device, std::optional<simt::GpuRecord> record);
 
 // Takes a sample and returns the record so far; null if none was begun for this device.

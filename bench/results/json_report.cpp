@@ -106,7 +106,7 @@ void describe_memory(JsonFields& fields, Result& result) {
   fields("tree_bytes", result.levels->run.tree_bytes);
 }
 
-// An optional part, which is made before it is read.
+// Writes an optional part, or makes and reads it if the file has it.
 template <class Part, class Describe>
 void describe_part(JsonFields& fields, const char* key, std::optional<Part>& part,
                    Describe describe_it) {

@@ -44,7 +44,7 @@ struct Pattern {
         std::string_view(file).substr(before.size(), file.size() - before.size() - after.size());
     std::uint64_t value = 0;
     if (text.size() > max_digits || !parse_number(text, value)) return std::nullopt;
-    // More digits than # have no leading zero: each number has one name.
+    // A number with more digits than there are # has no leading zero, so each has one name.
     return file == name(value) ? std::optional(value) : std::nullopt;
   }
 };

@@ -34,7 +34,7 @@ class Sweeps : public Executable {
   }
 };
 
-// The file of a bench that ended early says so, as that of one that was killed.
+// The file of a bench that ended early, or was killed, lists the scenes that are missing.
 TEST_F(Sweeps, ScenesThatAreLeftAreMissing) {
   write("bad.obj", "f 1 2 3\n");
   const std::string bench =

@@ -74,7 +74,7 @@ __global__ void collectives(unsigned kind, unsigned rounds, const volatile unsig
       if (group.first_of(lane == last, lane, 99u) != last) atomicAdd(&errors->first_of, 1);
       if (group.reduce_or(1u << lane) != lanes) atomicAdd(&errors->reduce_or, 1);
       group.sync();
-      // The even ranks go on, as blocks that fit and those that do not.
+      // Even and odd ranks part, like lanes whose blocks fit and lanes whose blocks do not.
       const bool side = group.rank() % 2 == 0;
       const unsigned rank = group.rank(), size = group.size();
       group = group.part(side);
