@@ -38,8 +38,8 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
   const Outcome outcome = run(stress("ad --allocators atomic,cfmmalloc,cuda --touch"));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_EQ(outcome.err, "");
-  expect_words(outcome.out, {"malloc-free", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc",
-                             "only allocates", "only frees", "internal fragmentation",
+  expect_words(outcome.out, {"malloc-free", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc",
+                             "CudaMalloc", "only allocates", "only frees", "internal fragmentation",
                              "external fragmentation at the end", "overlaps: 0 by addresses",
                              "0 blocks damaged", "device: cpu"});
   EXPECT_FALSE(has(outcome.out, "nan"));
