@@ -86,7 +86,7 @@ struct NodeView {
   // request that has not begun.
   void choose(std::shared_ptr<const BuiltScene> scene, const RootPath& path,
               const bench::BuildSettings& settings);
-  // Once per frame. While a node is to be visible and none is chosen, it is the root.
+  // Called once per frame. If a node is to be shown and none is chosen, shows the root.
   void take(const std::shared_ptr<const BuiltScene>& scene, const bench::BuildSettings& settings);
   // Another tree is shown from now on.
   void clear() {
