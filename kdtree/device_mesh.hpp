@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "kdtree/tree.hpp"
 #include "simt/error.hpp"
@@ -27,6 +28,8 @@ struct DeviceMesh {
 
   DeviceMesh(const simt::DeviceId& device, const MeshView& mesh)
       : vertices(device, mesh.vertices), triangles(device, mesh.triangles) {}
+  DeviceMesh(simt::Buffer<Vec3>&& vertices, simt::Buffer<Triangle>&& triangles)
+      : vertices(std::move(vertices)), triangles(std::move(triangles)) {}
   const simt::DeviceId& device() const { return triangles.device(); }
 };
 

@@ -81,6 +81,15 @@ struct Tree {
   bool incomplete = false;          // some leaf would have been split with more memory
 };
 
+// A tree in the memory of a device.
+struct DeviceTree {
+  const Node* nodes = nullptr;  // none in a workspace without triangles
+  std::size_t node_count = 0;
+  const std::uint32_t* refs = nullptr;
+  std::size_t ref_count = 0;
+  Box bounds;
+};
+
 // A node that a walk down the tree has reached.
 struct NodeVisit {
   Box box;

@@ -37,8 +37,9 @@ struct StepSums {
 };
 
 struct Backend {
-  // Reorders the tree depth-first (kdtree/traverse/tree_order.hpp); returns milliseconds.
-  double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
+  // Sets the arrays to the tree in depth-first order (kdtree/traverse/tree_order.hpp); returns
+  // milliseconds.
+  double (*order)(const simt::DeviceId&, const kdtree::DeviceTree&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end

@@ -25,8 +25,9 @@ auto with_intersection(const SceneData& scene, F f) {
 
 template <class Launcher>
 struct BackendOf {
-  static double order(const simt::DeviceId& device, kdtree::TreeArrays& tree) {
-    return kdtree::depth_first(Launcher(device), tree);
+  static double order(const simt::DeviceId& device, const kdtree::DeviceTree& tree,
+                      kdtree::TreeArrays& to) {
+    return kdtree::depth_first(Launcher(device), tree, to);
   }
 
   static void fill_records(const simt::DeviceId& device, const SceneData& scene, void* records) {

@@ -17,19 +17,8 @@ bool zero_area(const Corners& t) {
   return cross(to_double(t.b) - a, to_double(t.c) - a) == Vec3d{};
 }
 
-struct Interval {
-  double lo = std::numeric_limits<double>::infinity(),
-         hi = -std::numeric_limits<double>::infinity();
-  void grow(double x) {
-    lo = std::min(lo, x);
-    hi = std::max(hi, x);
-  }
-  double extent() const { return hi - lo; }
-  double centre() const { return lo / 2 + hi / 2; }
-};
-
-double origin_of(const Interval& axis, double extent) {
-  const double centre = axis.centre();
+double origin_of(double lo, double hi, double extent) {
+  const double centre = lo / 2 + hi / 2;
   if (!(extent > 0) || std::abs(centre) <= 2 * extent) return 0;
   int exponent = 0;
   const double fraction = std::frexp(extent, &exponent);
@@ -37,21 +26,19 @@ double origin_of(const Interval& axis, double extent) {
   return std::round(centre / unit) * unit;
 }
 
-// at(i): the coordinates of vertex i.
+// vertex(i): the coordinates of vertex i.
 template <class F>
 Vec3d choose_origin(const Mesh& mesh, const F& vertex) {
-  Interval x, y, z;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  Vec3d lo{infinite, infinite, infinite}, hi{-infinite, -infinite, -infinite};
   for (const Triangle& triangle : mesh.triangles) {
     for (const std::uint32_t v : triangle.v) {
       const Vec3d p = vertex(v);
-      x.grow(p.x);
-      y.grow(p.y);
-      z.grow(p.z);
+      lo = {std::min(lo.x, p.x), std::min(lo.y, p.y), std::min(lo.z, p.z)};
+      hi = {std::max(hi.x, p.x), std::max(hi.y, p.y), std::max(hi.z, p.z)};
     }
   }
-  if (mesh.triangles.empty()) return {};
-  const double extent = std::max({x.extent(), y.extent(), z.extent()});
-  return {origin_of(x, extent), origin_of(y, extent), origin_of(z, extent)};
+  return mesh.triangles.empty() ? Vec3d{} : origin_for(lo, hi);
 }
 
 // A vertex that no triangle refers to may be out of range once it is relative to the origin.
@@ -87,6 +74,13 @@ void check_appearance(const Mesh& mesh, const std::string& source) {
 }
 
 }  // namespace
+
+Vec3d origin_for(const Vec3d& lo, const Vec3d& hi) {
+  const Vec3d size = hi - lo;
+  const double extent = std::max({size.x, size.y, size.z});
+  return {origin_of(lo.x, hi.x, extent), origin_of(lo.y, hi.y, extent),
+          origin_of(lo.z, hi.z, extent)};
+}
 
 void place_vertices(Mesh& mesh, std::span<const double> coordinates) {
   const auto vertex = [&](std::size_t i) {

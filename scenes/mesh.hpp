@@ -49,6 +49,9 @@ void place_vertices(Mesh& mesh, std::span<const double> coordinates);
 // Places the coordinates that are in `vertices`, in single precision.
 void place_vertices(Mesh& mesh);
 
+// The origin that place_vertices() chooses, for the bounds of the referenced vertices.
+Vec3d origin_for(const Vec3d& lo, const Vec3d& hi);
+
 // Makes the vertices relative to another origin.
 void move_origin(Mesh& mesh, Vec3d origin);
 

@@ -96,14 +96,6 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
-// Pointers to the tree of the last build in device memory. Valid until the next build.
-struct DeviceTree {
-  const Node* nodes = nullptr;  // none in a workspace without triangles
-  const std::uint32_t* refs = nullptr;
-  std::size_t ref_count = 0;
-  Box bounds;
-};
-
 // Resident warps per multiprocessor of a GPU (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
 // Whether the compiler limits the registers of build kernels, so that these warps are resident.
@@ -152,6 +144,7 @@ class Workspace {
   void swap_pool(simt::Memory& other);
   // The tree of the last build, copied to the host.
   Tree download() const;
+  // That tree where it is, until the next build.
   DeviceTree device_tree() const;
 
   struct Parts;  // for the kernel's driver (driver.hpp)

@@ -119,8 +119,8 @@ Tree Workspace::download() const {
 DeviceTree Workspace::device_tree() const {
   const Parts& p = *parts_;
   if (p.mesh->triangles.size() == 0) return {};
-  return {p.nodes.data(), p.output.data(), std::min<std::size_t>(p.last.refs, p.output.size()),
-          p.last.bounds};
+  return {p.nodes.data(), std::min<std::size_t>(2 * p.last.pairs, p.nodes.size()), p.output.data(),
+          std::min<std::size_t>(p.last.refs, p.output.size()), p.last.bounds};
 }
 
 }  // namespace heapwood::kdtree

@@ -281,28 +281,27 @@ struct OrderPlaces {
 struct TreeArrays {
   simt::Buffer<Node> nodes;
   simt::Buffer<std::uint32_t> refs;
+
+  DeviceTree view() const { return {nodes.data(), nodes.size(), refs.data(), refs.size(), {}}; }
 };
 
-// Replaces the arrays by those of the same tree in depth-first preorder: pairs with the child below
-// first, and refs leaf by leaf in that order, without unused entries. Returns the milliseconds of
-// the launches, which exclude allocating the new arrays and 12 temporary bytes per pair. `warps`: 0
-// = as many as are useful. Throws Error if the memory does not suffice, or if one of the checks
-// finds the structure unsound.
+// Sets `to`, whose arrays may be those of `tree`, to the same tree in depth-first preorder: pairs
+// with the child below first, and refs leaf by leaf in that order, without unused entries. Returns
+// the milliseconds of the launches, which exclude allocating the new arrays and 12 temporary bytes
+// per pair. `warps`: 0 = as many as are useful. Throws Error if the memory does not suffice, or if
+// one of the checks finds the structure unsound.
 template <class Device>
-double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
-  if (tree.nodes.size() == 0) return 0;
-  const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
+double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
+                   unsigned warps = 0) {
+  if (tree.node_count == 0) return 0;
+  const auto pairs = static_cast<std::uint32_t>(tree.node_count / 2);
   const OrderState start{};
   simt::Buffer<OrderState> state(device.id(), {&start, 1});
   simt::Buffer<std::uint32_t> list(device.id(), pairs);
   simt::Buffer<OrderExtent> extents(device.id(), pairs);
-  const OrderInput input{tree.nodes.data(),
-                         tree.refs.data(),
-                         pairs,
-                         static_cast<std::uint32_t>(tree.refs.size()),
-                         list.data(),
-                         extents.data(),
-                         state.data()};
+  const OrderInput input{
+      tree.nodes,  tree.refs,      pairs,       static_cast<std::uint32_t>(tree.ref_count),
+      list.data(), extents.data(), state.data()};
   if (warps == 0) {
     // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
     // lane hide the memory latency; more warps do not hide more.
@@ -316,11 +315,11 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
   try {
     double ms = device.launch(OrderCounts{input}, warps, limits);
     const OrderExtent all = state.download().front().all;
-    const std::size_t roots = std::min<std::size_t>(2, tree.nodes.size());
+    const std::size_t roots = std::min<std::size_t>(2, tree.node_count);
     TreeArrays ordered{{device.id(), roots + 2 * std::size_t{all.pairs}}, {device.id(), all.refs}};
     ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2},
                         warps, limits);
-    tree = std::move(ordered);
+    to = std::move(ordered);
     return ms;
   } catch (const simt::KernelFailure& failure) {
     throw Error(Exit::failed,

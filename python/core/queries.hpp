@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "python/core/ray_arrays.hpp"
 #include "render/backend.hpp"
@@ -19,6 +20,10 @@ struct RayJob {
   bool unique = false;
 };
 
+struct MeshBounds {
+  Vec3d lo, hi;
+};
+
 struct Queries {
   // For GPUs: the normals that results are read from.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
@@ -30,6 +35,11 @@ struct Queries {
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                const std::int64_t* splits, std::uint32_t first_ray, const ListArrays&);
+  // Copies the triangles. Returns the bounds of the vertices that they refer to, or nothing if an
+  // index is out of range or such a vertex is not finite in single precision.
+  std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
+                                              const Rows& vertices, std::size_t vertex_count,
+                                              Triangle* to, std::size_t count);
   // Returns the index of the first vertex that is not finite, or `count`; `word` is for its use.
   std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Vec3d& mesh_origin,
                                Vec3* to, std::size_t count, std::uint64_t* word);

@@ -84,6 +84,18 @@ struct QueriesOf {
            job.count);
   }
 
+  static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,
+                                                  const IndexRows& from, const Rows& vertices,
+                                                  std::size_t vertex_count, Triangle* to,
+                                                  std::size_t count) {
+    const MeshCheck none;
+    const simt::Buffer<MeshCheck> check(device, {&none, 1});
+    Launcher(device).for_each(count, LoadTriangles{from, vertices, vertex_count, to, check.data()});
+    const MeshCheck seen = check.download().front();
+    if (seen.invalid != 0) return {};
+    return MeshBounds{{seen.lo(0), seen.lo(1), seen.lo(2)}, {seen.hi(0), seen.hi(1), seen.hi(2)}};
+  }
+
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,
                                    const Vec3d& mesh_origin, Vec3* to, std::size_t count,
                                    std::uint64_t* word) {
@@ -94,7 +106,8 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&fill_normals, &cast, &find_any, &count, &list, &load_vertices};
+  static constexpr Queries table{&fill_normals, &cast,           &find_any,     &count,
+                                 &list,         &load_triangles, &load_vertices};
 };
 
 }  // namespace heapwood::python

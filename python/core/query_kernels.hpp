@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -342,6 +343,67 @@ struct FillNormals {
   HEAPWOOD_FN void operator()(std::size_t i) const {
     const Vec3 n = unit_normal(vertices, triangles[i]);
     normals[i] = {n.x, n.y, n.z, 0};
+  }
+};
+
+// What LoadTriangles has seen. Coordinates are keys in the order of their values.
+struct MeshCheck {
+  // Of each axis, the key of the largest coordinate and that of the largest negated one; 0: none.
+  std::uint64_t largest[2][3] = {};
+  std::uint64_t invalid = 0;
+
+  double hi(unsigned axis) const { return value(largest[0][axis]); }
+  double lo(unsigned axis) const { return -value(largest[1][axis]); }
+
+  static HEAPWOOD_INLINE std::uint64_t key(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : sign);
+  }
+  static double value(std::uint64_t key) {
+    return std::bit_cast<double>(key ^ ((key & sign) != 0 ? sign : ~std::uint64_t{0}));
+  }
+  static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+};
+
+// Reads the caller's triangles, for a launcher's for_each.
+struct LoadTriangles {
+  IndexRows from;
+  Rows vertices;
+  std::uint64_t vertex_count;
+  Triangle* to;
+  MeshCheck* check;
+
+  HEAPWOOD_FN void operator()(std::size_t i) const {
+    constexpr double max_float = std::numeric_limits<float>::max();
+    std::uint64_t v[3];
+    for (unsigned k = 0; k < 3; ++k) {
+      v[k] = from.at(i, k);
+      if (v[k] >= vertex_count) return reject();
+      to[i].v[k] = static_cast<std::uint32_t>(v[k]);
+    }
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      double lo = max_float, hi = -max_float;
+      for (unsigned k = 0; k < 3; ++k) {
+        const double x = vertices.at(v[k], axis);
+        if (!(x >= -max_float && x <= max_float)) return reject();
+        lo = x < lo ? x : lo;
+        hi = x > hi ? x : hi;
+      }
+      raise(check->largest[0][axis], MeshCheck::key(hi));
+      raise(check->largest[1][axis], MeshCheck::key(-lo));
+    }
+  }
+
+ private:
+  using Word = simt::atomic_ref<std::uint64_t>;
+  // relaxed: the host reads the words after the launch.
+  HEAPWOOD_FN void reject() const { Word(check->invalid).store(1, simt::relaxed); }
+  HEAPWOOD_FN static void raise(std::uint64_t& word, std::uint64_t key) {
+    Word largest(word);
+    std::uint64_t before = largest.load(simt::relaxed);
+    while (key > before &&
+           !largest.compare_exchange_weak(before, key, simt::relaxed, simt::relaxed)) {
+    }
   }
 };
 

@@ -37,6 +37,26 @@ struct Rows {
   }
 };
 
+// Rows of three indices.
+struct IndexRows {
+  enum class Type : std::uint8_t { int32, int64, uint32, uint64 };
+  const void* data = nullptr;
+  Type type = Type::int32;
+
+  // A negative index is returned as one above 2^63.
+  HEAPWOOD_INLINE std::uint64_t at(std::size_t i, unsigned column) const {
+    const std::size_t k = 3 * i + column;
+    switch (type) {
+      case Type::int32:
+        return static_cast<std::uint64_t>(std::int64_t{static_cast<const std::int32_t*>(data)[k]});
+      case Type::uint32:
+        return static_cast<const std::uint32_t*>(data)[k];
+      default:
+        return static_cast<const std::uint64_t*>(data)[k];
+    }
+  }
+};
+
 // One end of the rays' intervals: a number per ray, or one for all.
 struct RayEnd {
   Rows each;  // without data: `all` is meant

@@ -49,29 +49,48 @@ class OnHost {
   std::vector<std::byte> copy_;
 };
 
-template <class Index>
+// The array in the GPU's memory.
+class OnDevice {
+ public:
+  OnDevice(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
+    if (array.on_gpu) return;
+    copy_ = simt::Memory(device, bytes_of(array));
+    simt::device_upload(device, copy_.data(), array.data, copy_.bytes());
+    array_.data = copy_.data();
+    array_.on_gpu = true;
+  }
+  const MeshArray& array() const { return array_; }
+
+ private:
+  MeshArray array_;
+  simt::Memory copy_;
+};
+
+IndexRows::Type index_type(const MeshArray& triangles) {
+  if (triangles.type == "int32") return IndexRows::Type::int32;
+  if (triangles.type == "uint32") return IndexRows::Type::uint32;
+  return triangles.type == "int64" ? IndexRows::Type::int64 : IndexRows::Type::uint64;
+}
+
+// The array in host memory.
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
-  const auto* const from = static_cast<const Index*>(array.data);
+  const IndexRows from{array.data, index_type(array)};
   std::vector<Triangle> triangles(array.rows);
   for (std::size_t i = 0; i < array.rows; ++i) {
     for (unsigned k = 0; k < 3; ++k) {
-      const Index v = from[3 * i + k];
-      if (v < 0 || static_cast<std::uint64_t>(v) >= vertices) {
+      const std::uint64_t v = from.at(i, k);
+      if (v >= vertices) {
+        const bool is_signed =
+            from.type == IndexRows::Type::int32 || from.type == IndexRows::Type::int64;
         throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) + " refers to vertex " +
-                                     std::to_string(v) + ", but there are " +
-                                     std::to_string(vertices));
+                                     (is_signed ? std::to_string(static_cast<std::int64_t>(v))
+                                                : std::to_string(v)) +
+                                     ", but there are " + std::to_string(vertices));
       }
       triangles[i].v[k] = static_cast<std::uint32_t>(v);
     }
   }
   return triangles;
-}
-
-std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
-  if (array.type == "int32") return triangles_of<std::int32_t>(array, vertices);
-  if (array.type == "int64") return triangles_of<std::int64_t>(array, vertices);
-  if (array.type == "uint32") return triangles_of<std::uint32_t>(array, vertices);
-  return triangles_of<std::uint64_t>(array, vertices);
 }
 
 bool is_finite(const Rows& vertices, std::size_t i) {
@@ -98,9 +117,9 @@ void check_finite(const Rows& vertices, std::size_t count, const std::vector<Tri
 }
 
 // Outside this range products of coordinates leave single precision: rays would miss in silence.
-void check_size(const Box& bounds) {
+void check_size(const Vec3d& lo, const Vec3d& hi) {
   constexpr double min_size = 1e-12, max_size = 1e15;
-  const Vec3d extent = to_double(bounds.hi) - to_double(bounds.lo);
+  const Vec3d extent = hi - lo;
   const double size = std::max({extent.x, extent.y, extent.z});
   if (size == 0 || (size >= min_size && size <= max_size)) return;
   std::ostringstream text;
@@ -139,6 +158,34 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
                 "vertices: " + std::to_string(vertices.rows) + ": at most 2^32 - 1 in a scene");
   }
   const simt::DeviceId& device = options_.device.id;
+  if (device.kind != simt::DeviceKind::cuda || !load_on_gpu(vertices, triangles))
+    load_on_host(vertices, triangles);
+}
+
+// Returns false if something is wrong with the mesh: load_on_host() says what.
+bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangles) {
+  const simt::DeviceId& device = options_.device.id;
+  const OnDevice corners(vertices, device), indices(triangles, device);
+  const Rows rows = rows_of(corners.array());
+  simt::Buffer<Triangle> loaded_triangles(device, triangles.rows);
+  const std::optional<MeshBounds> bounds =
+      queries(device).load_triangles(device, {indices.array().data, index_type(triangles)}, rows,
+                                     vertices.rows, loaded_triangles.data(), triangles.rows);
+  if (!bounds) return false;
+  check_size(bounds->lo, bounds->hi);
+  origin_ = scenes::origin_for(bounds->lo, bounds->hi);
+  vertices_ = vertices.rows;
+  simt::Buffer<Vec3> loaded_vertices(device, vertices.rows);
+  const StagingPool::Lease staging(staging_, device);
+  queries(device).load_vertices(device, rows, origin_, loaded_vertices.data(), vertices.rows,
+                                (*staging).word());
+  mesh_ =
+      std::make_unique<kdtree::DeviceMesh>(std::move(loaded_vertices), std::move(loaded_triangles));
+  return true;
+}
+
+void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triangles) {
+  const simt::DeviceId& device = options_.device.id;
   const OnHost corners(vertices, device), indices(triangles, device);
   const Rows rows = rows_of(corners.array());
   scenes::Mesh mesh;
@@ -155,10 +202,9 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
   vertices_ = mesh.vertices.size();
   const kdtree::MeshView view{mesh.vertices, mesh.triangles};
   const Box bounds = scenes::bounds(mesh);
-  check_size(bounds);
+  check_size(to_double(bounds.lo), to_double(bounds.hi));
   coarse_ = render::is_coarse(view, bounds);
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
-  workspace_ = std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
 }
 
 // As `--pool fast` of the command line.
@@ -192,6 +238,10 @@ void TracedMesh::build() {
   kdtree::BuildOptions options;
   options.costs = options_.costs;
   options.seconds = build_seconds;
+  if (!workspace_) {
+    workspace_ =
+        std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
+  }
   workspace_->set_allocator_options(options_.allocator->options);
   kdtree::BuildRun run = allocator.build(*workspace_, options);
   while (run.incomplete && enlarge_pool()) run = allocator.build(*workspace_, options);
@@ -201,11 +251,12 @@ void TracedMesh::build() {
   if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
     // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build:
     // not for a mesh that moves.
-    const kdtree::Tree tree = workspace_->download();
-    ordered_ = {simt::Buffer<kdtree::Node>(device, tree.nodes),
-                simt::Buffer<std::uint32_t>(device, tree.refs)};
-    render::backend(device).order(device, ordered_);
-    tree_ = {ordered_.nodes.data(), ordered_.refs.data(), ordered_.refs.size(), tree.bounds};
+    render::backend(device).order(device, tree_, ordered_);
+    const Box bounds = tree_.bounds;
+    tree_ = ordered_.view();
+    tree_.bounds = bounds;
+    // Several times the memory of the tree: kept from the first update on.
+    workspace_.reset();
   }
   // Moved vertices may make the mesh coarse. On a GPU it would have to be downloaded, which takes
   // longer than a build.
@@ -298,7 +349,7 @@ void TracedMesh::update(const MeshArray& vertices) {
   has_moved_ = true;
   build();
   try {
-    check_size(tree_.bounds);
+    check_size(to_double(tree_.bounds.lo), to_double(tree_.bounds.hi));
   } catch (const Error&) {
     std::swap(mesh_->vertices, next_vertices_);
     build();
@@ -422,11 +473,28 @@ bool TracedMesh::watertight() const {
   return watertight_;
 }
 
+kdtree::Tree TracedMesh::download_tree() const {
+  const simt::DeviceId& device = options_.device.id;
+  kdtree::Tree tree;
+  tree.bounds = tree_.bounds;
+  tree.incomplete = incomplete_;
+  tree.nodes.resize(tree_.node_count);
+  tree.refs.resize(tree_.ref_count);
+  simt::device_download(device, tree.nodes.data(), tree_.nodes,
+                        tree.nodes.size() * sizeof(kdtree::Node));
+  tree.nodes[1] = kdtree::Node::make_leaf(0, 0);
+  if (!tree.refs.empty()) {
+    simt::device_download(device, tree.refs.data(), tree_.refs,
+                          tree.refs.size() * sizeof(std::uint32_t));
+  }
+  return tree;
+}
+
 MeshStats TracedMesh::stats() const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const std::lock_guard lazy(lazy_mutex_);
-  if (!stats_) stats_ = kdtree::measure(workspace_->download(), options_.costs);
+  if (!stats_) stats_ = kdtree::measure(download_tree(), options_.costs);
   MeshStats stats;
   stats.tree = *stats_;
   stats.incomplete = incomplete_;
@@ -435,7 +503,7 @@ MeshStats TracedMesh::stats() const {
                      stats_->refs * sizeof(std::uint32_t);
   stats.record_bytes = records_.bytes() + corner_records_.bytes() + normals_.bytes();
   stats.mesh_bytes = mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
-  stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
+  if (workspace_) stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
   return stats;
 }
 
@@ -450,7 +518,7 @@ render::Image TracedMesh::render(render::RenderJob job, const std::optional<Came
   const simt::DeviceId& device = options_.device.id;
   const std::vector<Vec3> vertices = mesh_->vertices.download();
   const std::vector<Triangle> triangles = mesh_->triangles.download();
-  const render::Scene scene(device, workspace_->download(), {vertices, triangles}, watertight_);
+  const render::Scene scene(device, download_tree(), {vertices, triangles}, watertight_);
   if (camera) {
     job.camera.eye = to_float(camera->eye - origin_);
     job.camera.target = to_float(camera->target - origin_);

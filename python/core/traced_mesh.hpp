@@ -151,9 +151,12 @@ class TracedMesh {
 
  private:
   void load(const MeshArray& vertices, const MeshArray& triangles);
+  bool load_on_gpu(const MeshArray& vertices, const MeshArray& triangles);
+  void load_on_host(const MeshArray& vertices, const MeshArray& triangles);
   void build();
   void fill_records();
   void require_tree() const;
+  kdtree::Tree download_tree() const;
   render::SceneData data(bool watertight) const;
   render::SceneData corner_data() const;
   const kdtree::Row* unit_normals(const render::SceneData& scene) const;

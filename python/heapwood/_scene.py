@@ -91,7 +91,7 @@ class Tree:
     tree_bytes: int
     record_bytes: int  # triangles as rays read them
     mesh_bytes: int
-    builder_bytes: int  # memory that is kept for the next update()
+    builder_bytes: int  # memory that is kept for the next update(), on a GPU after the first
 
     @property
     def memory_bytes(self) -> int:

@@ -127,16 +127,30 @@ def test_watertight_scenes_and_invalid_rays():
     assert not gpu.test_occlusions(rays)[::7].any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("far", [[0, 0, 0], [4e6, -3e6, 10]])
+def test_meshes_are_loaded_as_on_the_cpu(dtype, index, far):
+    vertices, triangles = sphere(32)
+    vertices = (np.vstack([vertices, [[np.nan] * 3]]) + far).astype(dtype)
+    gpu, cpu = (
+        hw.Scene(vertices, triangles.astype(index), device=device) for device in ("cuda", "cpu")
+    )
+    assert gpu.tree.hash == cpu.tree.hash
+    np.testing.assert_array_equal(gpu.bounds, cpu.bounds)
+
+
 def test_updates_and_facts_about_the_tree():
     vertices, triangles = sphere(32)
     gpu, cpu = (hw.Scene(vertices, triangles, device=device) for device in ("cuda", "cpu"))
+    assert gpu.tree.builder_bytes == 0, "a scene that does not move keeps no memory for builds"
     rays = random_rays(20000, 3)
     for scale in (1.1, 0.8):
         moved = vertices * [scale, 1, 1]
         for scene in (gpu, cpu):
             scene.update(moved)
         assert gpu.tree.hash == cpu.tree.hash
-        assert gpu.tree.complete and gpu.tree.memory_bytes > 0
+        assert gpu.tree.complete and gpu.tree.builder_bytes > 0
         assert_same_hits(gpu.cast_rays(rays), cpu.cast_rays(rays))
     with pytest.raises(hw.SceneError, match="vertices: vertex 6 is not finite"):
         vertices[6] = np.nan

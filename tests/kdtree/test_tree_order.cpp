@@ -26,7 +26,7 @@ bool same_bits(const Tree& a, const Tree& b) {
 template <class Device>
 Tree ordered_by(const Device& device, const Tree& tree, unsigned warps) {
   TreeArrays arrays{{device.id(), tree.nodes}, {device.id(), tree.refs}};
-  depth_first(device, arrays, warps);
+  depth_first(device, arrays.view(), arrays, warps);
   return {tree.bounds, arrays.nodes.download(), arrays.refs.download(), tree.incomplete};
 }
 
