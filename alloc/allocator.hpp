@@ -169,8 +169,9 @@ class HostView {
 // A region of the pool as reported by walk(), in order of offset. Regions and metadata together
 // cover the pool exactly.
 struct Region {
-  // Held: freed, but not reusable until its neighbours are freed.
-  enum class State : std::uint8_t { free, used, held, metadata };
+  // Held: freed, but not reusable until its neighbours are freed. heapwood_free: what `free` is
+  // where heapwood/malloc.hpp renames it.
+  enum class State : std::uint8_t { free, used, held, metadata, heapwood_free = free };
   std::size_t offset = 0;  // bytes from the pool's base
   std::size_t bytes = 0;
   State state = State::free;

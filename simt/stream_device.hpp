@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -108,7 +109,28 @@ class StreamDevice : public DeviceId {
     check_stream(cudaMalloc(&memory, bytes), what.c_str());
     return static_cast<std::byte*>(memory);
   }
-  void free(std::byte* memory, std::size_t) const noexcept { cudaFree(memory); }
+  // `context`: what context() was when the memory was allocated. cudaDeviceReset() has freed the
+  // memory of other contexts, whose addresses may belong to other allocations now.
+  void free(std::byte* memory, std::size_t, std::uint64_t context) const noexcept {
+    const stream_detail::CurrentDevice current(index);
+    if (context == this->context() && cudaFree(memory) != cudaSuccess) cudaGetLastError();
+  }
+  // Identifies the context of the device: another one after cudaDeviceReset().
+  std::uint64_t context() const noexcept {
+    const stream_detail::CurrentDevice current(index);
+    void* entry = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    cudaFree(nullptr);  // makes the context that of the calling thread
+#if CUDART_VERSION >= 12050
+    cudaGetDriverEntryPointByVersion("cuCtxGetId", &entry, 12000, cudaEnableDefault, &found);
+#else
+    cudaGetDriverEntryPoint("cuCtxGetId", &entry, cudaEnableDefault, &found);
+#endif
+    unsigned long long id = 0;
+    if (found == cudaDriverEntryPointSuccess)
+      reinterpret_cast<int (*)(void*, unsigned long long*)>(entry)(nullptr, &id);
+    return id;
+  }
 
   void fill(void* to, int byte, std::size_t bytes) const {
     const stream_detail::CurrentDevice current(index);
@@ -191,6 +213,43 @@ inline void* allocate_shared(std::size_t bytes) {
 }
 inline void free_shared(void* memory) noexcept { cudaFree(memory); }
 
+// A page of host memory, set to 0, that the device writes to. It is the C library's, registered
+// with CUDA: it stays readable after a fault in a kernel and after cudaDeviceReset().
+class MappedPage {
+ public:
+  explicit MappedPage(const StreamDevice& device)
+      : device_(device),
+        context_(device.context()),
+        on_host_(std::aligned_alloc(page_bytes, page_bytes)) {
+    const stream_detail::CurrentDevice current(device.index);
+    if (on_host_ == nullptr) return;
+    std::memset(on_host_, 0, page_bytes);
+    if (cudaHostRegister(on_host_, page_bytes, cudaHostRegisterMapped) != cudaSuccess ||
+        cudaHostGetDevicePointer(&on_device_, on_host_, 0) != cudaSuccess) {
+      on_device_ = nullptr;  // not supported: there is nothing to report
+      cudaGetLastError();
+    }
+  }
+  ~MappedPage() {
+    if (on_device_ != nullptr && context_ == device_.context() &&
+        cudaHostUnregister(on_host_) != cudaSuccess)
+      cudaGetLastError();
+    std::free(on_host_);
+  }
+  MappedPage(MappedPage&&) = delete;
+
+  void* on_host() const { return on_host_; }
+  void* on_device() const { return on_device_; }
+
+ private:
+  static constexpr std::size_t page_bytes = 4096;
+
+  StreamDevice device_;
+  std::uint64_t context_;
+  void* on_host_;
+  void* on_device_ = nullptr;
+};
+
 #else
 
 // CPU threads have no streams: any value is the same.
@@ -219,7 +278,8 @@ class StreamDevice : public DeviceId {
     }
     return static_cast<std::byte*>(memory);
   }
-  void free(std::byte* memory, std::size_t) const noexcept { std::free(memory); }
+  void free(std::byte* memory, std::size_t, std::uint64_t) const noexcept { std::free(memory); }
+  std::uint64_t context() const noexcept { return 0; }
   void fill(void* to, int byte, std::size_t bytes) const { std::memset(to, byte, bytes); }
   void upload(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) const {
@@ -240,6 +300,18 @@ inline void* allocate_shared(std::size_t bytes) {
 }
 inline void free_shared(void* memory) noexcept { std::free(memory); }
 
+class MappedPage {
+ public:
+  explicit MappedPage(const StreamDevice&) {}
+  MappedPage(MappedPage&&) = delete;
+  void* on_host() const { return page_.get(); }
+  void* on_device() const { return page_.get(); }
+
+ private:
+  static constexpr std::size_t words = 512;
+  std::unique_ptr<std::uint64_t[]> page_ = std::make_unique<std::uint64_t[]>(words);
+};
+
 #endif
 
 namespace stream_detail {
@@ -247,7 +319,8 @@ namespace stream_detail {
 struct Free {
   StreamDevice device{0};
   std::size_t bytes = 0;
-  void operator()(std::byte* memory) const { device.free(memory, bytes); }
+  std::uint64_t context = 0;
+  void operator()(std::byte* memory) const { device.free(memory, bytes, context); }
 };
 
 }  // namespace stream_detail
@@ -257,7 +330,7 @@ class StreamMemory {
  public:
   StreamMemory() = default;
   StreamMemory(const StreamDevice& device, std::size_t bytes)
-      : memory_(device.allocate(bytes), stream_detail::Free{device, bytes}) {}
+      : memory_(device.allocate(bytes), stream_detail::Free{device, bytes, device.context()}) {}
 
   std::byte* data() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ == nullptr ? 0 : memory_.get_deleter().bytes; }

@@ -58,6 +58,12 @@ struct Heapwood {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
+  // Bytes that the owner of a block of allocate() may use: those of its size class. Not in a pool
+  // for persistent warps.
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
+    return shared_.usable_size(block);
+  }
+
   unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
 
   // A warp's own arena (alloc/allocator.hpp).

@@ -72,6 +72,18 @@ struct SharedPages : PageSlots {
     pages.mark(thread, offset);
   }
 
+  // Bytes of a block of allocate(), in a pool that has pages. The caller owns it, so the words stay
+  // as they are.
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
+    const Arenas& arenas = pages.arenas;
+    const std::uint32_t a = arenas.index(block);
+    const SpanHead head = arenas.span_at(a);
+    if (!is_span(head.word)) return pages.page_word(a).block_class().granules() * granule;
+    const std::uint32_t rest = arenas.arenas - a;  // the last superblock may have fewer arenas
+    const std::uint32_t n = (head.word - span) * (head.in_superblocks ? Arenas::per_superblock : 1);
+    return std::size_t{n < rest ? n : rest} << arenas.shift;
+  }
+
  private:
   // Frees blocks of arenas that count their blocks, as all do in a pool for persistent warps.
   template <class Thread>

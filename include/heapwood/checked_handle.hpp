@@ -40,15 +40,10 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
                        std::uint32_t kernel)
       : heap_(base), tables_(tables), kernel_(kernel) {}
 
-  // Semantics: basic_heap_handle.
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* allocate(std::size_t bytes) const {
     return allocate(bytes, alloc::granule, 0);
   }
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
-    return at(where).malloc(bytes);
-  }
-  HEAPWOOD_INLINE void free(void* block) const { deallocate(block, 0); }
-  HEAPWOOD_INLINE void free(void* block, const call_site& where) const { at(where).free(block); }
+  HEAPWOOD_INLINE void deallocate(void* block) const { deallocate(block, 0); }
 
   // A handle whose calls are reported with this place: h.at(HEAPWOOD_HERE).make<T>().
   HEAPWOOD_INLINE basic_checked_handle at(const call_site& where) const {
@@ -158,7 +153,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       HEAPWOOD_ROLLED
       for (unsigned turn = 0; may_fit && origin == nullptr && turn < 2; ++turn) {
         if (turn == 1) empty_ring();
-        origin = static_cast<std::byte*>(heap_.try_malloc(all));
+        origin = static_cast<std::byte*>(heap_.try_allocate(all));
       }
       if (origin == nullptr) {
         heap_.count_refusal(bytes, may_fit);
@@ -251,7 +246,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     give_back(block, sizes);
   }
   HEAPWOOD_FN void give_back(void* block, const Sizes& sizes) const {
-    heap_.free(static_cast<std::byte*>(block) - sizes.distance);
+    heap_.deallocate(static_cast<std::byte*>(block) - sizes.distance);
   }
   HEAPWOOD_FN void empty_ring() const {
     HEAPWOOD_ROLLED

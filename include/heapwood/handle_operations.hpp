@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What heaps share: the functions that every handle derives from its own malloc and free, the place
-// of a call (HEAPWOOD_HERE), device_scope, and functions for blocks and sizes.
+// What heaps share: the functions that every handle derives from its own malloc and free, the
+// place of a call (HEAPWOOD_HERE), device_scope, and functions for blocks and sizes.
 #pragma once
 
 #include "simt/config.hpp"  // first
@@ -20,7 +20,8 @@
 
 namespace heapwood {
 
-// The text is part of the object, because the host cannot read a pointer to a string of the device.
+// The text is part of the object, because the host cannot read a pointer to a string of the
+// device.
 struct call_site {
   static constexpr std::size_t max_file = 28, max_function = 28;
 
@@ -44,8 +45,8 @@ struct call_site {
 
 namespace detail {
 
-// may_alias: the program reads what is written here, and writes what is read here, through types of
-// its own. Without it the compiler may move the program's accesses across these.
+// may_alias: the program reads what is written here, and writes what is read here, through types
+// of its own. Without it the compiler may move the program's accesses across these.
 struct [[gnu::may_alias]] alignas(alloc::granule) Granule {
   std::uint64_t low, high;
 };
@@ -104,8 +105,8 @@ class AlignedRequest {
   std::size_t alignment_, bytes_;
 };
 
-// nvcc also compiles device functions for the host. A call there has no device thread to run on and
-// ends the program.
+// nvcc also compiles device functions for the host. A call there has no device thread to run on
+// and ends the program.
 [[noreturn]] inline void called_on_host(const char* function) {
   std::fprintf(stderr, "heapwood: %s of a GPU's heap was called on the host\n", function);
   std::abort();
@@ -115,8 +116,8 @@ class AlignedRequest {
 
 inline namespace HEAPWOOD_TARGET {
 
-// With a host compiler, marks the calling thread as running device code until the end of the scope.
-// operator_new.hpp checks the mark.
+// With a host compiler, marks the calling thread as running device code until the end of the
+// scope. operator_new.hpp checks the mark.
 class device_scope {
  public:
   device_scope() { ++depth(); }
@@ -131,15 +132,30 @@ class device_scope {
   }
 };
 
-// A base class of the handle of a heap. `Handle` derives from it and has malloc(bytes) and
-// free(block).
+// A base class of the handle of a heap. `Handle` derives from it and has allocate(bytes) and
+// deallocate(block). Call malloc and free instead: they are the same.
 template <class Handle>
 class handle_operations {
  public:
+  // At least `bytes` bytes, aligned to 16; nullptr if the heap is full or the request is larger
+  // than max_request(). A request of 0 bytes counts as 1 byte.
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const { return self().allocate(bytes); }
+  // Frees a block of malloc, calloc, realloc or warp_malloc; nullptr is a no-op.
+  HEAPWOOD_INLINE void free(void* block) const { self().deallocate(block); }
+
+  // The place of the call (HEAPWOOD_HERE) is for checked heaps; others ignore it.
+  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
+    return self().at(where).allocate(bytes);
+  }
+  HEAPWOOD_INLINE void free(void* block, const call_site& where) const {
+    self().at(where).deallocate(block);
+  }
+  HEAPWOOD_INLINE const Handle& at(const call_site&) const { return self(); }
+
   // count * size bytes, set to 0 by the calling thread.
   HEAPWOOD_INLINE void* calloc(std::size_t count, std::size_t size) const {
     const std::size_t bytes = detail::multiply_sizes(count, size);
-    void* const block = self().malloc(bytes);
+    void* const block = self().allocate(bytes);
     if (block != nullptr) detail::clear_block(block, bytes);
     return block;
   }
@@ -147,30 +163,37 @@ class handle_operations {
   // Moves a block of old_bytes to one of new_bytes and frees it. If there is no space, returns
   // nullptr and keeps the old block. The size is an argument because a block has no header.
   HEAPWOOD_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
-    void* const moved = self().malloc(new_bytes);
+    void* const moved = self().allocate(new_bytes);
     if (moved == nullptr || block == nullptr) return moved;
     detail::copy_block(moved, block, old_bytes < new_bytes ? old_bytes : new_bytes);
-    self().free(block);
+    self().deallocate(block);
     return moved;
   }
+  // Without the old size, of an allocator that knows it (usable_size): keeps the block if it has
+  // new_bytes bytes and at most half of it becomes free.
+  HEAPWOOD_INLINE void* realloc(void* block, std::size_t new_bytes) const {
+    const std::size_t usable = block == nullptr ? 0 : self().usable_size(block);
+    if (new_bytes <= usable && new_bytes >= usable / 2) return block;
+    return realloc(block, usable, new_bytes);
+  }
 
-  // A block aligned to a power of two, to be freed by aligned_free only. Takes alignment + 16 bytes
-  // more than malloc.
+  // A block aligned to a power of two, to be freed by aligned_free only. Takes alignment + 16
+  // bytes more than malloc.
   HEAPWOOD_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
     const detail::AlignedRequest request(alignment, bytes);
-    return request.align(self().malloc(request.bytes()));
+    return request.align(self().allocate(request.bytes()));
   }
   HEAPWOOD_INLINE void aligned_free(void* block) const {
-    self().free(detail::AlignedRequest::origin(block));
+    self().deallocate(detail::AlignedRequest::origin(block));
   }
 
-  // Allocates and constructs a T; nullptr if there is no space. If the constructor throws, which it
-  // can on CPU threads, the block is freed.
+  // Allocates and constructs a T; nullptr if there is no space. If the constructor throws, which
+  // it can on CPU threads, the block is freed.
   template <class T, class... Args>
   HEAPWOOD_INLINE T* make(Args&&... args) const {
     void* block = nullptr;
     if constexpr (alignof(T) <= alloc::granule) {
-      block = self().malloc(sizeof(T));
+      block = self().allocate(sizeof(T));
     } else {
       block = self().aligned_alloc(alignof(T), sizeof(T));
     }
@@ -195,7 +218,7 @@ class handle_operations {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
       void* block = nullptr;
-      if (thread.lane() == 0) block = self().malloc(bytes);
+      if (thread.lane() == 0) block = self().allocate(bytes);
       block = thread.shfl(block, 0);
       thread.sync();
       return block;
@@ -208,17 +231,35 @@ class handle_operations {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
       thread.sync();
-      if (thread.lane() == 0) self().free(block);
+      if (thread.lane() == 0) self().deallocate(block);
     } else {
       detail::called_on_host("warp_free");
     }
+  }
+
+  // What calls of members are where malloc.hpp renames the functions.
+  template <class... Args>
+  HEAPWOOD_INLINE void* heapwood_malloc(const Args&... args) const {
+    return self().malloc(args...);
+  }
+  template <class... Args>
+  HEAPWOOD_INLINE void heapwood_free(const Args&... args) const {
+    self().free(args...);
+  }
+  template <class... Args>
+  HEAPWOOD_INLINE void* heapwood_calloc(const Args&... args) const {
+    return self().calloc(args...);
+  }
+  template <class... Args>
+  HEAPWOOD_INLINE void* heapwood_realloc(const Args&... args) const {
+    return self().realloc(args...);
   }
 
  private:
   template <class T>
   HEAPWOOD_INLINE void free_object(void* object) const {
     if constexpr (alignof(T) <= alloc::granule) {
-      self().free(object);
+      self().deallocate(object);
     } else {
       self().aligned_free(object);
     }

@@ -13,8 +13,8 @@
 // process. basic_heap<A> is a heap with another allocator of heapwood/alloc/allocators/. Needs
 // C++20 and libcu++ (part of CUDA).
 //
-// Limits: a block is aligned to 16 bytes. Host functions throw heapwood::Error. Device functions do
-// not throw; they return nullptr.
+// Limits: a block is aligned to 16 bytes. Host functions throw heapwood::Error. Device functions
+// do not throw; they return nullptr.
 #pragma once
 
 #include "simt/config.hpp"  // first
@@ -23,12 +23,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "alloc/allocators/heapwood.hpp"
+#include "heapwood/full_report.hpp"
 #include "heapwood/heap_handle.hpp"
 #include "simt/stream_device.hpp"
 
@@ -49,7 +51,10 @@ struct heap_stats {
   bool has_regions = true;
   std::size_t used = 0;  // bytes in blocks, padding included
   std::size_t used_regions = 0;
-  std::size_t free = 0;
+  union {
+    std::size_t free = 0;
+    std::size_t heapwood_free;  // the same, where malloc.hpp renames it
+  };
   std::size_t held = 0;      // freed, but not reusable until neighbouring blocks are freed
   std::size_t metadata = 0;  // the allocator's tables
   std::size_t largest_hole = 0;
@@ -87,6 +92,14 @@ using stream_handle = simt::StreamHandle;
 
 struct heap_options {
   alloc::AllocatorOptions allocator{};
+  // If requests were refused, the destructor prints one line, also after a fault in a kernel, and
+  // so does the end of the program by exit(). Refused requests are counted in host memory then,
+  // which takes them longer. On by default in debug builds.
+#if defined(NDEBUG)
+  bool report_full = false;
+#else
+  bool report_full = true;
+#endif
 };
 
 template <class A>
@@ -101,13 +114,12 @@ class basic_heap {
   explicit basic_heap(std::size_t bytes, stream_handle stream = {}, heap_options options = {})
       : device_(simt::StreamDevice::current()),
         options_(options),
-        allocated_bytes_(detail::add_sizes(round_down(bytes), state_bytes)),
-        memory_(device_.allocate(allocated_bytes_)),
-        pool_{memory_ + state_bytes, round_down(bytes)} {
+        memory_(device_, detail::add_sizes(round_down(bytes), state_bytes)),
+        pool_{memory_.data() + state_bytes, round_down(bytes)} {
     initialize(stream);
   }
-  // Uses memory of the current device that outlives the heap: 256 bytes for the heap's state, up to
-  // 510 for alignment to 256 bytes, the rest for the pool.
+  // Uses memory of the current device that outlives the heap: 256 bytes for the heap's state, up
+  // to 510 for alignment to 256 bytes, the rest for the pool.
   explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
                       heap_options options = {})
       : device_(simt::StreamDevice::current()), options_(options) {
@@ -134,9 +146,8 @@ class basic_heap {
     try {
       device_.synchronize_device();
       if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
-    } catch (const Error&) {  // the device has failed: there is nothing to report
+    } catch (const Error&) {  // the device has failed: there is nothing to wait for
     }
-    if (memory_ != nullptr) device_.free(memory_, allocated_bytes_);
   }
 
   // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
@@ -144,7 +155,7 @@ class basic_heap {
   handle_type handle() const {
     if (pool_.base == nullptr)
       throw Error(Exit::usage, "heapwood: handle() of a heap that was moved from");
-    return {allocator_, pool_, state(), max_request_};
+    return {allocator_, pool_, counts(), max_request_};
   }
 
   // Frees everything at once, in the order of the stream; may be captured into a CUDA graph. No
@@ -156,14 +167,13 @@ class basic_heap {
     lay_out(device);
   }
 
-  // Waits for the device and reads the state of the pool.
+  // Waits for the device and reads the state of the pool. After a fault in a kernel it throws
+  // Error, which says whether the heap was full if heap_options::report_full is set.
   heap_stats stats() const {
     heap_stats stats;
     stats.has_regions = A::traits.in_pool;
     if (pool_.base == nullptr) return stats;
-    device_.synchronize_device();
-    detail::HeapState counts;
-    device_.download(&counts, state(), sizeof(counts));
+    const detail::HeapState counts = read_counts();
     stats.bytes = pool_.bytes;
     stats.max_request = max_request_;
     stats.full = counts.full;
@@ -174,8 +184,8 @@ class basic_heap {
   }
 
   // Waits for the device and prints one line if memory is still in use. Returns the bytes in use,
-  // padding included; 0 if the allocator's blocks lie outside the pool (CudaMalloc). A checked heap
-  // lists the blocks.
+  // padding included; 0 if the allocator's blocks lie outside the pool (CudaMalloc). A checked
+  // heap lists the blocks.
   std::size_t report_leaks(std::FILE* to = stderr) const {
     const heap_stats now = stats();
     if (now.used > 0 && to != nullptr) {
@@ -197,34 +207,45 @@ class basic_heap {
   static_assert(sizeof(detail::HeapState) <= state_bytes);
 
   static std::size_t round_down(std::size_t bytes) { return bytes / unit * unit; }
-  detail::HeapState* state() const {
-    return reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
+  detail::HeapState* counts() const {
+    return report_ != nullptr ? report_->on_device()
+                              : reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
+  }
+  detail::HeapState read_counts() const {
+    try {
+      device_.synchronize_device();
+    } catch (const Error& error) {
+      if (report_ == nullptr) throw;
+      const std::string text = detail::full_text(report_->counts(), pool_.bytes);
+      throw Error(error.exit(), error.what() + (text.empty() ? text : "; " + text));
+    }
+    if (report_ != nullptr) return report_->counts();
+    detail::HeapState counts;
+    device_.download(&counts, this->counts(), sizeof(counts));
+    return counts;
   }
 
   void initialize(stream_handle stream) {
     const simt::StreamDevice device(device_.index, stream);
-    try {
-      lay_out(device);
-      // The largest free region of the empty pool is the largest request it can serve.
-      max_request_ = A::traits.in_pool ? 0 : pool_.bytes;
-      allocator_.walk(alloc::HostView(device), [&](const alloc::Region& r) {
-        if (r.state == alloc::Region::State::free) max_request_ = std::max(max_request_, r.bytes);
-      });
-      device.synchronize();
-    } catch (...) {  // the destructor does not run
-      if (memory_ != nullptr) device_.free(memory_, allocated_bytes_);
-      throw;
-    }
+    if (options_.report_full) report_ = std::make_unique<detail::FullReport>(device_, pool_.bytes);
+    if (report_ != nullptr && report_->on_device() == nullptr) report_ = nullptr;
+    lay_out(device);
+    // The largest free region of the empty pool is the largest request it can serve.
+    max_request_ = A::traits.in_pool ? 0 : pool_.bytes;
+    allocator_.walk(alloc::HostView(device), [&](const alloc::Region& r) {
+      if (r.state == alloc::Region::State::free) max_request_ = std::max(max_request_, r.bytes);
+    });
+    device.synchronize();
   }
   void lay_out(const simt::StreamDevice& device) {
-    simt::device_fill(device, state(), 0, state_bytes);
+    simt::device_fill(device, counts(), 0, sizeof(detail::HeapState));
     allocator_ = A::create(pool_, options_.allocator, device);
   }
   void swap(basic_heap& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(options_, other.options_);
-    std::swap(allocated_bytes_, other.allocated_bytes_);
     std::swap(memory_, other.memory_);
+    std::swap(report_, other.report_);
     std::swap(pool_, other.pool_);
     std::swap(allocator_, other.allocator_);
     std::swap(max_request_, other.max_request_);
@@ -232,8 +253,8 @@ class basic_heap {
 
   simt::StreamDevice device_{0};
   heap_options options_{};
-  std::size_t allocated_bytes_ = 0;
-  std::byte* memory_ = nullptr;  // null if the memory is the user's
+  simt::StreamMemory memory_;  // none if the memory is the user's
+  std::unique_ptr<detail::FullReport> report_;
   alloc::Pool pool_{};
   A allocator_{};
   std::size_t max_request_ = 0;

@@ -15,7 +15,7 @@ namespace heapwood {
 
 namespace detail {
 
-// Precedes the pool in device memory.
+// Precedes the pool in device memory; with heap_options::report_full, in host memory.
 struct HeapState {
   std::uint64_t full, too_large;  // refused requests
   std::uint64_t first_refused;    // bytes; 0 = none, so a request of 0 bytes counts as 1
@@ -36,19 +36,12 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
                     std::size_t max_request)
       : allocator_(allocator), pool_(pool), state_(state), max_request_(max_request) {}
 
-  // At least `bytes` bytes, aligned to 16; nullptr if the heap is full or the request is larger
-  // than max_request(). A request of 0 bytes counts as 1 byte.
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
-    void* const block = try_malloc(bytes);
+  HEAPWOOD_INLINE void* allocate(std::size_t bytes) const {
+    void* const block = try_allocate(bytes);
     if (block == nullptr) count_refusal(bytes);
     return block;
   }
-  // The place of the call (HEAPWOOD_HERE) is for checked heaps; this one ignores it.
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
-  HEAPWOOD_INLINE const basic_heap_handle& at(const call_site&) const { return *this; }
-
-  // Frees a block of malloc, calloc, realloc or warp_malloc; nullptr is a no-op.
-  HEAPWOOD_INLINE void free(void* block) const {
+  HEAPWOOD_INLINE void deallocate(void* block) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
       A allocator = allocator_;
@@ -57,7 +50,6 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
       detail::called_on_host("free");
     }
   }
-  HEAPWOOD_INLINE void free(void* block, const call_site&) const { free(block); }
 
   // Whether the address lies in the heap's memory, allocated or not.
   HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
@@ -77,7 +69,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
 
   // For heaps on top of this one. The two parts of malloc: a request that is not counted if it is
   // refused, and counting it.
-  HEAPWOOD_INLINE void* try_malloc(std::size_t bytes) const {
+  HEAPWOOD_INLINE void* try_allocate(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
       A allocator = allocator_;
@@ -99,14 +91,14 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   // Not inlined: it would cost the caller registers.
   static HEAPWOOD_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
                                                   std::size_t max_request) {
-    using Count = simt::atomic_ref<std::uint64_t>;
-    // relaxed: the host reads the numbers when no kernel runs.
-    Count(bytes > max_request ? state->too_large : state->full).fetch_add(1, simt::relaxed);
-    Count first(state->first_refused);
+    using Count = simt::system_atomic_ref<std::uint64_t>;
+    std::uint64_t& count = bytes > max_request ? state->too_large : state->full;
     std::uint64_t none = 0;
-    if (first.load(simt::relaxed) == 0) {
-      first.compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
-    }
+    // relaxed: the host reads the numbers when no kernel runs. Only the first request of each kind
+    // can be the first of all.
+    if (Count(count).fetch_add(1, simt::relaxed) == 0)
+      Count(state->first_refused)
+          .compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
   }
 
   A allocator_{};

@@ -1,38 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Replaces `new` and `delete` in device code, except placement new, with a heap that the host
-// selects:
+// Replaces `new` and `delete` in device code, except placement new, with the heap of
+// set_device_heap (device_heap.hpp). Until one is selected, and for blocks that it does not own,
+// they are CUDA's.
 //
 //   heapwood::heap heap(1ull << 28);
-//   heapwood::use_for_new(heap);      // before the first kernel
+//   heapwood::use_for_new(heap);      // set_device_heap, and an error if `new` is not replaced
 //
-// Without -rdc=true each .cu file has device code of its own, so each one that uses `new` must call
-// use_for_new. With it the program has one operator of each kind: a second .cu file that includes
-// this header must define HEAPWOOD_OPERATOR_NEW_ELSEWHERE before, and gets those of the first. When
-// the heap is full, `new (heapwood::or_null) T` returns nullptr. Plain `new T` does not check for
-// that and would construct the object at address 0, so use it only with a heap that is large
-// enough. On the host, `new` uses the C library's memory and calls the new handler, as elsewhere.
+// With -rdc=true the program has one operator of each kind: a second .cu file that includes this
+// header must define HEAPWOOD_OPERATOR_NEW_ELSEWHERE before, and gets those of the first. When the
+// heap is full, `new (heapwood::or_null) T` returns nullptr. Plain `new T` does not check for that
+// and would construct the object at address 0, so use it only with a heap that is large enough. On
+// the host, `new` uses the C library's memory and calls the new handler, as elsewhere.
 //
-// For a heap of another type, include its header and define HEAPWOOD_HEAP_OF_NEW before this one,
-// in the same way in every file: #define HEAPWOOD_HEAP_OF_NEW heapwood::recording_heap.
-//
-// With a host compiler, code inside for_each_thread (parallel.hpp) or a device_scope counts as
-// device code. `delete` recognizes blocks of the heap by their address, everywhere, so the heap
-// must outlive them. The definitions are weak: a program's own take precedence, and so do those of
-// clang's sanitizers. use_for_new throws then.
+// With a host compiler, `delete` recognizes blocks of the heap by their address, everywhere. The
+// definitions are weak: a program's own take precedence, and so do those of clang's sanitizers.
+// use_for_new throws then.
 #pragma once
 
 #include "simt/config.hpp"  // first
 
-#include <concepts>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 
-#include "heapwood/heap.hpp"
-
-#if !defined(HEAPWOOD_HEAP_OF_NEW)
-#define HEAPWOOD_HEAP_OF_NEW heapwood::heap
-#endif
+#include "heapwood/device_heap.hpp"
 
 namespace heapwood {
 
@@ -43,39 +34,6 @@ inline constexpr or_null_t or_null{};
 inline namespace HEAPWOOD_TARGET {
 
 namespace operator_new {
-
-using heap_type = HEAPWOOD_HEAP_OF_NEW;
-using handle_type = heap_type::handle_type;
-
-#if defined(__CUDACC_RDC__)
-inline __device__ handle_type heap_of_new;
-#elif defined(__CUDACC__)
-// Each source has device code of its own, and so a variable of its own.
-static __device__ handle_type heap_of_new;
-#else
-inline handle_type heap_of_new;
-inline bool has_heap() { return heap_of_new.max_request() != 0; }
-#endif
-
-// Whether this call is one of the device.
-HEAPWOOD_INLINE bool is_device_call() {
-#if defined(__CUDA_ARCH__)
-  return true;
-#elif defined(__CUDACC__)
-  return false;
-#else
-  return device_scope::is_active() && has_heap();
-#endif
-}
-HEAPWOOD_INLINE bool is_device_block([[maybe_unused]] const void* block) {
-#if defined(__CUDA_ARCH__)
-  return true;
-#elif defined(__CUDACC__)
-  return false;
-#else
-  return has_heap() && heap_of_new.owns(block);
-#endif
-}
 
 inline void* allocate_on_host(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
@@ -93,16 +51,10 @@ inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
     handler();
   }
 }
-#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-HEAPWOOD_FN inline void* new_block_on_device(std::size_t bytes, std::size_t alignment) {
-  return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
-                                     : heap_of_new.aligned_alloc(alignment, bytes);
-}
-#endif
 // Plain new: on the host it throws if there is no memory.
 HEAPWOOD_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-  if (is_device_call()) return new_block_on_device(bytes, alignment);
+  if (device_heap::is_device_call()) return device_heap::allocate(bytes, alignment);
 #endif
 #if !defined(__CUDA_ARCH__)
   return new_block_on_host(bytes, alignment);
@@ -111,12 +63,10 @@ HEAPWOOD_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t align
 #endif
 }
 HEAPWOOD_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t alignment) {
-#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-  if (is_device_block(block))
-    return alignment <= alloc::granule ? heap_of_new.free(block) : heap_of_new.aligned_free(block);
-#endif
-#if !defined(__CUDA_ARCH__)
+#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
   std::free(block);
+#else
+  device_heap::deallocate(block, alignment);
 #endif
 }
 
@@ -143,7 +93,7 @@ inline void plain_delete_on_host(void* block, std::size_t alignment, bool is_arr
 HEAPWOOD_FN inline void* new_block_or_null(std::size_t bytes, std::size_t alignment,
                                            [[maybe_unused]] bool is_array) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-  if (is_device_call()) return new_block_on_device(bytes, alignment);
+  if (device_heap::is_device_call()) return device_heap::allocate(bytes, alignment);
 #endif
 #if !defined(__CUDA_ARCH__)
   return plain_new_on_host_or_null(bytes, alignment, is_array);
@@ -167,7 +117,7 @@ inline bool is_replaced() {
   // volatile: null if the heap is full, which compilers do not expect of this operator.
   void* volatile const block = ::operator new(1);
   void* const result = block;
-  const bool is_of_heap = result == nullptr || heap_of_new.owns(result);
+  const bool is_of_heap = result == nullptr || device_heap::selected.owns(result);
   ::operator delete(result);
   return is_of_heap;
 }
@@ -175,28 +125,19 @@ inline bool is_replaced() {
 
 }  // namespace operator_new
 
-// Selects the heap for later kernels, in the order of the stream. The heap must outlive the blocks.
-// A handle of no heap, {}, selects none. On CPU threads, throws Error if `new` is not that of this
-// header.
-[[maybe_unused]] static void use_for_new(const operator_new::handle_type& handle,
-                                         [[maybe_unused]] stream_handle stream = {}) {
-#if defined(__CUDACC__)
-  simt::check_stream(cudaMemcpyToSymbolAsync(operator_new::heap_of_new, &handle, sizeof(handle), 0,
-                                             cudaMemcpyHostToDevice, stream),
-                     "use_for_new");
-#else
-  operator_new::heap_of_new = handle;
-  if (!operator_new::has_heap() || operator_new::is_replaced()) return;
-  operator_new::heap_of_new = {};
+// set_device_heap. On CPU threads, throws Error if `new` is not that of this header.
+inline void use_for_new(const device_heap::handle_type& handle, stream_handle stream = {}) {
+  set_device_heap(handle, stream);
+#if !defined(__CUDACC__)
+  if (!device_heap::is_selected() || operator_new::is_replaced()) return;
+  set_device_heap(device_heap::handle_type{});
   throw Error(Exit::usage,
               "heapwood: use_for_new: the program or its sanitizer replaces `new` itself; use the "
               "handle's make and destroy, or g++ instead of clang++ for sanitizers");
 #endif
 }
-template <class Heap>
-requires std::derived_from<Heap, operator_new::heap_type>
-[[maybe_unused]] static void use_for_new(Heap& selected, stream_handle stream = {}) {
-  use_for_new(selected.handle(), stream);
+inline void use_for_new(const device_heap::heap_type& heap, stream_handle stream = {}) {
+  use_for_new(heap.handle(), stream);
 }
 
 }  // namespace HEAPWOOD_TARGET

@@ -41,9 +41,8 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   basic_recording_handle(const basic_heap_handle<A>& base, const alloc::EventWriter& events)
       : base_(base), events_(events) {}
 
-  // Semantics: basic_heap_handle.
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes) const {
-    void* const block = base_.malloc(bytes);
+  HEAPWOOD_INLINE void* allocate(std::size_t bytes) const {
+    void* const block = base_.allocate(bytes);
     if constexpr (simt::this_thread_runs) {
       // Recorded once the block is the caller's: its free has a higher number.
       if (block != nullptr) {
@@ -54,19 +53,15 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     }
     return block;
   }
-  HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
-  HEAPWOOD_INLINE const basic_recording_handle& at(const call_site&) const { return *this; }
-
-  HEAPWOOD_INLINE void free(void* block) const {
+  HEAPWOOD_INLINE void deallocate(void* block) const {
     if constexpr (simt::this_thread_runs) {
       // Recorded while the block is the caller's: the next request that gets it has a higher
       // number.
       if (block != nullptr)
         events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::free, block, 0);
     }
-    base_.free(block);
+    base_.deallocate(block);
   }
-  HEAPWOOD_INLINE void free(void* block, const call_site&) const { free(block); }
 
   HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
     return base_.owns(address);

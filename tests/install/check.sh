@@ -24,7 +24,9 @@ if grep -rnE '#include "(simt|alloc|heapwood)/' "$prefix"/include/heapwood/{allo
 fi
 
 # Macros that a program gets from our headers and not from those of libcu++ and the C++ library.
-(cd "$prefix/include" && printf '#include <%s>\n' heapwood/*.hpp) > "$work/all.cpp"
+# malloc.hpp exists for its macros.
+(cd "$prefix/include" && printf '#include <%s>\n' heapwood/*.hpp) | grep -v /malloc.hpp \
+  > "$work/all.cpp"
 grep -rhE '^ *# *include <' "$prefix/include/heapwood" | grep -vE 'cuda_runtime|heapwood' |
   sort -u > "$work/others.cpp"
 macros() {

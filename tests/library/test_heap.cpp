@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <heapwood/alloc/allocators/atomic.hpp>
 #include <heapwood/alloc/allocators/halloc.hpp>
@@ -79,6 +80,29 @@ TEST(Heap, TellsFullFromTooLarge) {
   EXPECT_LT(stats.largest_hole, mib);
   EXPECT_EQ(stats.used + stats.free + stats.held + stats.metadata, heap.bytes());
   h.free(all);
+}
+
+// The class of every size, and blocks of whole arenas and superblocks.
+TEST(Heap, TheDefaultAllocatorTellsTheUsableSize) {
+  for (const std::size_t pool : {64u << 10, 1u << 20, 8u << 20, 128u << 20}) {
+    heap heap(pool);
+    const heap_handle h = heap.handle();
+    for (std::size_t bytes = 0; bytes <= heap.max_request(); bytes += bytes / 7 + 1) {
+      auto* const first = static_cast<std::byte*>(h.malloc(bytes));
+      auto* const second = static_cast<std::byte*>(h.malloc(bytes));
+      ASSERT_NE(first, nullptr) << bytes;
+      const std::size_t usable = h.usable_size(first);
+      ASSERT_GE(usable, bytes);
+      ASSERT_LE(usable, heap.stats().used);
+      std::memset(first, 1, usable);
+      if (second != nullptr) {
+        ASSERT_GE(static_cast<std::size_t>(std::abs(second - first)), usable) << bytes;
+      }
+      h.free(first);
+      h.free(second);
+    }
+    EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+  }
 }
 
 template <class A>
