@@ -82,7 +82,8 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   // The warps of a GPU write nodes and refs in the order in which they finish; depth-first order
   // makes rays up to 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that
   // order, and reordering them has no measurable effect.
-  if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_.view(), tree_);
+  if (device.kind != simt::DeviceKind::cpu)
+    order_ms_ = backend(device).order(device, tree_.view(), tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight || is_coarse(mesh, tree.bounds),
            tree_.nodes.data(),
