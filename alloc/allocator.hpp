@@ -32,11 +32,14 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "simt/config.hpp"
+#if !defined(__CUDACC_RTC__)
 #include "simt/error.hpp"
 #include "simt/memory.hpp"
+#endif
 
 namespace heapwood::alloc {
 
@@ -108,6 +111,7 @@ struct AllocatorOptions {
   LargeBackend large_backend = LargeBackend::buddy;
 };
 
+#if !defined(__CUDACC_RTC__)
 // A setting of an allocator, which follows its id on the command line: `scatter:page=64K`. An
 // allocator that has some lists them in a static array `settings`.
 struct AllocatorSetting {
@@ -165,6 +169,7 @@ class HostView {
  private:
   std::function<void(void*, const void*, std::size_t)> download_;
 };
+#endif
 
 // A region of the pool as reported by walk(), in order of offset. Regions and metadata together
 // cover the pool exactly.
@@ -177,6 +182,7 @@ struct Region {
   State state = State::free;
 };
 
+#if !defined(__CUDACC_RTC__)
 // The regions of a pool in order of offset. No kernel may be running.
 template <class A>
 std::vector<Region> regions_of(const A& allocator, const simt::DeviceId& device) {
@@ -208,11 +214,20 @@ struct LaidOut : Base {
   }
 };
 
+#endif
+
 // Whether A's traits are known at compile time: not those of Erased (erased.hpp).
+template <class A, class = void>
+inline constexpr bool has_static_traits = false;
 template <class A>
-inline constexpr bool has_static_traits = requires {
-  typename std::bool_constant<A::traits.in_pool>;
-};
+inline constexpr bool has_static_traits<A, std::void_t<std::bool_constant<A::traits.in_pool>>> =
+    true;
+// Whether A is an adaptor of an allocator, `base`.
+template <class A, class = void>
+inline constexpr bool has_base = false;
+template <class A>
+inline constexpr bool has_base<A, std::void_t<decltype(std::declval<const A&>().base)>> = true;
+#if !defined(__CUDACC_RTC__)
 // The traits of A, or of the allocator that an ErasedDevice names.
 template <class A, class Device>
 const AllocatorTraits& traits_on(const Device& device) {
@@ -222,12 +237,13 @@ const AllocatorTraits& traits_on(const Device& device) {
     return device.allocator_traits();
   }
 }
+#endif
 // Single traits, for code that runs on the GPU too: from A's static traits, or from the handle.
 template <class A>
 HEAPWOOD_INLINE bool is_in_pool(const A& allocator) {
   if constexpr (has_static_traits<A>) {
     return std::bool_constant<A::traits.in_pool>::value;
-  } else if constexpr (requires { allocator.base; }) {
+  } else if constexpr (has_base<A>) {
     return is_in_pool(allocator.base);
   } else {
     return allocator.in_pool();
@@ -237,39 +253,42 @@ template <class A>
 HEAPWOOD_INLINE bool frees_individually(const A& allocator) {
   if constexpr (has_static_traits<A>) {
     return std::bool_constant<A::traits.frees == Frees::individually>::value;
-  } else if constexpr (requires { allocator.base; }) {
+  } else if constexpr (has_base<A>) {
     return frees_individually(allocator.base);
   } else {
     return allocator.frees_individually();
   }
 }
 // Whether it is known at compile time that A never frees, or that its blocks lie in the pool.
-template <class A>
+template <class A, bool = has_static_traits<A>>
 inline constexpr bool never_frees = false;
 template <class A>
-requires has_static_traits<A>
-inline constexpr bool never_frees<A> = A::traits.frees == Frees::never;
-template <class A>
+inline constexpr bool never_frees<A, true> = A::traits.frees == Frees::never;
+template <class A, bool = has_static_traits<A>>
 inline constexpr bool stays_in_pool = false;
 template <class A>
-requires has_static_traits<A>
-inline constexpr bool stays_in_pool<A> = A::traits.in_pool;
+inline constexpr bool stays_in_pool<A, true> = A::traits.in_pool;
 
 // The base class of adaptors over Base: its traits, where they are known at compile time.
-template <class Base>
+template <class Base, bool = has_static_traits<Base>>
 struct AdaptorTraits {};
 template <class Base>
-requires has_static_traits<Base>
-struct AdaptorTraits<Base> {
+struct AdaptorTraits<Base, true> {
   static constexpr AllocatorTraits traits = Base::traits;
 };
 
+#if !defined(__CUDACC_RTC__)
+template <class A, class Device, class = void>
+inline constexpr bool releases_on = false;
+template <class A, class Device>
+inline constexpr bool releases_on<
+    A, Device, std::void_t<decltype(A::release(Pool{}, std::declval<const Device&>()))>> = true;
 // Calls A::release, if A has one.
 template <class A, class Device>
 void release_pool(Pool pool, const Device& device) {
-  if constexpr (requires { A::release(pool, device.id()); }) {
+  if constexpr (releases_on<A, std::decay_t<decltype(device.id())>>) {
     A::release(pool, device.id());
-  } else if constexpr (requires { A::release(pool, device); }) {
+  } else if constexpr (releases_on<A, Device>) {
     A::release(pool, device);
   }
 }
@@ -285,6 +304,7 @@ class ReleaseAtEnd {
   Pool pool_;
   const Device& device_;
 };
+#endif
 
 // An allocator may have a class template Context: state that one warp holds from the beginning to
 // the end of a kernel. All lanes of the warp call it together, with the same arguments, get the
@@ -331,22 +351,20 @@ struct NoContext {
   template <class... Any>
   HEAPWOOD_INLINE explicit NoContext(const Any&...) {}
 };
-template <class A>
+template <class A, class = void>
 struct WarpStateOf {
   using Type = NoContext::WarpState;
 };
 template <class A>
-requires requires { typename A::WarpState; }
-struct WarpStateOf<A> {
+struct WarpStateOf<A, std::void_t<typename A::WarpState>> {
   using Type = typename A::WarpState;
 };
-template <class A, class Warp>
+template <class A, class Warp, class = void>
 struct ContextOf {
   using Type = NoContext;
 };
 template <class A, class Warp>
-requires requires { typename A::template Context<Warp>; }
-struct ContextOf<A, Warp> {
+struct ContextOf<A, Warp, std::void_t<typename A::template Context<Warp>>> {
   using Type = typename A::template Context<Warp>;
 };
 

@@ -19,7 +19,7 @@ set_target_properties(heapwood_user_headers PROPERTIES EXPORT_NAME heapwood)
 target_include_directories(heapwood_user_headers INTERFACE
                            $<BUILD_INTERFACE:${HEAPWOOD_HEADERS}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(heapwood_user_headers INTERFACE cxx_std_20)
+target_compile_features(heapwood_user_headers INTERFACE cxx_std_17)
 target_link_libraries(heapwood_user_headers INTERFACE Threads::Threads)
 
 # A project that contains this one installs it only if it asks for that.

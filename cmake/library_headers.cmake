@@ -3,7 +3,8 @@
 # They are those of include/heapwood/, the allocators of alloc/registry.def, and what these include.
 # In this tree an include starts at the root ("alloc/allocator.hpp"), which would collide with a
 # user's own folders. In OUTPUT it is relative to the including file, which every compiler looks at
-# first, so FOLDER is the only search path that a user needs. Nothing else is changed.
+# first, so FOLDER is the only search path that a user needs. Includes of the C++ library's headers
+# are left out under NVRTC, which has none of them (simt/config.hpp). Nothing else is changed.
 cmake_policy(VERSION 3.25)
 
 # file(GLOB) takes a path as a pattern: a folder may be named [x].
@@ -45,6 +46,8 @@ while(pending)
     file(RELATIVE_PATH relative "${folder}" "${OUTPUT}/${name}")
     string(REPLACE "${include}" "#include \"${relative}\"" text "${text}")
   endforeach()
+  string(REGEX REPLACE "\n((#include <[a-z_]+>\n)+)" "\n#if !defined(__CUDACC_RTC__)\n\\1#endif\n"
+         text "${text}")
   set(present "")
   if(EXISTS "${OUTPUT}/${place}")
     file(READ "${OUTPUT}/${place}" present)

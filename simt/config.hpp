@@ -1,13 +1,40 @@
 // SPDX-License-Identifier: MIT
-// The project's macros: attributes of functions that run on the GPU and on CPU threads. The library
-// has one more, HEAPWOOD_HERE (include/heapwood/handle_operations.hpp). Every header of the library
-// includes it first: it rejects an older language with one message.
+// The project's macros: attributes of functions that run on the GPU and on CPU threads. The
+// library has one more, HEAPWOOD_HERE (include/heapwood/handle_operations.hpp). Every header of
+// the library includes it first: it rejects an older language with one message. The headers that
+// heap.hpp needs are C++17; the others include cxx20.hpp.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "heapwood: compile with -std=c++20 or later"
+#if __cplusplus < 201703L
+#error "heapwood: compile with -std=c++17 or later"
 // g++ continues after #error and stops at a file that does not exist.
-#include <heapwood/compile_with_std_cxx20>
+#include <heapwood/compile_with_std_cxx17>
+#endif
+
+// NVRTC has no headers of the host: libcu++'s types stand for those of the C++ library, and device
+// code alone is compiled.
+#if defined(__CUDACC_RTC__)
+#include <cuda/std/cstddef>
+#include <cuda/std/cstdint>
+#include <cuda/std/type_traits>
+#include <cuda/std/utility>
+namespace heapwood {
+namespace std = ::cuda::std;
+}
+#endif
+
+// A constructor that runs at compile time only, where the language has that.
+#if __cplusplus >= 202002L
+#define HEAPWOOD_CONSTEVAL consteval
+#else
+#define HEAPWOOD_CONSTEVAL constexpr
+#endif
+
+// A type whose objects may overlap those of other types. NVRTC knows one of the two spellings.
+#if defined(__CUDACC_RTC__)
+#define HEAPWOOD_MAY_ALIAS __attribute__((__may_alias__))
+#else
+#define HEAPWOOD_MAY_ALIAS [[gnu::may_alias]]
 #endif
 
 #if defined(__CUDACC__)

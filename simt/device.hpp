@@ -18,7 +18,9 @@ struct DeviceId {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;    // CUDA ordinal
   int threads = 0;  // CPU only; 0 = one per hardware thread
-  bool operator==(const DeviceId&) const = default;
+  bool operator==(const DeviceId& other) const {
+    return kind == other.kind && index == other.index && threads == other.threads;
+  }
 };
 
 struct DeviceInfo {

@@ -3,8 +3,8 @@
 // both and do not handle NaN.
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "simt/config.hpp"
 
@@ -24,20 +24,22 @@ HEAPWOOD_INLINE float max(float a, float b) {
   return a > b ? a : b;
 #endif
 }
-// Not std::bit_cast on a GPU: it needs nvcc's --expt-relaxed-constexpr, an option that users of the
-// headers would have to pass.
 HEAPWOOD_INLINE std::uint32_t bits(float x) {
 #if defined(__CUDA_ARCH__)
   return __float_as_uint(x);
 #else
-  return std::bit_cast<std::uint32_t>(x);
+  std::uint32_t b;
+  std::memcpy(&b, &x, sizeof(b));
+  return b;
 #endif
 }
 HEAPWOOD_INLINE float from_bits(std::uint32_t b) {
 #if defined(__CUDA_ARCH__)
   return __uint_as_float(b);
 #else
-  return std::bit_cast<float>(b);
+  float x;
+  std::memcpy(&x, &b, sizeof(x));
+  return x;
 #endif
 }
 
@@ -51,20 +53,21 @@ HEAPWOOD_INLINE float from_ordered_key(std::uint32_t key) {
   return from_bits(key ^ ((key & 0x80000000u) ? 0x80000000u : 0xffffffffu));
 }
 
-// Bit counts, which replace those of <bit>: in device code nvcc 13.0 compiles std::countr_zero, and
-// std::countl_zero of 64 bits, to a constant (tests/structure/conventions.sh rejects them).
+// Bit counts, which replace those of <bit>: these are C++20, and in device code nvcc 13.0 compiles
+// std::countr_zero, and std::countl_zero of 64 bits, to a constant (tests/structure/conventions.sh
+// rejects them).
 HEAPWOOD_INLINE unsigned popcount(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popc(x));
 #else
-  return static_cast<unsigned>(std::popcount(x));
+  return static_cast<unsigned>(__builtin_popcount(x));
 #endif
 }
 HEAPWOOD_INLINE unsigned popcount(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popcll(x));
 #else
-  return static_cast<unsigned>(std::popcount(x));
+  return static_cast<unsigned>(__builtin_popcountll(x));
 #endif
 }
 // Index of the lowest set bit; x != 0.
@@ -72,14 +75,14 @@ HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
 #else
-  return static_cast<unsigned>(std::countr_zero(x));
+  return static_cast<unsigned>(__builtin_ctz(x));
 #endif
 }
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffsll(static_cast<long long>(x)) - 1);
 #else
-  return static_cast<unsigned>(std::countr_zero(x));
+  return static_cast<unsigned>(__builtin_ctzll(x));
 #endif
 }
 // Index of the highest set bit; x != 0.
@@ -87,7 +90,7 @@ HEAPWOOD_INLINE unsigned highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));
 #else
-  return static_cast<unsigned>(63 - std::countl_zero(x));
+  return static_cast<unsigned>(63 - __builtin_clzll(x));
 #endif
 }
 

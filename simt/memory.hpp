@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 
 #include "simt/device.hpp"
 
@@ -49,23 +51,22 @@ std::size_t platform_available(const DeviceId& device);
 // A device that moves memory itself, in the order of its stream (stream_device.hpp). These
 // overloads need no compiled code, so allocators can be used as headers alone.
 template <class Id>
-concept MovesMemory = requires(const Id& id, void* to, const void* from, std::size_t bytes) {
-  id.upload(to, from, bytes);
-  id.download(to, from, bytes);
-  id.fill(to, 0, bytes);
-};
-template <MovesMemory Id>
-void device_upload(const Id& id, void* to, const void* from_host, std::size_t bytes) {
+auto device_upload(const Id& id, void* to, const void* from_host, std::size_t bytes)
+    -> decltype(id.upload(to, from_host, bytes)) {
   id.upload(to, from_host, bytes);
 }
-template <MovesMemory Id>
-void device_download(const Id& id, void* to_host, const void* from, std::size_t bytes) {
+template <class Id>
+auto device_download(const Id& id, void* to_host, const void* from, std::size_t bytes)
+    -> decltype(id.download(to_host, from, bytes)) {
   id.download(to_host, from, bytes);
 }
-template <MovesMemory Id>
-void device_fill(const Id& id, void* to, int byte, std::size_t bytes) {
+template <class Id>
+auto device_fill(const Id& id, void* to, int byte, std::size_t bytes)
+    -> decltype(id.fill(to, byte, bytes)) {
   id.fill(to, byte, bytes);
 }
+
+#if __cplusplus >= 202002L  // not in the library, whose users may compile with C++17
 
 class Memory {
  public:
@@ -168,5 +169,7 @@ class PinnedArray {
   T* data_ = nullptr;
   std::size_t count_ = 0, capacity_ = 0;
 };
+
+#endif
 
 }  // namespace heapwood::simt

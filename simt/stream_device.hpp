@@ -11,7 +11,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "simt/config.hpp"
 #include "simt/device.hpp"
@@ -20,6 +19,8 @@
 #include <cuda_runtime.h>
 
 #include "simt/device_heap.hpp"
+#else
+#include <thread>
 #endif
 
 namespace heapwood::simt {

@@ -6,15 +6,16 @@
 //   host compiler a warp of width 1
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "simt/config.hpp"
 #include "simt/math.hpp"
 #if defined(__CUDACC__)
 #include "simt/cuda_warp.hpp"
 #else
+#include <atomic>
+#include <optional>
+
 #include "simt/warp.hpp"
 #endif
 

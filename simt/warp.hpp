@@ -19,7 +19,7 @@
 #pragma once
 
 #include <cstdint>
-#if !defined(__CUDA_ARCH__)
+#if !defined(__CUDACC__)
 #include <chrono>
 #include <thread>
 #endif
@@ -33,6 +33,7 @@ namespace heapwood::simt {
 // Turns of a wait loop after which pause() sleeps.
 inline constexpr unsigned long_wait = 1u << 20;
 
+#if !defined(__CUDACC__)
 class SerialWarp {
  public:
   static constexpr unsigned width = 1;
@@ -99,6 +100,7 @@ class SerialWarp {
   unsigned worker_;
   unsigned workers_;
 };
+#endif
 
 // Waits until `done()` is true, with back-off. Returns false if the launch is aborted. Only for
 // conditions that a thread which is already running makes true, so that the wait ends.

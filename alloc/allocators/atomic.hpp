@@ -3,6 +3,8 @@
 // 32, which overflow after enough failed requests, or while many threads are past the end.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/allocator.hpp"
 #include "alloc/primitives/word.hpp"
 

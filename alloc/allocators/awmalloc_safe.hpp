@@ -13,6 +13,8 @@
 // block.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/primitives/large_part.hpp"
 #include "alloc/primitives/word.hpp"
 

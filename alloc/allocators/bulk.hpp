@@ -7,6 +7,8 @@
 // bytes per page.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 
 #include "alloc/bulk/ualloc.hpp"

@@ -6,6 +6,8 @@
 // ones.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {

@@ -6,6 +6,8 @@
 // Limits: as there.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/allocators/circular_lists.hpp"
 #include "alloc/circular_list_published/list.hpp"
 

@@ -6,6 +6,8 @@
 // walked: walk() reports nothing, and its fragmentation is unknown.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/primitives/builtin_heap.hpp"
 
 namespace heapwood::alloc {

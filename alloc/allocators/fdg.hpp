@@ -11,6 +11,8 @@
 // superblock takes whole ones. If there are more warps than slots, warps share slots.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -22,6 +22,8 @@
 // The pool's size determines the heap's size, and the heap cannot be walked.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/primitives/builtin_heap.hpp"
 #include "alloc/primitives/word.hpp"

@@ -22,6 +22,8 @@
 // Overhead: 0.8% for the bitmaps.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 
 #include "alloc/primitives/block_pages.hpp"

@@ -20,24 +20,30 @@
 // allocated it, and a request without a context gets arenas of its own.
 #pragma once
 
-#include "alloc/heapwood/layout.hpp"
 #include "alloc/heapwood/private_arena.hpp"
+#include "alloc/heapwood/shared_pages.hpp"
+#if !defined(__CUDACC_RTC__)
+#include "alloc/heapwood/layout.hpp"
+#endif
 
 namespace heapwood::alloc {
 
 struct Heapwood {
   static constexpr AllocatorTraits traits{
-      .id = "heapwood",
-      .label = "Heapwood",
-      .paper = "none: own design",
-      .note =
-          "pages of one size class, a mark per free block; arenas of their own for warps that "
-          "persist",
-      .smallest_pool = arena::Layout::smallest_pool,
-      .cache_bytes_per_warp = 384 << 10};
+      "heapwood",
+      "Heapwood",
+      "none: own design",
+      "pages of one size class, a mark per free block; arenas of their own for warps that persist",
+      Frees::individually,
+      /*lower_bound=*/false,
+      /*keeps_live_memory=*/true,
+      /*smallest_pool=*/4096,
+      /*cache_bytes_per_warp=*/384 << 10};
 
+#if !defined(__CUDACC_RTC__)
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    static_assert(traits.smallest_pool == arena::Layout::smallest_pool);
     check_pool(traits, pool);
     Heapwood h;
     h.pool_ = pool;
@@ -47,6 +53,12 @@ struct Heapwood {
     arena::Layout::initialize(pool, h.shared_, device);
     return h;
   }
+  unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    arena::Layout::walk(pool_, shared_, host, visit);
+  }
+#endif
 
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
@@ -64,8 +76,6 @@ struct Heapwood {
     return shared_.usable_size(block);
   }
 
-  unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
-
   // A warp's own arena (alloc/allocator.hpp).
   using WarpState = arena::WarpState;
   template <class Warp>
@@ -74,11 +84,6 @@ struct Heapwood {
     HEAPWOOD_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
         : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool(), warp, state) {}
   };
-
-  template <class Visitor>
-  void walk(const HostView& host, Visitor visit) const {
-    arena::Layout::walk(pool_, shared_, host, visit);
-  }
 
  private:
   // Passed to functions that are not inlined: the address of a handle kept in registers must not
@@ -92,17 +97,14 @@ struct Heapwood {
   bool wait_ = false;
 };
 
+#if !defined(__CUDACC_RTC__)
 // Heapwood without its context: every request of a build goes through allocate() and deallocate(),
 // as with all other allocators. The arenas are those of a program without persistent warps.
 class HeapwoodGeneral {
  public:
-  static constexpr AllocatorTraits traits{.id = "heapwood-general",
-                                          .label = "Heapwood (general)",
-                                          .paper = "none: own design",
-                                          .note =
-                                              "heapwood without a context: malloc and free of "
-                                              "any lanes, also in builds",
-                                          .smallest_pool = Heapwood::traits.smallest_pool};
+  static constexpr AllocatorTraits traits{
+      "heapwood-general", "Heapwood (general)", "none: own design",
+      "heapwood without a context: malloc and free of any lanes, also in builds"};
 
   template <class Device>
   static HeapwoodGeneral create(Pool pool, AllocatorOptions options, const Device& device) {
@@ -130,5 +132,6 @@ class HeapwoodGeneral {
  private:
   Heapwood heap_;
 };
+#endif
 
 }  // namespace heapwood::alloc

@@ -4,6 +4,8 @@
 // that are found through an array (VA, section 5.1) or that are a list (VL, section 5.2).
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include "alloc/ouroboros/array_queue.hpp"
 #include "alloc/ouroboros/chunk_items.hpp"
 #include "alloc/ouroboros/linked_queue.hpp"

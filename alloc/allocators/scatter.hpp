@@ -17,6 +17,8 @@
 // Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB per page.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 
 #include "alloc/primitives/block_pages.hpp"

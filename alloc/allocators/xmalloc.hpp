@@ -20,6 +20,8 @@
 // most 64 GiB of a pool are used.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <map>
 

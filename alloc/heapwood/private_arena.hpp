@@ -231,8 +231,7 @@ class PrivateArena {
                                                   WarpState& state) {
     if (warp.lane() == 0) {
       const std::uint32_t a = warp.worker();
-      if (a < arenas.arenas && arenas.take_arena(a, open))
-        state.own = {.used = 0, .live = 0, .base = arenas.address(a, 0)};
+      if (a < arenas.arenas && arenas.take_arena(a, open)) state.own = {0, 0, arenas.address(a, 0)};
       // relaxed: a hint.
       if (warp.worker() == 1)
         Arenas::Word(*arenas.high_water).fetch_max(warp.workers(), simt::relaxed);
@@ -277,8 +276,7 @@ class PrivateArena {
         claim_for_warp(arenas, warp, replace_own ? open : blocks, seed, state.known_used);
     std::byte* const base = a != none ? arenas.address(a, 0) : nullptr;
     warp.sync();  // all lanes have read; makes the claim's acquire visible to them
-    if (warp.lane() == 0 && replace_own && base != nullptr)
-      state.own = {.used = used, .live = blocks, .base = base};
+    if (warp.lane() == 0 && replace_own && base != nullptr) state.own = {used, blocks, base};
     return base;
   }
   // Allocates two blocks of more than an arena together, while the reserve lasts.
@@ -412,8 +410,7 @@ class PrivateArena {
     if (warp.lane() == 0) {
       if (a == none && thorough) refusals.record_failed_search(n);
       if (a != none && refusal != 0) refusals.clear();
-      if (a != none && replace_own)
-        state.own = {.used = n, .live = 1, .base = arenas.address(a, 0)};
+      if (a != none && replace_own) state.own = {n, 1, arenas.address(a, 0)};
     }
     warp.sync();
     return a != none ? arenas.address(a, 0) : nullptr;

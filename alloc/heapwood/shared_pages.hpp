@@ -25,6 +25,7 @@ struct SharedPages : PageSlots {
   std::uint32_t max_ample_warps = 0;
   std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
 
+#if !defined(__CUDACC_RTC__)
   // The number of persistent warps that suits the pool: `max`, or where arenas would not be ample
   // as many as have 2.2 spare arenas each, or 1.7 of at most 4 KiB. Host code.
   std::uint32_t preferred_warps(std::uint32_t max) const {
@@ -32,6 +33,7 @@ struct SharedPages : PageSlots {
     return std::min(
         max, pages.arenas.arena_bytes() <= 4096 ? spare_arenas / 5 * 3 : spare_arenas / 11 * 5);
   }
+#endif
 
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
   // calls out of line.

@@ -4,6 +4,8 @@
 // after it, and the poison of a freed block. Offsets are from the start of the block.
 #pragma once
 
+#include "simt/cxx20.hpp"  // first
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstddef>
@@ -229,8 +231,8 @@ struct alignas(alloc::granule) CheckHead {
   alignas(alloc::granule) std::uint64_t canary[2];  // guard bytes
 
   // The sum that the head of the block at `block` should have. It depends on the address, so a
-  // copy of another head does not count as intact. Each step is invertible, so a change of one word
-  // changes the 64-bit sum.
+  // copy of another head does not count as intact. Each step is invertible, so a change of one
+  // word changes the 64-bit sum.
   HEAPWOOD_FN std::uint32_t sum(std::uint64_t block) const {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15u;  // odd
     std::uint64_t sum = (block ^ is_aligned) * factor;

@@ -3,10 +3,10 @@
 // basic_heap_handle. An error is recorded and the kernel continues; a free that is an error frees
 // nothing.
 //
-// A block lies between a head, whose last 16 bytes are a canary, and a guard of 16 to 31 bytes. Two
-// bitmaps, with one bit per 16 bytes of the pool, say where blocks in use and freed blocks start.
-// A freed block is filled with poison and stays in a ring, which is checked when the block leaves
-// it. The ring is emptied when the heap is full.
+// A block lies between a head, whose last 16 bytes are a canary, and a guard of 16 to 31 bytes.
+// Two bitmaps, with one bit per 16 bytes of the pool, say where blocks in use and freed blocks
+// start. A freed block is filled with poison and stays in a ring, which is checked when the block
+// leaves it. The ring is emptied when the heap is full.
 //
 // A head is used only if its 32-bit checksum is right. The memory of a block whose head was
 // overwritten is not used again until reset(). Writes anywhere in the blocks of the pool therefore
@@ -14,6 +14,8 @@
 // in the pool (with Heapwood, tables before the first block), and the bitmaps, the ring and
 // the records, which are in memory of their own.
 #pragma once
+
+#include "simt/cxx20.hpp"  // first
 
 #include <cstddef>
 #include <cstdint>

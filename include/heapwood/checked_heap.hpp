@@ -18,7 +18,7 @@
 // A write to the tables that the allocator keeps in the pool may still crash the program.
 #pragma once
 
-#include "simt/config.hpp"  // first
+#include "simt/cxx20.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>

@@ -19,7 +19,11 @@
 #include <cstdlib>
 #include <vector>
 
+#if !defined(__CUDACC_RTC__)
 #include "heapwood/heap.hpp"
+#else
+#include "heapwood/heap_handle.hpp"
+#endif
 
 #if !defined(HEAPWOOD_HEAP_OF_NEW)
 #define HEAPWOOD_HEAP_OF_NEW heapwood::heap
@@ -30,10 +34,20 @@ inline namespace HEAPWOOD_TARGET {
 
 namespace device_heap {
 
+#if defined(__CUDACC_RTC__)
+// The host writes the handle to the module's variable of this name (cuModuleGetGlobal).
+using handle_type = heap_handle;
+extern "C" {
+__constant__ handle_type heapwood_device_heap;
+}
+static constexpr const handle_type& selected = heapwood_device_heap;
+#else
 using heap_type = HEAPWOOD_HEAP_OF_NEW;
 using handle_type = heap_type::handle_type;
+#endif
 
-#if defined(__CUDACC_RDC__)
+#if defined(__CUDACC_RTC__)
+#elif defined(__CUDACC_RDC__)
 inline __constant__ handle_type selected;
 #elif defined(__CUDACC__)
 // Without -rdc=true each source has device code of its own, and so a variable of its own.
@@ -42,7 +56,7 @@ static __constant__ handle_type selected;
 inline handle_type selected;
 #endif
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
 // The functions that copy a handle to `selected`, one per source file.
 template <class Handle>
 std::vector<void (*)(const Handle&, stream_handle)>& all_sources() {
@@ -64,12 +78,12 @@ HEAPWOOD_INLINE bool is_selected() { return selected.max_request() != 0; }
 // Blocks in device code; others are CUDA's. nullptr also for a block with a larger alignment than
 // CUDA's.
 HEAPWOOD_FN inline void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (!is_selected()) return alignment <= alloc::granule ? std::malloc(bytes) : nullptr;
+  if (!is_selected()) return alignment <= alloc::granule ? ::malloc(bytes) : nullptr;
   return alignment <= alloc::granule ? selected.malloc(bytes)
                                      : selected.aligned_alloc(alignment, bytes);
 }
 HEAPWOOD_FN inline void deallocate(void* block, std::size_t alignment) {
-  if (!is_selected() || !selected.owns(block)) return std::free(block);
+  if (!is_selected() || !selected.owns(block)) return ::free(block);
   return alignment <= alloc::granule ? selected.free(block) : selected.aligned_free(block);
 }
 #endif
@@ -87,6 +101,7 @@ HEAPWOOD_INLINE bool is_device_call() {
 
 }  // namespace device_heap
 
+#if !defined(__CUDACC_RTC__)
 // Selects the heap for later kernels, in the order of the stream. A handle of no heap, {}, selects
 // none.
 inline void set_device_heap(const device_heap::handle_type& handle,
@@ -101,6 +116,7 @@ inline void set_device_heap(const device_heap::handle_type& handle,
 inline void set_device_heap(const device_heap::heap_type& heap, stream_handle stream = {}) {
   set_device_heap(heap.handle(), stream);
 }
+#endif
 
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

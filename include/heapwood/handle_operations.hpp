@@ -30,7 +30,8 @@ struct call_site {
   std::uint32_t line = 0;            // 0: not given
 
   HEAPWOOD_INLINE constexpr call_site() {}
-  HEAPWOOD_FN consteval call_site(const char* path, const char* name, std::uint32_t line_number)
+  HEAPWOOD_FN HEAPWOOD_CONSTEVAL call_site(const char* path, const char* name,
+                                           std::uint32_t line_number)
       : line(line_number) {
     std::size_t end = 0, begin = 0, length = 0;
     for (; path[end] != 0; ++end) {
@@ -47,10 +48,10 @@ namespace detail {
 
 // may_alias: the program reads what is written here, and writes what is read here, through types
 // of its own. Without it the compiler may move the program's accesses across these.
-struct [[gnu::may_alias]] alignas(alloc::granule) Granule {
+struct HEAPWOOD_MAY_ALIAS alignas(alloc::granule) Granule {
   std::uint64_t low, high;
 };
-using AnyPointer [[gnu::may_alias]] = void*;
+using AnyPointer HEAPWOOD_MAY_ALIAS = void*;
 
 // The result, or the maximum if it does not fit: a size that no heap serves.
 HEAPWOOD_INLINE constexpr std::size_t add_sizes(std::size_t a, std::size_t b) {
@@ -107,15 +108,20 @@ class AlignedRequest {
 
 // nvcc also compiles device functions for the host. A call there has no device thread to run on
 // and ends the program.
+#if !defined(__CUDACC_RTC__)
 [[noreturn]] inline void called_on_host(const char* function) {
   std::fprintf(stderr, "heapwood: %s of a GPU's heap was called on the host\n", function);
   std::abort();
 }
+#else
+__device__ void called_on_host(const char* function);  // no call: there is no host code
+#endif
 
 }  // namespace detail
 
 inline namespace HEAPWOOD_TARGET {
 
+#if !defined(__CUDACC_RTC__)
 // With a host compiler, marks the calling thread as running device code until the end of the
 // scope. operator_new.hpp checks the mark.
 class device_scope {
@@ -131,6 +137,7 @@ class device_scope {
     return depth;
   }
 };
+#endif
 
 // A base class of the handle of a heap. `Handle` derives from it and has allocate(bytes) and
 // deallocate(block). Call malloc and free instead: they are the same.

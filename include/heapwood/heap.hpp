@@ -11,7 +11,7 @@
 //
 // With a host compiler instead of nvcc the same code uses CPU threads and the memory of the
 // process. basic_heap<A> is a heap with another allocator of heapwood/alloc/allocators/. Needs
-// C++20 and libcu++ (part of CUDA).
+// C++17 and libcu++ (part of CUDA); functions with std::span are for C++20.
 //
 // Limits: a block is aligned to 16 bytes. Host functions throw heapwood::Error. Device functions
 // do not throw; they return nullptr.
@@ -24,10 +24,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 
 #include "alloc/allocators/heapwood.hpp"
 #include "heapwood/full_report.hpp"
@@ -118,6 +120,7 @@ class basic_heap {
         pool_{memory_.data() + state_bytes, round_down(bytes)} {
     initialize(stream);
   }
+#if defined(__cpp_lib_span)
   // Uses memory of the current device that outlives the heap: 256 bytes for the heap's state, up
   // to 510 for alignment to 256 bytes, the rest for the pool.
   explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
@@ -133,6 +136,7 @@ class basic_heap {
     pool_ = {memory.data() + lost, round_down(memory.size() - lost)};
     initialize(stream);
   }
+#endif
   // A heap that was moved from has no memory: its sizes and stats() are 0, its handle() throws. It
   // can be assigned to.
   basic_heap(basic_heap&& other) noexcept { swap(other); }
@@ -145,7 +149,7 @@ class basic_heap {
     if (pool_.base == nullptr) return;
     try {
       device_.synchronize_device();
-      if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
+      alloc::release_pool<A>(pool_, device_);
     } catch (const Error&) {  // the device has failed: there is nothing to wait for
     }
   }
@@ -163,7 +167,7 @@ class basic_heap {
   void reset(stream_handle stream = {}) {
     if (pool_.base == nullptr) return;
     const simt::StreamDevice device(device_.index, stream);
-    if constexpr (requires { A::release(pool_, device); }) A::release(pool_, device);
+    alloc::release_pool<A>(pool_, device);
     lay_out(device);
   }
 
@@ -199,7 +203,9 @@ class basic_heap {
   // Requests of more bytes are never served, even by an empty heap. If blocks lie outside the pool
   // (CudaMalloc), it is the pool's size, of which the allocator serves a little less.
   std::size_t max_request() const { return max_request_; }
+#if defined(__cpp_lib_span)
   std::span<std::byte> memory() const { return {pool_.base, pool_.bytes}; }
+#endif
   const A& allocator() const { return allocator_; }
 
  private:
@@ -261,7 +267,6 @@ class basic_heap {
 };
 
 using heap = basic_heap<alloc::Heapwood>;
-using heap_handle = basic_heap_handle<alloc::Heapwood>;
 
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

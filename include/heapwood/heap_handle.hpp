@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // basic_heap_handle<A>: the heap as kernels use it. Trivially copyable; pass it by value. Any
-// threads may call the functions at the same time, unless a comment says otherwise.
+// threads may call the functions at the same time, unless a comment says otherwise. NVRTC compiles
+// this header, malloc.hpp and device_heap.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
+#include "alloc/allocators/heapwood.hpp"
 #include "heapwood/handle_operations.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/this_thread.hpp"
@@ -32,8 +34,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
 
   // A handle of no heap, to be assigned to.
   basic_heap_handle() = default;
-  basic_heap_handle(const A& allocator, alloc::Pool pool, detail::HeapState* state,
-                    std::size_t max_request)
+  HEAPWOOD_FN basic_heap_handle(const A& allocator, alloc::Pool pool, detail::HeapState* state,
+                                std::size_t max_request)
       : allocator_(allocator), pool_(pool), state_(state), max_request_(max_request) {}
 
   HEAPWOOD_INLINE void* allocate(std::size_t bytes) const {
@@ -41,7 +43,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
     if (block == nullptr) count_refusal(bytes);
     return block;
   }
-  HEAPWOOD_INLINE void deallocate(void* block) const {
+  HEAPWOOD_INLINE void deallocate([[maybe_unused]] void* block) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
       A allocator = allocator_;
@@ -52,17 +54,17 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   }
 
   // Whether the address lies in the heap's memory, allocated or not.
-  HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
+  HEAPWOOD_INLINE bool owns(const void* address) const {
+    static_assert(A::traits.in_pool, "the allocator's blocks lie outside the pool");
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pool_.base) <
            pool_.bytes;
   }
   // Requests of more bytes are never served, even by an empty heap: tells "too large" from "full".
   HEAPWOOD_INLINE std::size_t max_request() const { return max_request_; }
   // Bytes that the owner of the block may use. Only with allocators that know the size of a block.
-  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const requires requires(const A& a) {
-    a.usable_size(block);
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
+    return allocator_.usable_size(block);
   }
-  { return allocator_.usable_size(block); }
 
   HEAPWOOD_INLINE const A& allocator() const { return allocator_; }
   HEAPWOOD_INLINE alloc::Pool pool() const { return pool_; }
@@ -106,6 +108,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   detail::HeapState* state_ = nullptr;
   std::size_t max_request_ = 0;
 };
+
+using heap_handle = basic_heap_handle<alloc::Heapwood>;
 
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -18,15 +18,16 @@
 
 #include "heapwood/device_heap.hpp"  // first
 
-#include <stdlib.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <utility>
+#if !defined(__CUDACC_RTC__)
+#include <stdlib.h>
+#endif
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
 // The limit of CUDA's heap is the size of the heap that takes its place. Others are CUDA's.
 inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
   if (limit != cudaLimitMallocHeapSize) return cudaDeviceSetLimit(limit, value);
@@ -46,23 +47,23 @@ inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
 
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 
-// Not inlined: a call takes few registers, and device malloc is a call too.
+// The linker keeps one copy.
 #if defined(__CUDACC__)
-#define HEAPWOOD_REPLACEMENT extern "C" inline __host__ __device__ __noinline__
+#define HEAPWOOD_REPLACEMENT extern "C" inline __host__ __device__
 #else
 #define HEAPWOOD_REPLACEMENT extern "C" inline
 #endif
 
-HEAPWOOD_REPLACEMENT void* heapwood_malloc(std::size_t bytes) noexcept {
+HEAPWOOD_REPLACEMENT void* heapwood_malloc(size_t bytes) noexcept {
   return heapwood::device_heap::is_device_call()
              ? heapwood::device_heap::allocate(bytes, heapwood::alloc::granule)
-             : std::malloc(bytes);
+             : ::malloc(bytes);
 }
 HEAPWOOD_REPLACEMENT void heapwood_free(void* block) noexcept {
   heapwood::device_heap::deallocate(block, heapwood::alloc::granule);
 }
-HEAPWOOD_REPLACEMENT void* heapwood_calloc(std::size_t count, std::size_t size) noexcept {
-  const std::size_t bytes = heapwood::detail::multiply_sizes(count, size);
+HEAPWOOD_REPLACEMENT void* heapwood_calloc(size_t count, size_t size) noexcept {
+  const size_t bytes = heapwood::detail::multiply_sizes(count, size);
   void* const block = heapwood_malloc(bytes);
   if (block != nullptr) heapwood::detail::clear_block(block, bytes);
   return block;
@@ -71,14 +72,14 @@ HEAPWOOD_REPLACEMENT void* heapwood_calloc(std::size_t count, std::size_t size) 
 // A template, so that only a program that calls it needs a heap that knows the sizes of its
 // blocks.
 template <class Handle = heapwood::device_heap::handle_type>
-HEAPWOOD_FN void* heapwood_realloc(void* block, std::size_t bytes) noexcept {
+HEAPWOOD_FN void* heapwood_realloc(void* block, size_t bytes) noexcept {
   const Handle& heap = heapwood::device_heap::selected;
   if (block == nullptr) return heapwood_malloc(bytes);
   if (heapwood::device_heap::is_selected() && heap.owns(block)) return heap.realloc(block, bytes);
 #if defined(__CUDA_ARCH__)
   return nullptr;
 #else
-  return std::realloc(block, bytes);
+  return ::realloc(block, bytes);
 #endif
 }
 

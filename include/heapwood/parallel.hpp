@@ -38,9 +38,9 @@ inline namespace HEAPWOOD_TARGET {
 
 #if defined(__CUDACC__)
 
-// Calls f(thread) once for each of `threads` threads and waits for them. With a host compiler fewer
-// CPU threads run, each of which calls f for several indices one after the other: a call must not
-// wait for another one.
+// Calls f(thread) once for each of `threads` threads and waits for them. With a host compiler
+// fewer CPU threads run, each of which calls f for several indices one after the other: a call
+// must not wait for another one.
 template <class F>
 void for_each_thread(unsigned threads, const F& f) {
   const simt::StreamDevice device(simt::StreamDevice::current());

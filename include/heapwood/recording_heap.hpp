@@ -13,7 +13,7 @@
 // warp of the GPU, not an index in a launch.
 #pragma once
 
-#include "simt/config.hpp"  // first
+#include "simt/cxx20.hpp"  // first
 
 #include <algorithm>
 #include <cstddef>
@@ -63,15 +63,11 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
     base_.deallocate(block);
   }
 
-  HEAPWOOD_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
-    return base_.owns(address);
-  }
+  HEAPWOOD_INLINE bool owns(const void* address) const { return base_.owns(address); }
   HEAPWOOD_INLINE std::size_t max_request() const { return base_.max_request(); }
-  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const requires
-      requires(const basic_heap_handle<A>& h) {
-    h.usable_size(block);
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
+    return base_.usable_size(block);
   }
-  { return base_.usable_size(block); }
   HEAPWOOD_INLINE const A& allocator() const { return base_.allocator(); }
   HEAPWOOD_INLINE alloc::Pool pool() const { return base_.pool(); }
 

@@ -4,8 +4,9 @@
 #   tests/install/check.sh SOURCE BUILD WORK COMPILER [nvcc]
 #   1. the headers are under include/heapwood/ only, define no macro without the project's prefix
 #      and no name outside its namespace;
-#      A compiler in an older mode than C++20 names the option first and reports nothing else;
-#   2. examples/ against that copy, found by find_package, with the compiler's default options;
+#      Those that heap.hpp needs are C++17, the others C++20: in an older mode the compiler names
+#      the option first and reports nothing else;
+#   2. examples/ against that copy, found by find_package, with C++17 and C++20;
 #   3. another project that contains this one by add_subdirectory gets heapwood::heapwood, no other
 #      target but heapwood_collect_headers, and no option; two sources of it that include all
 #      headers link.
@@ -37,31 +38,42 @@ leaked=$(comm -23 <(macros "$work/all.cpp") <(macros "$work/others.cpp") |
          grep -v '^HEAPWOOD_' || true)
 [ -z "$leaked" ] || fail "macros without the project's prefix: $leaked"
 
-# Older language modes: the message of simt/config.hpp and the missing file that ends the
-# compilation.
-for header in heap checked_heap operator_new parallel recording_heap \
+# refuses HEADER MODE NEEDED: the message and the missing file that ends the compilation.
+refuses() {
+  echo "#include <heapwood/$1.hpp>" > "$work/old.cpp"
+  "$compiler" "-std=$2" -I "$prefix/include" -fsyntax-only "$work/old.cpp" > "$work/old.log" 2>&1 &&
+    fail "$1.hpp compiles with -std=$2: say so in docs/library.md"
+  grep -m1 'error' "$work/old.log" | grep -q "compile with -std=$3" ||
+    fail "$1.hpp with -std=$2: $(grep -m1 error "$work/old.log")"
+  (( $(grep -cE '(error|fatal error):' "$work/old.log") <= 2 )) ||
+    fail "$1.hpp with -std=$2: more than one message: $(cat "$work/old.log")"
+}
+for header in malloc operator_new parallel; do
+  echo "#include <heapwood/$header.hpp>" > "$work/old.cpp"
+  "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -fsyntax-only \
+    "$work/old.cpp" || fail "$header.hpp with -std=c++17"
+  refuses $header c++14 c++17
+done
+for header in checked_heap recording_heap \
               $(cd "$source/alloc/allocators" && basename -s .hpp -- *.hpp); do
   [ -e "$prefix/include/heapwood/$header.hpp" ] || header=alloc/allocators/$header
-  echo "#include <heapwood/$header.hpp>" > "$work/old.cpp"
-  "$compiler" -std=c++17 -I "$prefix/include" -fsyntax-only "$work/old.cpp" \
-    > "$work/old.log" 2>&1 &&
-    fail "$header.hpp compiles with -std=c++17: say so in docs/library.md"
-  grep -m1 'error' "$work/old.log" | grep -q 'compile with -std=c++20' ||
-    fail "$header.hpp with -std=c++17: $(grep -m1 error "$work/old.log")"
-  (( $(grep -cE '(error|fatal error):' "$work/old.log") <= 2 )) ||
-    fail "$header.hpp with -std=c++17: more than one message: $(cat "$work/old.log")"
+  [ $header = alloc/allocators/heapwood ] || refuses $header c++17 c++20
 done
 
 # examples/ by itself, out of the source tree.
 cp -r "$source/examples" "$work/examples"
 options=(-DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler")
 [ "$mode" = cpu ] || options+=(-DUSE_CUDA=ON)
-cmake -S "$work/examples" -B "$work/built" "${options[@]}" > "$work/configure.log"
-cmake --build "$work/built" --parallel "${JOBS:-2}" > "$work/build.log" 2>&1 ||
-  { cat "$work/build.log"; fail "the examples do not compile"; }
-if [ "$mode" = cpu ]; then
-  ctest --test-dir "$work/built" --output-on-failure --timeout 60
-fi
+for standard in 17 20; do
+  standards=(-DCMAKE_CXX_STANDARD=$standard "-DCMAKE_CUDA_FLAGS=-std=c++$standard")
+  cmake -S "$work/examples" -B "$work/built$standard" "${options[@]}" "${standards[@]}" \
+    > "$work/configure.log" 2>&1
+  cmake --build "$work/built$standard" --parallel "${JOBS:-2}" > "$work/build.log" 2>&1 ||
+    { cat "$work/build.log"; fail "the examples do not compile with C++$standard"; }
+  if [ "$mode" = cpu ]; then
+    ctest --test-dir "$work/built$standard" --output-on-failure --timeout 60
+  fi
+done
 
 # A project that contains this one.
 mkdir "$work/parent"

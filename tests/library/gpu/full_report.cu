@@ -12,7 +12,7 @@
 using heapwood_test::check;
 
 __global__ void allocate(heapwood::heap_handle h, std::size_t bytes) { h.malloc(bytes); }
-// Like a program that never compares with nullptr: the write is a fault once the heap is full.
+// Never compares with nullptr: the write is a fault once the heap is full.
 __global__ void allocate_and_write(heapwood::heap_handle h) {
   for (int i = 0; i < 1000; ++i) *static_cast<int*>(h.malloc(1440)) = i;
 }
