@@ -84,6 +84,7 @@ add_subdirectory($source heapwood)
 # Two sources that include everything link.
 add_executable(parent one.cpp two.cpp)
 target_link_libraries(parent PRIVATE heapwood::heapwood)
+target_compile_features(parent PRIVATE cxx_std_20)  # of the headers for C++20
 get_property(options TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_OPTIONS)
 get_property(definitions TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_DEFINITIONS)
 get_property(targets DIRECTORY $source PROPERTY BUILDSYSTEM_TARGETS)
