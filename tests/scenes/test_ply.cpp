@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/ply.hpp"
 
+#include <bit>
 #include <cstdint>
 
 #include "scenes/file.hpp"
