@@ -144,7 +144,7 @@ TEST(Registers, HeapwoodLeavesRoomForManyWarps) {
   ASSERT_TRUE(use.own.has_value());
   EXPECT_LE(use.own->registers, 40u);
   EXPECT_EQ(use.own->local_bytes, 0u) << "spilled";
-  EXPECT_LE(use.both.registers, 52u);
+  EXPECT_LE(use.both.registers, 64u) << "half of a multiprocessor's warps would not fit";
   EXPECT_EQ(use.both.local_bytes, 0u) << "spilled";
 }
 
