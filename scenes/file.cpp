@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -225,6 +226,21 @@ bool parse_double(std::string_view text, double& value) {
   if (error == std::errc::result_out_of_range)
     value = std::strtod(std::string(digits).c_str(), nullptr);
   return stop == end && error != std::errc::invalid_argument;
+}
+
+std::string_view next_part(std::string_view& text) {
+  const std::string_view part = text.substr(0, text.find(':'));
+  text.remove_prefix(std::min(part.size() + 1, text.size()));
+  return part;
+}
+
+bool parse_count(std::string_view text, double& count) {
+  const double unit = text.ends_with('k') ? 1e3 : text.ends_with('m') ? 1e6 : 1;
+  if (unit > 1) text.remove_suffix(1);
+  if (!parse_number(text, count, std::chars_format::fixed) || !(count >= 0 && count < 1e12))
+    return false;
+  count *= unit;
+  return unit > 1 || count == std::floor(count);
 }
 
 std::size_t json_nesting(std::string_view text) {

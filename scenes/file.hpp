@@ -99,6 +99,11 @@ std::string_view without_plus(std::string_view number);
 // A finite or infinite number that is the whole text, with a sign; a number that is too small is 0.
 bool parse_double(std::string_view text, double& value);
 
+// Removes the part before the first colon, and the colon, from NAME:COUNT:SEED. Returns the part.
+std::string_view next_part(std::string_view& text);
+// A count below 10^18: `1500`, `20k`, `1m` or `7.5m`. Only with a unit it may have a fraction.
+bool parse_count(std::string_view text, double& count);
+
 // The nesting depth of objects and arrays in JSON, which may be invalid. Parses nothing: a parser
 // that checks the depth in a callback takes time quadratic in the length of lists.
 std::size_t json_nesting(std::string_view text);

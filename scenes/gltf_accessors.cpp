@@ -7,7 +7,6 @@
 #include <map>
 
 #include "scenes/exact_math.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::scenes::gltf {
 namespace {

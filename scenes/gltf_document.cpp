@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/gltf_document.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>

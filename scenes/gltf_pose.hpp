@@ -2,7 +2,6 @@
 // Transforms of a glTF file's nodes, at rest and at a time of an animation.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "scenes/gltf_accessors.hpp"

@@ -37,19 +37,6 @@ static_assert(std::size(families) == std::size(makers));
   throw Error(Exit::usage, "scene `" + printable(text) + "`: " + reason);
 }
 
-bool parse_count(std::string_view text, std::uint64_t& count) {
-  double factor = 1;
-  if (text.ends_with('k')) factor = 1e3;
-  if (text.ends_with('m')) factor = 1e6;
-  if (factor > 1) text.remove_suffix(1);
-  double value = 0;
-  if (!parse_number(text, value, std::chars_format::fixed) || !(value >= 0 && value < 1e12))
-    return false;
-  const double exact = value * factor;
-  count = static_cast<std::uint64_t>(std::llround(exact));
-  return factor > 1 || exact == std::floor(exact);
-}
-
 }  // namespace
 
 std::string names_of(std::span<const Procedural> table) {
@@ -62,12 +49,7 @@ std::optional<SceneName> parse_name(const std::string& text, std::span<const Pro
   if (is_readable(extension_of(text))) return std::nullopt;  // a file may be named `statue:2k.obj`
   const std::string lowered = lower(text);
   std::string_view rest = lowered;
-  const auto next_part = [&] {
-    const std::string_view part = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    return part;
-  };
-  const std::string_view name = next_part();
+  const std::string_view name = next_part(rest);
   SceneName result;
   for (const Procedural& scene : table) {
     if (scene.name == name) result.scene = &scene;
@@ -77,10 +59,11 @@ std::optional<SceneName> parse_name(const std::string& text, std::span<const Pro
   if (name.size() == lowered.size()) return result;
 
   const bool only_count = rest.find(':') == std::string_view::npos;
-  const std::string_view count = next_part();
-  if (!parse_count(count, result.triangles)) {
+  const std::string_view count = next_part(rest);
+  double triangles = 0;
+  if (!parse_count(count, triangles))
     wrong(text, "`" + printable(count) + "` is not a number of triangles; write 1500, 20k or 7.5m");
-  }
+  result.triangles = static_cast<std::uint64_t>(std::llround(triangles));
   const std::uint64_t min = result.scene->min_triangles, max = result.scene->max_triangles;
   if (result.triangles < min || result.triangles > max) {
     wrong(text, min == max ? concat("it always has ", min, min == 1 ? " triangle" : " triangles",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/random.hpp"
 
+#include <cmath>
+
 namespace heapwood::scenes {
 namespace {
 

@@ -3,7 +3,6 @@
 // of threads.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "geometry/vec.hpp"
@@ -11,7 +10,7 @@
 namespace heapwood::scenes {
 
 // SplitMix64's finalizer: every bit of the result depends on every bit of x.
-inline std::uint64_t mix(std::uint64_t x) {
+inline constexpr std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;

@@ -5,12 +5,10 @@
 #include <fstream>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "scenes/families.hpp"
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
-#include "scenes/mtl.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "simt/device.hpp"

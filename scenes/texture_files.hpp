@@ -9,7 +9,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "scenes/file.hpp"
 #include "scenes/mesh.hpp"

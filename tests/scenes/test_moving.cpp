@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Moving scenes: the same meshes everywhere, frames in any order, numbered files, and errors.
-#include <cmath>
 #include <cstdint>
 #include <thread>
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "scenes/exact_math.hpp"
-#include "scenes/patches.hpp"
 #include "scenes/scene.hpp"
 #include "scenes/shapes.hpp"
 #include "tests/scenes/support.hpp"

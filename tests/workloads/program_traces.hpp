@@ -2,7 +2,6 @@
 // Program traces for tests.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

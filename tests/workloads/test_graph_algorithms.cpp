@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PageRank, triangles and breadth-first search against references and closed forms.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 
 #include "tests/workloads/graph_reference.hpp"

@@ -3,14 +3,13 @@
 // graphs by name.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "simt/device.hpp"
 #include "simt/error.hpp"
+#include "tests/folder.hpp"
 #include "tests/workloads/graph_input.hpp"
 #include "workloads/graph/read_graph.hpp"
 #include "workloads/graph/source.hpp"
@@ -258,24 +257,9 @@ TEST(GraphFiles, ClaimsDoNotAllocate) {
 
 // ---- graphs by name: generators, files by extension and by content, notes and errors
 
-// A folder that is removed at the end of the test.
 class GraphSources : public ::testing::Test {
  protected:
-  GraphSources()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("heapwood_graph_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~GraphSources() override { std::filesystem::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_;
+  const tests::Folder folder_;
 };
 
 void expect_error(const std::string& text, Exit exit, const std::string& part) {
@@ -294,26 +278,26 @@ constexpr const char* matrix =
     "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n";
 
 TEST_F(GraphSources, TheSameGraphInAllFormatsHasTheSameDigest) {
-  const std::string digest = load_graph(write("a.mtx", matrix)).digest;
+  const std::string digest = load_graph(folder_.write("a.mtx", matrix)).digest;
   EXPECT_EQ(digest.size(), 16u);
   for (const std::string& path :
-       {write("b.MTX", matrix), write("c.graph", "3 2\n2\n1 3\n2\n"),
-        write("d.metis", "3 2\n2\n1 3\n2\n"), write("e.txt", "0 1\n1 2\n"),
-        write("f.el", "5 7\n7 9\n"), write("g.tsv", "0\t1\n1\t2\n"), write("unknown", matrix),
-        write("h.data", "# an edge list\n1 2\n2 3\n")}) {
+       {folder_.write("b.MTX", matrix), folder_.write("c.graph", "3 2\n2\n1 3\n2\n"),
+        folder_.write("d.metis", "3 2\n2\n1 3\n2\n"), folder_.write("e.txt", "0 1\n1 2\n"),
+        folder_.write("f.el", "5 7\n7 9\n"), folder_.write("g.tsv", "0\t1\n1\t2\n"),
+        folder_.write("unknown", matrix), folder_.write("h.data", "# an edge list\n1 2\n2 3\n")}) {
     const GraphSource source = load_graph(path);
     EXPECT_EQ(source.digest, digest) << path;
     EXPECT_EQ(source.name, std::filesystem::path(path).stem().string());
     EXPECT_TRUE(source.is_symmetric);
     EXPECT_FALSE(source.triangles);
   }
-  EXPECT_NE(load_graph(write("other.txt", "0 1\n1 2\n2 3\n")).digest, digest);
+  EXPECT_NE(load_graph(folder_.write("other.txt", "0 1\n1 2\n2 3\n")).digest, digest);
 }
 
 TEST_F(GraphSources, CtrlCEndsReadingAndGenerating) {
   std::string lines;
   for (int i = 0; i < 70000; ++i) lines += "1 2\n";
-  const std::string file = write("long.txt", lines);
+  const std::string file = folder_.write("long.txt", lines);
   simt::interrupt();
   for (const std::string& text :
        {std::string("honeycomb:70k"), std::string("uniform:10k:16"), file})
@@ -324,12 +308,13 @@ TEST_F(GraphSources, CtrlCEndsReadingAndGenerating) {
 
 TEST_F(GraphSources, NotesSayWhatWasChanged) {
   EXPECT_TRUE(load_graph("rgg:100").notes.empty());
-  EXPECT_EQ(load_graph(write("a.txt", "1 2\n2 1\n7 7\n")).notes,
+  EXPECT_EQ(load_graph(folder_.write("a.txt", "1 2\n2 1\n7 7\n")).notes,
             (std::vector<std::string>{"1 of 3 entries are loops: dropped",
                                       "1 of 3 entries repeat an edge: merged",
                                       "ids are not consecutive: renumbered in their order"}));
   EXPECT_EQ(
-      load_graph(write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"))
+      load_graph(
+          folder_.write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"))
           .notes,
       std::vector<std::string>{"the graph is directed"});
 }
@@ -337,17 +322,19 @@ TEST_F(GraphSources, NotesSayWhatWasChanged) {
 TEST_F(GraphSources, ErrorsSayWhatToDo) {
   expect_error("", Exit::usage, "unknown graph '': use a file");
   expect_error("rgb:1m", Exit::usage, "generator such as rgg:1m, ");
-  expect_error(path("absent.xyz"), Exit::usage, "unknown graph");
-  expect_error(path("absent.mtx"), Exit::scene, "absent.mtx: cannot be read: No such file");
-  expect_error(write("bad.mtx", "x"), Exit::scene,
+  expect_error(folder_ / "absent.xyz", Exit::usage, "unknown graph");
+  expect_error(folder_ / "absent.mtx", Exit::scene, "absent.mtx: cannot be read: No such file");
+  expect_error(folder_.write("bad.mtx", "x"), Exit::scene,
                "bad.mtx: line 1: a Matrix Market file starts with");
-  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad\\n.txt: line 1: the first id 'x'");
-  expect_error(write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it '.mtx'");
-  expect_error(write("a.txt.gz", "\x1f\x8b"), Exit::scene, "the file is packed; unpack it first");
-  std::filesystem::create_directory(path("folder.mtx"));
-  expect_error(path("folder.mtx"), Exit::scene, "cannot be read: it is a directory");
-  ASSERT_EQ(::mkfifo(path("pipe.mtx").c_str(), 0600), 0);
-  expect_error(path("pipe.mtx"), Exit::scene, "cannot be read: it is not a regular file");
+  expect_error(folder_.write("bad\n.txt", "x"), Exit::scene,
+               "bad\\n.txt: line 1: the first id 'x'");
+  expect_error(folder_.write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it '.mtx'");
+  expect_error(folder_.write("a.txt.gz", "\x1f\x8b"), Exit::scene,
+               "the file is packed; unpack it first");
+  std::filesystem::create_directory(folder_ / "folder.mtx");
+  expect_error(folder_ / "folder.mtx", Exit::scene, "cannot be read: it is a directory");
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.mtx").c_str(), 0600), 0);
+  expect_error(folder_ / "pipe.mtx", Exit::scene, "cannot be read: it is not a regular file");
 }
 
 TEST(GraphNames, HaveSizesParametersAndSeeds) {

@@ -12,8 +12,8 @@
 #include "tests/workloads/program_traces.hpp"
 #include "tests/workloads/stress_jobs.hpp"
 #include "workloads/program_trace/recorded_workloads_run.hpp"
+#include "workloads/program_trace/replay.hpp"
 #include "workloads/program_trace/replay_run.hpp"
-#include "workloads/program_trace/trace_summary.hpp"
 
 namespace heapwood::workloads {
 namespace {

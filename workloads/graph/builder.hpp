@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,13 @@ class RowWriter {
     graph_.offsets.push_back(graph_.destinations.size());
     check_interruption(graph_.offsets.size());
   }
-  HostGraph finish() { return std::move(graph_); }
+  // `triangles`: their number, where the generator knows it.
+  GraphInput finish(std::optional<std::uint64_t> triangles = {}) {
+    GraphInput input;
+    input.graph = std::move(graph_);
+    input.triangles = triangles;
+    return input;
+  }
 
  private:
   HostGraph graph_;

@@ -34,13 +34,10 @@ GraphInput generate_delaunay(const GraphRequest& request) {
     }
     rows.end_row();
   }
-  GraphInput input;
-  input.graph = rows.finish();
   // Three vertices of which any two are at most one row and one column apart lie in one square.
   // A square is named by its lower right vertex: any but those of the first row and column.
   const std::uint64_t first_column = (n + width - 1) / width;
-  input.triangles = 2 * (n - width - first_column + 1);
-  return input;
+  return rows.finish(2 * (n - width - first_column + 1));
 }
 
 GraphInput generate_honeycomb(const GraphRequest& request) {
@@ -54,10 +51,7 @@ GraphInput generate_honeycomb(const GraphRequest& request) {
     if (!up && v + width < n) rows.add(v + width);
     rows.end_row();
   }
-  GraphInput input;
-  input.graph = rows.finish();
-  input.triangles = 0;  // neighbours differ in the parity of x + y
-  return input;
+  return rows.finish(0);  // neighbours differ in the parity of x + y
 }
 
 namespace {
@@ -135,10 +129,7 @@ GraphInput generate_grid3d(const GraphRequest& request) {
       rows.end_row();
     }
   }
-  GraphInput input;
-  input.graph = rows.finish();
-  input.triangles = triangles;
-  return input;
+  return rows.finish(triangles);
 }
 
 }  // namespace heapwood::workloads::graph

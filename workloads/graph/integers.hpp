@@ -4,15 +4,11 @@
 
 #include <cstdint>
 
+#include "scenes/random.hpp"
+
 namespace heapwood::workloads::graph {
 
-// SplitMix64's finalizer: every bit of the result depends on every bit of x.
-inline constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
+using scenes::mix;
 
 // A number in [0, n), from the upper 32 of random bits. The probabilities of two numbers differ by
 // at most 2^-32.

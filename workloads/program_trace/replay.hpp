@@ -6,6 +6,7 @@
 // wait can last forever: the plan orders the events so that one that is not waiting always exists.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,28 @@
 #include "workloads/stress.hpp"
 
 namespace heapwood::workloads {
+
+// A program trace in figures: sizes, memory in use, lifetimes.
+struct TraceSummary {
+  std::uint64_t requests = 0, frees = 0, kernels = 0;
+  std::uint64_t warps = 0;         // max number of warps in a kernel that allocate or free
+  std::uint64_t other_frees = 0;   // of a block that another warp, or an earlier kernel, requested
+  std::uint64_t requested = 0;     // bytes of all requests
+  std::uint64_t padded_bytes = 0;  // the same, each padded to the granule
+  std::uint64_t min_bytes = 0, max_bytes = 0;
+  // Bytes requested and not freed: at the end, and the max at any time, with the number of events
+  // until then and the blocks in use.
+  std::uint64_t end_bytes = 0, peak_bytes = 0, peak_blocks = 0;
+  std::size_t peak_event = 0;
+  // Largest sum of padded bytes in use at any time: no allocator serves all with less memory.
+  std::uint64_t peak_padded = 0;
+  // [k]: requests of 2^(k-1) < bytes <= 2^k; [0]: of 0 or 1 byte; the last: of larger ones too.
+  std::array<std::uint64_t, 41> sizes{};
+  // [k]: freed blocks with 2^(k-1) < events from request to free <= 2^k; [0]: 1 event.
+  std::array<std::uint64_t, 33> lifetimes{};
+};
+
+TraceSummary summarize(const alloc::ProgramTrace& trace);
 
 // A program trace arranged for its replay: one launch per recorded kernel, and for each recorded
 // warp of a kernel its events in order. Consecutive events of a warp that are of one kind and come
