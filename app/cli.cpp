@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <new>
 
@@ -9,7 +6,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/process.hpp"
-#include "bench/results/device_record.hpp"
+#include "bench/results/json_report.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::app {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood animate: a moving scene whose tree is rebuilt in every frame, with every allocator.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -10,7 +8,6 @@
 #include "app/output/tables.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/results/bench_table.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 

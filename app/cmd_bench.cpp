@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood bench: build times with every allocator, as RegEff tables 3 and 4.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood build: builds one tree and reports time, quality, memory and requests.
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"

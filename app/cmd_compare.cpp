@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood compare: two results files, cell by cell; heapwood merge: the results files of a sweep's
 // shards in one file (docs/sweeps.md).
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood list: allocators, scenes, graphs and devices, with the reason if a device cannot be
 // used.
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "app/commands.hpp"

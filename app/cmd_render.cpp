@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood render: builds a tree and renders the scene to a PNG or EXR file, or along a camera path
 // to numbered PNG files.
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood replay: a recorded program's requests with every allocator (docs/workloads.md).
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"

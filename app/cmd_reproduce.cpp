@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood reproduce: measures the papers' tables and figures case by case into results.json.
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 

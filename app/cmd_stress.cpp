@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
 // figure 3 (docs/workloads.md).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heapwood trace: measures closest hits per second.
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "app/commands.hpp"

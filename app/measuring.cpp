@@ -8,12 +8,11 @@
 
 #include "alloc/recording/trace_file.hpp"
 #include "bench/earlier_results.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/program/process.hpp"
 #include "bench/record_trace.hpp"
-#include "bench/results/device_record.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_fields.hpp"
+#include "bench/results/json_report.hpp"
 #include "simt/launch.hpp"
 #include "simt/nvml.hpp"
 

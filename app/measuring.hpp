@@ -44,7 +44,7 @@ void add_shard_and_device(CommandOptions& command, MeasuringOptions& to);
 
 // choose_device(); then no other process may measure on this GPU as long as this one runs, unless
 // the environment has HEAPWOOD_SHARE_GPU, and the reports contain the GPU's state
-// (bench/results/device_record.hpp).
+// (bench/results/json_report.hpp).
 simt::DeviceInfo choose_measured_device(const DeviceOptions& options);
 
 // Throws Error{Exit::usage} if no scene is given; `example` is one.
@@ -60,7 +60,7 @@ std::optional<Error> write_report(OutputFile* file, const Json& report);
 
 // What is printed of the results.
 struct Printed {
-  const char* csv_columns;           // of the report's results (bench/results/json_columns.hpp)
+  const char* csv_columns;           // of the report's results (bench/results/json_fields.hpp)
   std::vector<Table> tables;         // those without columns are left out
   std::vector<std::string> notes{};  // below the last table
   std::string closing{};             // a last paragraph

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench_runner.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "bench/prepared_scene.hpp"
@@ -14,6 +12,273 @@
 namespace heapwood::bench {
 
 namespace {
+
+std::string exhausted_text(const Result& result) {
+  return fmt::format("pool of {} exhausted: {} request refused, {} not split",
+                     bytes_text(result.pool_bytes.value_or(0)), bytes_text(result.refused_bytes),
+                     plural_text(result.refused_splits, "node"));
+}
+
+void ignore_failure(const std::exception&) {}
+
+void note_run(Result& result, const kdtree::BuildRun& run) {
+  result.warps = run.warps;
+  if (!run.incomplete) return;
+  result.status = Status::incomplete;
+  result.refused_splits = run.failed_splits;
+  result.refused_bytes = run.failed_bytes;
+}
+
+// One scene in one pool. Failures become results. A candidate without an entry is the per-level
+// builder.
+class SceneBench : public RowBench {
+ public:
+  // all: the scene's results including reused ones, whose trees are compared. step is called before
+  // every build, including skipped ones.
+  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
+             std::vector<Candidate> candidates, std::vector<Result*> all, Step step)
+      : RowBench(std::move(candidates), job.settings.runs, job.budget_seconds, step),
+        job_(job),
+        events_(events),
+        scene_(scene),
+        all_(std::move(all)),
+        step_(std::move(step)),
+        warm_ups_(candidates_.size()) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      result(i).scene = scene_.name();
+      result(i).triangles = scene_.triangles();
+      result(i).degenerate = scene_.degenerate();
+    }
+  }
+
+  // kept_bytes: the pool of reused results.
+  void run_all(std::optional<std::uint64_t> kept_bytes) {
+    choose_pool(kept_bytes);
+    warm_up_in_order();
+    // The order of warps varies, so that a pool that sufficed for the warm-up may be too small for
+    // a run. All runs are then repeated in the pool that this run has enlarged.
+    std::size_t pool = scene_.pool_bytes();
+    while (!measure([&] { return scene_.pool_bytes() == pool; })) {
+      pool = scene_.pool_bytes();
+      for (std::size_t i = 0; i < candidates_.size(); ++i) discard_runs(i);
+    }
+    instrument();
+    finish();
+  }
+
+ private:
+  struct WarmUp {
+    double ms = 0, reset_ms = 0;
+  };
+
+  Result& result(std::size_t i) const { return static_cast<Result&>(*candidates_[i].row); }
+  const Allocator* entry(std::size_t i) const { return candidates_[i].entry; }
+
+  std::string step_name(std::size_t i) const override {
+    return fmt::format("{}: {}{}", scene_.name(), entry(i) ? "" : "per level, ", result(i).label);
+  }
+
+  void choose_pool(std::optional<std::uint64_t> kept_bytes) {
+    if (std::none_of(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& candidate) { return candidate.entry; }))
+      return;
+    if (kept_bytes) return scene_.set_pool(*kept_bytes);
+    if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
+      if (scene_.live_bytes()) return;
+      const Allocator* probe = live_probe();
+      if (probe) guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
+      // Not guarded: a pool that cannot be allocated fails for every allocator.
+      if (scene_.live_bytes()) scene_.set_live_bytes(*scene_.live_bytes());
+      return;
+    }
+    if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
+    if (job_.pool_probe) {
+      guarded([&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; },
+              ignore_failure);
+      return;
+    }
+    growing_ = true;
+  }
+
+  // The bytes in use at once depend on the builder, and only a little on the allocator: the default
+  // one stands for all, or else the first that keeps live memory.
+  const Allocator* live_probe() const {
+    const auto usable = [&](const Allocator* entry) {
+      return entry && entry->on(job_.device.id.kind) && entry->traits->keeps_live_memory &&
+             !cannot_build(*entry);
+    };
+    if (const auto* entry = registry::find(default_allocator); usable(entry)) return entry;
+    for (const Candidate& candidate : candidates_) {
+      if (usable(candidate.entry)) return candidate.entry;
+    }
+    return nullptr;
+  }
+
+  // Without a probe (choose_pool()) it also sizes the pool of `--pool auto`, which grows until
+  // every allocator that keeps live memory completes a build. Those that may hand it out again come
+  // last, when the size is known.
+  void warm_up_in_order() {
+    for (const bool keeps : {true, false})
+      warm_up_all([&](std::size_t i) {
+        return (!entry(i) || entry(i)->traits->keeps_live_memory) == keeps;
+      });
+    if (stopped()) return;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (entry(i) && scene_.has_sized_pool()) result(i).pool_bytes = scene_.pool_bytes();
+    }
+    compare_trees();
+  }
+
+  std::optional<double> warm_up(std::size_t i) override {
+    Result& result = this->result(i);
+    double ms = 0;  // that of a per-level build does not count towards the budget
+    if (!entry(i)) {
+      build_per_level(i, false);
+    } else {
+      if (const std::string reason = reason_to_skip(*entry(i)); !reason.empty()) {
+        skip(i, reason);
+        return 0;
+      }
+      scene_.size_live_pool(*entry(i));
+      result.pool_bytes = scene_.pool_bytes();
+      const bool grow = growing_ && entry(i)->traits->keeps_live_memory;
+      const kdtree::BuildRun build =
+          grow ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
+      note_run(result, build);
+      warm_ups_[i] = {build.ms, build.reset_ms};
+      ms = build.ms;
+      result.workspace_bytes = scene_.workspace().overhead_bytes();
+      if (job_.device.id.kind == simt::DeviceKind::cuda) {
+        const registry::CompiledAllocator& compiled = compiled_for(*entry(i), job_.device);
+        result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
+        result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
+      }
+    }
+    result.tree = scene_.tree_stats();
+    if (result.status != Status::incomplete) result.status = Status::ok;
+    if (events_.tree_built) events_.tree_built(scene_, result);
+    return ms;
+  }
+
+  double build_per_level(std::size_t i, bool timed) {
+    Result& result = this->result(i);
+    const kdtree::LevelRun run = scene_.build_per_level();
+    if (!result.levels) result.levels.emplace();
+    result.levels->run = run;
+    result.levels->mapped_bytes = scene_.host_statistics().peak_mapped_bytes;
+    if (timed) {
+      result.runs_ms.push_back(run.ms);
+      result.levels->allocation_ms.push_back(run.allocation_ms);
+    }
+    return run.ms;
+  }
+
+  std::optional<double> run(std::size_t i) override {
+    if (!entry(i)) return build_per_level(i, true);
+    Result& result = this->result(i);
+    const kdtree::BuildRun build =
+        growing_ ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
+    // In a larger pool than the other candidates': measure() discards it.
+    if (scene_.pool_bytes() != result.pool_bytes) return 0;
+    note_run(result, build);
+    result.runs_ms.push_back(build.ms);
+    result.reset_ms.push_back(build.reset_ms);
+    return build.ms;
+  }
+
+  void keep_warm_up(std::size_t i) override {
+    result(i).runs_ms.push_back(warm_ups_[i].ms);
+    if (entry(i)) result(i).reset_ms.push_back(warm_ups_[i].reset_ms);
+  }
+
+  void discard_runs(std::size_t i) {
+    Result& result = this->result(i);
+    result.runs_ms.clear();
+    result.reset_ms.clear();
+    if (result.levels) result.levels->allocation_ms.clear();
+    if (entry(i)) result.pool_bytes = scene_.pool_bytes();
+  }
+
+  void instrument() {
+    for (std::size_t i = 0; i < candidates_.size() && !stopped(); ++i) {
+      Result& result = this->result(i);
+      step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), result.label));
+      if (!candidates_[i].running || !entry(i)) continue;
+      guarded(i, [&] {
+        const kdtree::InstrumentedRun run = scene_.build_instrumented(*entry(i));
+        result.requests = run.requests;
+        if (entry(i)->traits->in_pool) result.at_end = run.at_end;
+      });
+      if (!job_.instrument_all && result.requests && result.status == Status::ok) break;
+    }
+  }
+
+  void judge(std::size_t i) override {
+    Result& result = this->result(i);
+    if (result.status == Status::incomplete) {
+      result.reason = exhausted_text(result);
+    } else if (result.runs_ms.empty()) {
+      result.status = Status::skipped;
+      result.reason = interrupted_reason;
+    } else {
+      result.reason = reason_of_few_runs(i, result.runs_ms.size());
+    }
+  }
+
+  std::string reason_to_skip(const Allocator& entry) {
+    if (const char* reason = cannot_build(entry)) return reason;
+    const std::string reason = reason_not_to_run(entry, job_.device, scene_.pool_bytes());
+    if (!reason.empty() || entry.traits->keeps_live_memory || pool_holds_all()) return reason;
+    return would_overwrite;
+  }
+
+  bool pool_holds_all() {
+    if (!holds_all_) {
+      holds_all_ = false;
+      const Allocator* bump = registry::find("atomic");
+      const auto build = [&] {
+        return growing_ ? scene_.build_growing(*bump) : scene_.build(*bump);
+      };
+      if (bump) guarded([&] { holds_all_ = !build().incomplete; }, ignore_failure);
+    }
+    return *holds_all_;
+  }
+
+  // AtomicMalloc hands out each address once: its tree is the reference.
+  void compare_trees() {
+    const Result* first = nullptr;
+    for (const Result* result : all_) {
+      if (result->status != Status::ok || !result->tree) continue;
+      if (!first || result->allocator == "atomic") first = result;
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      Result& result = this->result(i);
+      if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash)
+        continue;
+      result.wrong_tree = true;
+      fail(i, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label,
+                          result.tree->hash, first->tree->hash));
+    }
+  }
+
+  void last_run_done(std::size_t i) override {
+    Result& result = this->result(i);
+    const std::uint64_t hash = scene_.tree_stats().hash;
+    if (result.status != Status::ok || result.tree->hash == hash) return;
+    result.wrong_tree = true;
+    fail(i, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}",
+                        result.tree->hash, hash));
+  }
+
+  const BenchJob& job_;
+  const BenchEvents& events_;
+  PreparedScene& scene_;
+  std::vector<Result*> all_;
+  Step step_;
+  std::vector<WarmUp> warm_ups_;
+  std::optional<bool> holds_all_;  // a build without frees fits the pool
+  bool growing_ = false;           // the pool grows when a build lacks memory
+};
 
 // In this file an entry of nullptr stands for the per-level builder.
 Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
@@ -143,13 +408,14 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
             scene.emplace(source, job.device, job.settings, pool_needs(in_pool));
           }
           announce(scene->name() + ": sizing the pool");
-          bench.interrupted =
-              !measure_scene(job, events, *scene, unmeasured, scene_results, kept_pool,
-                             [&, counted = false](const std::string& what) mutable {
-                               if (counted) ++done;
-                               counted = true;
-                               announce(what);
-                             });
+          const auto step = [&, counted = false](const std::string& what) mutable {
+            if (counted) ++done;
+            counted = true;
+            announce(what);
+          };
+          SceneBench measured(job, events, *scene, unmeasured, scene_results, step);
+          measured.run_all(kept_pool);
+          bench.interrupted = measured.stopped();
           ++done;
         } catch (const std::exception& error) {
           const auto* stop = dynamic_cast<const simt::Stopped*>(&error);

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,14 +57,6 @@ struct BenchEvents {
 
 // A failure of one allocator is not thrown: its result has a status and a reason.
 BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
-
-// One scene: pool, warm-up, interleaved runs, instrumented builds. Failures become results. A
-// candidate without an entry is the per-level builder. all: the scene's results including reused
-// ones, whose trees are compared. kept_bytes: the pool of reused results. step is called before
-// every build, including skipped ones. False: interrupted.
-bool measure_scene(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
-                   std::vector<RowBench::Candidate> candidates, std::vector<Result*> all,
-                   std::optional<std::uint64_t> kept_bytes, const RowBench::Step& step);
 
 // Why no tree can be built with this allocator, or nullptr.
 const char* cannot_build(const Allocator& entry);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/build_profile.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "bench/bench_runner.hpp"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/build_settings.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "bench/program/messages.hpp"

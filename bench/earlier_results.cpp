@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/earlier_results.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "bench/compare/compare.hpp"
 #include "bench/program/messages.hpp"

@@ -141,33 +141,10 @@ Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& d
 std::vector<workloads::graph::EdgeKey> update_batch(const GraphSettings& settings,
                                                     std::uint32_t vertices, std::uint32_t count,
                                                     unsigned round);
-// `count` edges of the graph, drawn with repetition.
-std::vector<workloads::graph::EdgeKey> existing_edges(const workloads::graph::HostGraph& graph,
-                                                      std::uint32_t count, std::uint32_t seed);
-// Removes from `edges` those that are in `others`, which it sorts.
-void remove_common(std::vector<workloads::graph::EdgeKey>& edges,
-                   std::vector<workloads::graph::EdgeKey>& others);
 // `count` vertices, numbered from `first`, with up to `degree` edges each to the vertices below
 // `targets`.
 workloads::graph::HostGraph new_vertices(std::uint32_t first, std::uint32_t count,
                                          std::uint32_t degree, std::uint32_t targets,
                                          std::uint32_t seed);
-std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t vertices,
-                                          std::uint32_t seed);
-
-struct GraphPhases {
-  const GraphBench& bench;
-  const workloads::graph::DeviceRows& rows;
-  bool updates;   // false: no phase that changes the graph
-  bool inspects;  // measures memory and hashes the edges, outside the timed parts
-};
-
-// Adds samples, and what was inspected, to the row. The budget of the settings limits the rounds:
-// GraphRow::cut.
-void execute_phases(const GraphPhases& phases, workloads::graph::GraphStore& store, GraphRow& row);
-
-// Vertices per batch of vertices: with about as many edges as a batch of edges has, and at most a
-// tenth of the graph.
-std::uint32_t vertex_batch(const workloads::graph::HostGraph& graph, std::uint32_t edges);
 
 }  // namespace heapwood::bench

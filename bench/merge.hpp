@@ -4,12 +4,10 @@
 
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "bench/compare/compare.hpp"
-#include "bench/shard.hpp"
 
 namespace heapwood::bench {
 
@@ -31,28 +29,5 @@ struct Merged {
 // says on which GPU of a model, where that is known.
 Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<ResultsFile> shards,
                      bool allow_mixed);
-
-// Throws Error{Exit::usage} that begins with the file's path.
-[[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why);
-
-std::string list_text(const std::set<std::string>& values);
-
-// The shard of a file, or of a record in `shards`. read_results() has checked the types.
-Shard shard_of_json(const Json& shard);
-// The whole, if the file is of no shard.
-Shard shard_in(const ResultsFile& file);
-
-// The command line without what differs between shards of one command.
-std::vector<std::string> command_of(const Json& json);
-
-// Results of `trace` have no status.
-bool is_ok(const Json& result);
-
-// Throws as merge_results(), unless both files are of one sweep.
-void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed);
-
-// After the checks of merge_results().
-Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
-                           const std::vector<ResultsFile>& parts);
 
 }  // namespace heapwood::bench

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/prepared_scene.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "bench/program/messages.hpp"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "bench/build_settings.hpp"
 #include "kdtree/check/quality.hpp"

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/record_trace.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 
-#include "bench/graph_bench.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "simt/memory.hpp"

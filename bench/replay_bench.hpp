@@ -15,7 +15,6 @@
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/program_trace/replay.hpp"
-#include "workloads/program_trace/trace_summary.hpp"
 
 namespace heapwood::bench {
 

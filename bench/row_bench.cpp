@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/row_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>

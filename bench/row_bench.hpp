@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/build_settings.hpp"
-#include "bench/results/measured_row.hpp"
+#include "bench/results/result.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {

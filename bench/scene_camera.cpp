@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/scene_camera.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

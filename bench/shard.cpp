@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/shard.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <optional>
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "bench/graph_bench.hpp"
 #include "bench/results/format.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the commands print of their measurements. The columns are those of CSV
-// (bench/results/json_columns.hpp).
+// (bench/results/json_fields.hpp).
 #pragma once
 
 #include <cstdint>

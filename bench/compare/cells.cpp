@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/compare/compare.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -14,8 +12,8 @@
 #include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/reproduce/reproduce.hpp"
-#include "bench/results/device_record.hpp"
 #include "bench/results/json.hpp"
+#include "bench/results/json_report.hpp"
 #include "bench/stress.hpp"
 #include "scenes/file.hpp"
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/compare/compare.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"

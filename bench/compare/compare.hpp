@@ -5,7 +5,6 @@
 // a long tail.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <set>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/program/command_files.hpp"
 
-#include <fmt/format.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include "bench/program/messages.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::bench {
 

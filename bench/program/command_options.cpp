@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/program/command_options.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>

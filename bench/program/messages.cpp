@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/program/messages.hpp"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Notes, warnings and the line of progress on standard error; the version.
+// Notes, warnings and the line of progress on standard error; the version. Includes fmt, whose
+// texts they take.
 #pragma once
 
 #include <fmt/format.h>

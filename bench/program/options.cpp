@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "bench/program/options.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
 
-#include "bench/build_settings.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/results/format.hpp"
 #include "host_alloc/host_memory.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::bench {
 

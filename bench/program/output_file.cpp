@@ -2,7 +2,6 @@
 #include "bench/program/output_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/process.hpp"
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The cases of each kind of experiment: the runners of the commands, and small ones
 // (graph_and_primitive_cases.cpp has those of graphs, semaphores and RCU).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 

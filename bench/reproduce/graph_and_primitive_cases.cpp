@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Dynamic graphs (Ouroboros section 6.2): the runner of `heapwood graph` over the graphs of the
 // paper's table 1, or over generated ones of the same size.
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "bench/graph_bench.hpp"

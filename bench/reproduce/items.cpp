@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Reads items.txt, which the build makes a string of.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "bench/reproduce/reproduce.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
 
 #include "bench/program/messages.hpp"
-#include "bench/results/device_record.hpp"
 #include "bench/results/json.hpp"
+#include "bench/results/json_report.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {

@@ -25,7 +25,7 @@ Table kernel_table(const std::vector<Result>& results);
 // The single kernel, with the fastest allocator that frees, against the per-level builder, one row
 // per scene. No columns if the per-level builder was not measured.
 Table builder_table(const std::vector<Result>& results);
-// For CSV: one line per result (bench/results/json_columns.hpp).
+// For CSV: one line per result (bench/results/json_fields.hpp).
 extern const char* const bench_columns;
 Table flat_table(const std::vector<Result>& results);
 

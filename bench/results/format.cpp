@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 namespace heapwood::bench {
 

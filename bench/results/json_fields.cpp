@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <vector>
 
 #include "bench/results/format.hpp"
 #include "scenes/file.hpp"

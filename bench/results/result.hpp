@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The measurements of one scene and one allocator: a row of a table, an element of `results` in
-// JSON.
+// Measurements: rows of tables, elements of `results` in JSON.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,11 +12,44 @@
 #include "alloc/statistics.hpp"
 #include "bench/build_settings.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/measured_row.hpp"
+#include "bench/results/json_fields.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/levels/builder.hpp"
+#include "registry/registry.hpp"
 
 namespace heapwood::bench {
+
+// ---- what all rows have in common: the allocator, and how its measurement went
+
+enum class Status { ok, skipped, incomplete, failed };
+const char* name(Status status);
+const char* name(alloc::Frees frees);
+
+struct MeasuredRow {
+  std::string allocator, label;
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  Status status = Status::skipped;
+  std::string reason;  // one line; may be empty if the status is ok
+  double seconds = 0;  // wall time of all runs
+
+  void set_allocator(const alloc::AllocatorTraits& traits);
+  bool is_measured() const { return status == Status::ok || status == Status::incomplete; }
+  // "AtomicMalloc *": a lower bound.
+  std::string marked_label() const { return label + (lower_bound ? " *" : ""); }
+};
+
+// "allocator", "label", "frees", "lower_bound".
+void describe_allocator(JsonFields& fields, MeasuredRow& row);
+// "status", "reason", "seconds".
+void describe_outcome(JsonFields& fields, MeasuredRow& row);
+void describe(JsonFields& fields, registry::CallUse& calls);
+
+std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
+// The registers of malloc, of free and of both, a cell each; `missing` if not known.
+std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
+
+// ---- builds
 
 // Figures of per-level builds only: of the last build, except the times, which are of each timed
 // one.
@@ -35,6 +68,7 @@ struct LevelFigures {
   }
 };
 
+// Of one scene and one allocator.
 struct Result : MeasuredRow {
   std::string source;            // the scene as given: `atrium:1m`, a path
   std::string digest;            // of a file's content (scenes::digest)

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <utility>
 
 #include "scenes/file.hpp"
 
@@ -34,103 +33,6 @@ std::string bold(const std::string& text, bool on) {
 void trim_end(std::string& line) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
 }
-
-// A block: the first column and columns [first, last) that fit beside it.
-class TextBlock {
- public:
-  TextBlock(const Table& table, const TextStyle& style, std::vector<std::size_t> widths, bool marks)
-      : table_(table), style_(style), widths_(std::move(widths)), marks_(marks) {}
-
-  std::string write(std::size_t first, std::size_t last) const {
-    std::string out;
-    if (grouped(first, last)) out += group_line(first, last);
-    std::string titles;
-    each(first, last, [&](std::size_t c) {
-      titles +=
-          aligned(table_.columns[c].title, widths_[c], table_.columns[c].left) + tail(c) + gap;
-    });
-    trim_end(titles);
-    out += bold(titles, style_.bold) + "\n" + rule(first, last);
-    for (const Row& row : table_.rows) out += row.heading ? heading(row) : lines(row, first, last);
-    return out;
-  }
-
- private:
-  template <class F>
-  void each(std::size_t first, std::size_t last, F f) const {
-    f(std::size_t{0});
-    for (std::size_t c = first; c < last; ++c) f(c);
-  }
-
-  // Figures reserve space for the mark of the best one, so that they stay aligned.
-  std::string tail(std::size_t c, bool best = false) const {
-    return !marks_ || table_.columns[c].left ? "" : best ? " ◂" : "  ";
-  }
-
-  bool grouped(std::size_t first, std::size_t last) const {
-    return std::any_of(table_.columns.begin() + static_cast<std::ptrdiff_t>(first),
-                       table_.columns.begin() + static_cast<std::ptrdiff_t>(last),
-                       [](const Column& column) { return !column.group.empty(); });
-  }
-
-  std::string group_line(std::size_t first, std::size_t last) const {
-    std::string line = aligned("", widths_[0], true) + tail(0) + gap;
-    for (std::size_t c = first; c < last;) {
-      std::size_t end = c;
-      std::size_t width = 0;
-      for (; end < last && table_.columns[end].group == table_.columns[c].group; ++end) {
-        width += widths_[end] + display_width(tail(end)) + gap_width;
-      }
-      const std::size_t used = display_width(table_.columns[c].group) + gap_width;
-      const std::string& name = table_.columns[c].group;
-      line += name.empty() ? spaces(width) : spaces(width > used ? width - used : 0) + name + gap;
-      c = end;
-    }
-    trim_end(line);
-    return bold(line, style_.bold) + "\n";
-  }
-
-  std::string rule(std::size_t first, std::size_t last) const {
-    std::size_t width = 0;
-    each(first, last,
-         [&](std::size_t c) { width += widths_[c] + display_width(tail(c)) + gap_width; });
-    std::string line;
-    for (std::size_t i = gap_width; i < width; ++i) line += "─";
-    return line + "\n";
-  }
-
-  std::string heading(const Row& row) const {
-    return "\n" + bold(row.cells.front().text, style_.bold) + "\n";
-  }
-
-  std::string lines(const Row& row, std::size_t first, std::size_t last) const {
-    std::string line;
-    std::vector<std::string> rest;
-    std::size_t indent = 0;
-    each(first, last, [&](std::size_t c) {
-      const Cell cell = c < row.cells.size() ? row.cells[c] : Cell();
-      if (table_.columns[c].wrap) {
-        indent = display_width(line);
-        rest = wrap_text(cell.text, widths_[c]);
-        if (rest.empty()) return;
-        line += rest.front();
-        rest.erase(rest.begin());
-        return;
-      }
-      const std::string text = aligned(cell.text, widths_[c], table_.columns[c].left);
-      line += bold(text, cell.best && style_.bold) + tail(c, cell.best) + gap;
-    });
-    trim_end(line);
-    line += "\n";
-    for (const std::string& more : rest) line += spaces(indent) + more + "\n";
-    return line;
-  }
-
-  const Table& table_;
-  const TextStyle& style_;
-  std::vector<std::size_t> widths_;
-  bool marks_;
-};
 
 // Names of scenes and reasons come from files and may contain what controls a terminal.
 Table printable(Table table) {
@@ -165,13 +67,137 @@ std::string column_name(const Column& column) {
   return column.group.empty() ? column.title : column.group + " " + column.title;
 }
 
-// The end of a block of columns that splits no group, unless the first group alone is too wide.
-std::size_t whole_groups(const Table& table, std::size_t first, std::size_t last) {
-  if (last >= table.columns.size() || table.columns[last].group.empty()) return last;
-  std::size_t end = last;
-  while (end > first && table.columns[end - 1].group == table.columns[last].group) --end;
-  return end > first ? end : last;
-}
+// Writes a table as blocks that are as wide as the style allows: the first column and some others.
+class TextWriter {
+ public:
+  TextWriter(const Table& table, const TextStyle& style) : table_(table), style_(style) {
+    for (const Column& column : columns()) widths_.push_back(display_width(column.title));
+    for (const Row& row : table.rows) {
+      for (std::size_t c = 0; !row.heading && c < std::min(row.cells.size(), widths_.size()); ++c) {
+        widths_[c] = std::max(widths_[c], display_width(row.cells[c].text));
+        marks_ |= row.cells[c].best;
+      }
+    }
+    if (widths_.size() < 2 || !columns().back().wrap) return;
+    const std::size_t used = block_width(1, widths_.size() - 1) + gap_width,
+                      left = style.width > used ? style.width - used : 0;
+    widths_.back() = std::min(widths_.back(), std::max<std::size_t>(left, 24));
+  }
+
+  std::string write() {
+    std::string out;
+    std::size_t first = 1;
+    do {
+      const std::size_t last = end_of_block(first);
+      out += (first > 1 ? "\n" : "") + block(first, last);
+      first = last;
+    } while (first < widths_.size());
+    return out;
+  }
+
+ private:
+  const std::vector<Column>& columns() const { return table_.columns; }
+
+  // Figures reserve space for the mark of the best one, so that they stay aligned.
+  std::string tail(std::size_t c, bool best = false) const {
+    return !marks_ || columns()[c].left ? "" : best ? " ◂" : "  ";
+  }
+  // With the mark and the gap.
+  std::size_t full_width(std::size_t c, std::size_t width) const {
+    return width + display_width(tail(c)) + gap_width;
+  }
+  std::size_t end_of_group(std::size_t c, std::size_t last) const {
+    std::size_t end = c;
+    while (end < last && columns()[end].group == columns()[c].group) ++end;
+    return end;
+  }
+
+  // The widths in a block of columns [first, last): together, the columns of a group fit its name.
+  std::vector<std::size_t> widths_of(std::size_t first, std::size_t last) const {
+    std::vector<std::size_t> all = widths_;
+    for (std::size_t c = first, end = c; c < last; c = end) {
+      end = end_of_group(c, last);
+      std::size_t used = 0;
+      for (std::size_t i = c; i < end; ++i) used += full_width(i, all[i]);
+      const std::string& name = columns()[c].group;
+      const std::size_t wanted = name.empty() ? 0 : display_width(name) + gap_width;
+      for (std::size_t i = 0; used < wanted; ++i, ++used) ++all[c + i % (end - c)];
+    }
+    return all;
+  }
+  std::size_t block_width(std::size_t first, std::size_t last) const {
+    const std::vector<std::size_t> all = widths_of(first, last);
+    std::size_t used = full_width(0, all[0]) - gap_width;
+    for (std::size_t c = first; c < last; ++c) used += full_width(c, all[c]);
+    return used;
+  }
+  // Splits no group, unless the first one alone is too wide.
+  std::size_t end_of_block(std::size_t first) const {
+    std::size_t last = first;
+    while (last < widths_.size() && (last == first || block_width(first, last + 1) <= style_.width))
+      ++last;
+    if (last >= widths_.size() || columns()[last].group.empty()) return last;
+    std::size_t end = last;
+    while (end > first && columns()[end - 1].group == columns()[last].group) --end;
+    return end > first ? end : last;
+  }
+
+  std::string block(std::size_t first, std::size_t last) const {
+    const std::vector<std::size_t> widths = widths_of(first, last);
+    std::vector<std::size_t> shown{0};
+    for (std::size_t c = first; c < last; ++c) shown.push_back(c);
+
+    std::string groups(full_width(0, widths[0]), ' '), titles;
+    for (std::size_t c = first; c < last;) {
+      const std::string& name = columns()[c].group;
+      std::size_t width = 0;
+      for (const std::size_t end = end_of_group(c, last); c < end; ++c)
+        width += full_width(c, widths[c]);
+      groups += aligned(name, width - gap_width, false) + gap;
+    }
+    for (const std::size_t c : shown)
+      titles += aligned(columns()[c].title, widths[c], columns()[c].left) + tail(c) + gap;
+    const bool has_groups = groups.find_first_not_of(' ') != groups.npos;
+    std::string out = (has_groups ? title_line(groups) : "") + title_line(titles);
+    for (std::size_t i = 0; i < block_width(first, last); ++i) out += "─";
+    out += "\n";
+    for (const Row& row : table_.rows)
+      out += row.heading ? "\n" + title_line(row.cells.front().text) : lines(row, shown, widths);
+    return out;
+  }
+
+  std::string title_line(std::string text) const {
+    trim_end(text);
+    return bold(text, style_.bold) + "\n";
+  }
+
+  std::string lines(const Row& row, const std::vector<std::size_t>& shown,
+                    const std::vector<std::size_t>& widths) const {
+    std::string line;
+    std::vector<std::string> wrapped;
+    std::size_t indent = 0;
+    for (const std::size_t c : shown) {
+      const Cell cell = c < row.cells.size() ? row.cells[c] : Cell();
+      if (columns()[c].wrap) {
+        indent = display_width(line);
+        wrapped = wrap_text(cell.text, widths[c]);
+        if (!wrapped.empty()) line += wrapped.front();
+      } else {
+        const std::string text = aligned(cell.text, widths[c], columns()[c].left);
+        line += bold(text, cell.best && style_.bold) + tail(c, cell.best) + gap;
+      }
+    }
+    trim_end(line);
+    line += "\n";
+    for (std::size_t i = 1; i < wrapped.size(); ++i) line += spaces(indent) + wrapped[i] + "\n";
+    return line;
+  }
+
+  const Table& table_;
+  const TextStyle& style_;
+  std::vector<std::size_t> widths_;
+  bool marks_ = false;
+};
 
 }  // namespace
 
@@ -219,55 +245,8 @@ std::vector<std::string> wrap_text(const std::string& text, std::size_t width) {
 
 std::string to_text(const Table& given, const TextStyle& style) {
   const Table table = printable(given);
-  std::vector<std::size_t> widths;
-  bool marks = false;
-  for (const Column& column : table.columns) widths.push_back(display_width(column.title));
-  for (const Row& row : table.rows) {
-    if (row.heading) continue;
-    for (std::size_t c = 0; c < row.cells.size() && c < widths.size(); ++c) {
-      widths[c] = std::max(widths[c], display_width(row.cells[c].text));
-      marks |= row.cells[c].best;
-    }
-  }
-  const std::size_t count = table.columns.size();
-  const auto full_width = [&](std::size_t c, std::size_t width) {
-    return width + gap_width + (marks && !table.columns[c].left ? 2 : 0);
-  };
-  // The widths in a block of columns [first, last): together, the columns of a group fit its name.
-  const auto widths_of = [&](std::size_t first, std::size_t last) {
-    std::vector<std::size_t> all = widths;
-    for (std::size_t c = first, end = c; c < last; c = end) {
-      const std::string& name = table.columns[c].group;
-      std::size_t used = 0;
-      for (; end < last && table.columns[end].group == name; ++end)
-        used += full_width(end, all[end]);
-      const std::size_t wanted = name.empty() ? 0 : display_width(name) + gap_width;
-      for (std::size_t i = 0; used < wanted; ++i, ++used) ++all[c + i % (end - c)];
-    }
-    return all;
-  };
-  const auto block_width = [&](std::size_t first, std::size_t last) {
-    const std::vector<std::size_t> all = widths_of(first, last);
-    std::size_t used = full_width(0, all[0]) - gap_width;
-    for (std::size_t c = first; c < last; ++c) used += full_width(c, all[c]);
-    return used;
-  };
-  if (count > 1 && table.columns.back().wrap) {
-    const std::size_t used = block_width(1, count - 1) + gap_width;
-    widths.back() = std::min(
-        widths.back(), std::max<std::size_t>(style.width > used ? style.width - used : 0, 24));
-  }
-
   std::string out = table.title.empty() ? "" : bold(table.title, style.bold) + "\n\n";
-  std::size_t first = 1;
-  do {
-    std::size_t last = first;
-    while (last < count && (last == first || block_width(first, last + 1) <= style.width)) ++last;
-    last = whole_groups(table, first, last);
-    if (first > 1) out += "\n";
-    out += TextBlock(table, style, widths_of(first, last), marks).write(first, last);
-    first = last;
-  } while (first < count);
+  out += TextWriter(table, style).write();
   if (!table.notes.empty()) out += "\n";
   for (const std::string& text : table.notes) {
     const std::vector<std::string> lines = wrap_text(text, style.width - 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/results/measured_row.hpp"
+#include "bench/results/result.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "bench/results/format.hpp"
-#include "bench/results/result.hpp"
 
 namespace heapwood::bench {
 
