@@ -9,7 +9,6 @@
 #include <bit>
 #include <vector>
 
-#include "host_alloc/mapped_range.hpp"
 #include "host_alloc/policy.hpp"
 
 namespace heapwood::host_alloc {

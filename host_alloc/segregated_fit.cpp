@@ -1,19 +1,180 @@
 // SPDX-License-Identifier: MIT
-#include "host_alloc/segregated_fit.hpp"
-
+// Segregated fit and two-level segregated fit over device memory that the host cannot read
+// (Bell, Kumar and Gill 2024, algorithms 1 and 2, section III.B).
+//
+// The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and
+// looks up neighbours by address. Here blocks are linked by address, so the only look-up is that of
+// the freed block.
+//
+// Blocks tile the whole reserved range, which is one unmapped block at first. If no list has a
+// block that is certainly large enough, memory is mapped at the front of an unmapped block: of the
+// one where the least is needed, since a free block before it becomes part of the result. Such a
+// request visits all unmapped blocks and, if no more memory can be mapped, free blocks too. All
+// other calls, except for walk() and shrink(), are O(1).
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host_alloc/policy.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::host_alloc {
 
 namespace {
+
+using BlockIndex = std::uint32_t;
+constexpr BlockIndex none = ~BlockIndex{0};
+
+struct Block {
+  // Vacant: an unused entry of the table.
+  enum class State : std::uint8_t { free, used, unmapped, vacant };
+  std::size_t offset = 0, bytes = 0;
+  std::size_t requested = 0;  // of a used block
+  // By address: together with the hash table they replace boundary tags.
+  BlockIndex before = none, after = none;
+  // In the list of its class, or of unmapped or vacant blocks.
+  BlockIndex list_before = none, list_after = none;
+  State state = State::free;
+};
+
+// A doubly linked list of blocks through their list_ links; last in, first out.
+class BlockList {
+ public:
+  BlockIndex first() const { return first_; }
+  void push(std::vector<Block>& blocks, BlockIndex index) {
+    blocks[index].list_before = none;
+    blocks[index].list_after = first_;
+    if (first_ != none) blocks[first_].list_before = index;
+    first_ = index;
+  }
+  void remove(std::vector<Block>& blocks, BlockIndex index) {
+    const Block& block = blocks[index];
+    if (block.list_before != none) blocks[block.list_before].list_after = block.list_after;
+    if (block.list_after != none) blocks[block.list_after].list_before = block.list_before;
+    if (first_ == index) first_ = block.list_after;
+  }
+
+ private:
+  BlockIndex first_ = none;
+};
+
+class FreeLists {
+ public:
+  explicit FreeLists(unsigned second_level_bits)
+      : bits_(second_level_bits),
+        lists_((size_bits + 2 - bits_) << bits_),
+        filled_((lists_.size() + 63) / 64) {}
+
+  void push(std::vector<Block>& blocks, BlockIndex index) {
+    const std::size_t list = class_of(blocks[index].bytes);
+    lists_[list].push(blocks, index);
+    filled_[list / 64] |= std::uint64_t{1} << list % 64;
+    filled_words_ |= std::uint64_t{1} << list / 64;
+  }
+  void remove(std::vector<Block>& blocks, BlockIndex index) {
+    const std::size_t list = class_of(blocks[index].bytes);
+    lists_[list].remove(blocks, index);
+    if (lists_[list].first() != none) return;
+    filled_[list / 64] &= ~(std::uint64_t{1} << list % 64);
+    if (filled_[list / 64] == 0) filled_words_ &= ~(std::uint64_t{1} << list / 64);
+  }
+  // A block of at least `bytes`, or `none` if the lists whose blocks are all large enough are
+  // empty.
+  BlockIndex find(std::size_t bytes) const {
+    const std::size_t list = class_for(bytes);
+    if (list >= lists_.size()) return none;
+    std::size_t word = list / 64;
+    std::uint64_t candidates = filled_[word] & ~std::uint64_t{0} << list % 64;
+    if (candidates == 0) {
+      const std::uint64_t words = word == 63 ? 0 : filled_words_ & ~std::uint64_t{0} << (word + 1);
+      if (words == 0) return none;
+      word = simt::lowest_bit(words);
+      candidates = filled_[word];
+    }
+    return lists_[word * 64 + simt::lowest_bit(candidates)].first();
+  }
+  // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it
+  // returns true.
+  template <class Visit>
+  void for_each_from(const std::vector<Block>& blocks, std::size_t bytes, Visit visit) const {
+    for (std::size_t list = class_of(bytes); list < lists_.size(); ++list) {
+      for (BlockIndex i = lists_[list].first(); i != none; i = blocks[i].list_after) {
+        if (visit(i)) return;
+      }
+    }
+  }
+
+  // The class of a block of that size.
+  std::size_t class_of(std::size_t bytes) const { return class_of_units(bytes / unit, bits_); }
+  // First class whose blocks all hold a request of that size.
+  std::size_t class_for(std::size_t bytes) const {
+    const std::uint64_t units = (bytes + unit - 1) / unit;
+    const unsigned log2 = simt::highest_bit(units);
+    return class_of_units(log2 < bits_ ? units : units + (std::uint64_t{1} << (log2 - bits_)) - 1,
+                          bits_);
+  }
+
+ private:
+  static constexpr unsigned size_bits = 40;  // of units: 256 TiB
+
+  // 2^s classes per power of two; sizes of less than 2^s units have one each.
+  static std::size_t class_of_units(std::uint64_t units, unsigned s) {
+    const unsigned log2 = simt::highest_bit(units);
+    if (log2 < s) return units;
+    return (std::size_t{log2 - s + 1} << s) + ((units >> (log2 - s)) - (std::uint64_t{1} << s));
+  }
+
+  unsigned bits_;
+  std::vector<BlockList> lists_;
+  std::vector<std::uint64_t> filled_;  // bit i of word w: list 64 w + i is not empty
+  std::uint64_t filled_words_ = 0;     // bit w: filled_[w] is not 0
+};
+
+class SegregatedFit final : public Policy {
+ public:
+  // second_level_bits: 0 is segregated fit, 5 is TLSF.
+  SegregatedFit(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options,
+                unsigned second_level_bits);
+
+  LiveBlock allocate(std::size_t bytes, std::size_t alignment) override;
+  LiveBlock deallocate(void* block) override;
+  void walk(const std::function<void(const HostRegion&)>& visit) const override;
+  std::size_t shrink() override;
+  std::optional<std::size_t> mapped_bytes() const override { return range_.mapped(); }
+  std::uint64_t mappings() const override { return range_.mappings(); }
+  bool is_live(const void* block) const {
+    return live_.count(reinterpret_cast<std::uintptr_t>(block)) != 0;
+  }
+
+ private:
+  BlockIndex find_any(std::size_t bytes, std::size_t alignment) const;
+  BlockIndex grow(std::size_t bytes, std::size_t alignment);
+  LiveBlock take(BlockIndex index, std::size_t bytes, std::size_t alignment, std::size_t requested);
+  BlockIndex release(BlockIndex index);
+
+  BlockIndex insert(BlockIndex before, std::size_t offset, std::size_t bytes, Block::State state);
+  void erase(BlockIndex index);
+  bool is(BlockIndex index, Block::State state) const {
+    return index != none && blocks_[index].state == state;
+  }
+  std::size_t end(BlockIndex index) const { return blocks_[index].offset + blocks_[index].bytes; }
+
+  MappedRange range_;
+  FreeLists lists_;
+  std::vector<Block> blocks_;
+  BlockList unmapped_, vacant_;
+  BlockIndex first_ = none;  // by address
+  AddressTable<BlockIndex> live_;
+};
 
 using State = Block::State;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
-
-}  // namespace
 
 SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
                              const HostAllocatorOptions& options, unsigned second_level_bits)
@@ -28,12 +189,6 @@ SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
                                   std::to_string(initial >> 20) +
                                   " MiB; use a smaller initial size or a larger capacity");
   }
-}
-
-std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> range,
-                                            const HostAllocatorOptions& options,
-                                            unsigned second_level_bits) {
-  return std::make_unique<SegregatedFit>(std::move(range), options, second_level_bits);
 }
 
 LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
@@ -225,6 +380,169 @@ void SegregatedFit::erase(BlockIndex index) {
   if (block.after != none) blocks_[block.after].before = block.before;
   blocks_[index].state = State::vacant;
   vacant_.push(blocks_, index);
+}
+
+// Object pools for requests under 4 KiB, segregated fit for larger ones (section III.C). A pool is
+// 64 objects of one size, a multiple of 256 bytes, in a block of segregated fit; a 64-bit mask
+// records which are free. If there is no space for a pool, an object gets a block of its own.
+class Hybrid final : public Policy {
+ public:
+  Hybrid(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options)
+      : blocks_(std::move(range), options, 0) {
+    first_with_space_.fill(no_pool);
+  }
+
+  LiveBlock allocate(std::size_t bytes, std::size_t alignment) override {
+    if (bytes < limit && alignment <= unit) {
+      const std::size_t size = (bytes + unit - 1) / unit * unit;
+      std::uint32_t pool = first_with_space(size);
+      if (pool == no_pool) pool = add_pool(size);
+      if (pool != no_pool) {
+        ObjectPool& p = pools_[pool];
+        const auto index = static_cast<std::uint32_t>(std::countr_zero(p.free));
+        p.free &= p.free - 1;
+        if (p.free == 0) unlink(pool);
+        const std::uintptr_t address = p.base + index * size;
+        live_.emplace(address, Object{pool, index, bytes});
+        return {pointer_to(address), bytes, size};
+      }
+    }
+    LiveBlock block = blocks_.allocate(bytes, alignment);
+    if (block.address == nullptr && drop_empty_pools()) block = blocks_.allocate(bytes, alignment);
+    return block;
+  }
+  LiveBlock deallocate(void* block) override {
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    const auto found = live_.find(address);
+    if (found == live_.end()) {
+      // The block of a pool itself does not belong to the caller.
+      if (!blocks_.is_live(block) || pool_at_.find(address) != pool_at_.end())
+        refuse_free(*this, block);
+      return blocks_.deallocate(block);
+    }
+    const Object object = found->second;
+    live_.erase(found);
+    ObjectPool& pool = pools_[object.pool];
+    if (pool.free == 0) link(object.pool);
+    pool.free |= std::uint64_t{1} << object.index;
+    const LiveBlock freed{block, object.requested, pool.size};
+    // One empty pool per size is kept, so that alternating requests and frees do not create and
+    // destroy one each time.
+    if (pool.free == ~std::uint64_t{0} && (pool.before != no_pool || pool.after != no_pool))
+      drop(object.pool);
+    return freed;
+  }
+  // The block of a pool is walked object by object; adjacent free objects are one region.
+  void walk(const std::function<void(const HostRegion&)>& visit) const override {
+    blocks_.walk([&](const HostRegion& region) {
+      const auto found = pool_at_.find(region.address);
+      if (region.state != HostRegion::State::used || found == pool_at_.end()) return visit(region);
+      const ObjectPool& pool = pools_[found->second];
+      for (unsigned i = 0; i < objects;) {
+        const std::uintptr_t address = pool.base + i * pool.size;
+        if ((pool.free >> i & 1) == 0) {
+          visit({address, pool.size, live_.at(address).requested, HostRegion::State::used});
+          ++i;
+        } else {
+          const unsigned run = std::min<unsigned>(
+              static_cast<unsigned>(std::countr_one(pool.free >> i)), objects - i);
+          visit({address, run * pool.size, 0, HostRegion::State::free});
+          i += run;
+        }
+      }
+    });
+  }
+  std::size_t shrink() override {
+    drop_empty_pools();
+    return blocks_.shrink();
+  }
+  std::optional<std::size_t> mapped_bytes() const override { return blocks_.mapped_bytes(); }
+  std::uint64_t mappings() const override { return blocks_.mappings(); }
+
+ private:
+  static constexpr std::size_t limit = 4096;
+  static constexpr unsigned objects = 64;
+  static constexpr std::uint32_t no_pool = ~std::uint32_t{0};
+  struct ObjectPool {
+    std::uintptr_t base = 0;  // 0: an unused entry
+    std::size_t size = 0;     // of an object
+    std::uint64_t free = 0;   // bit i: object i
+    // In the list of pools of its size that have space.
+    std::uint32_t before = no_pool, after = no_pool;
+  };
+  struct Object {
+    std::uint32_t pool, index;
+    std::size_t requested;
+  };
+
+  std::uint32_t& first_with_space(std::size_t size) { return first_with_space_[size / unit - 1]; }
+  void link(std::uint32_t pool) {
+    std::uint32_t& first = first_with_space(pools_[pool].size);
+    pools_[pool].before = no_pool;
+    pools_[pool].after = first;
+    if (first != no_pool) pools_[first].before = pool;
+    first = pool;
+  }
+  void unlink(std::uint32_t pool) {
+    const ObjectPool& p = pools_[pool];
+    if (p.before != no_pool) pools_[p.before].after = p.after;
+    if (p.after != no_pool) pools_[p.after].before = p.before;
+    if (std::uint32_t& first = first_with_space(p.size); first == pool) first = p.after;
+  }
+  std::uint32_t add_pool(std::size_t size) {
+    const LiveBlock block = blocks_.allocate(size * objects, unit);
+    if (block.address == nullptr) return no_pool;
+    std::uint32_t pool = static_cast<std::uint32_t>(pools_.size());
+    if (unused_.empty()) {
+      pools_.emplace_back();
+    } else {
+      pool = unused_.back();
+      unused_.pop_back();
+    }
+    pools_[pool] = {};
+    pools_[pool].base = reinterpret_cast<std::uintptr_t>(block.address);
+    pools_[pool].size = size;
+    pools_[pool].free = ~std::uint64_t{0};
+    pool_at_.emplace(pools_[pool].base, pool);
+    link(pool);
+    return pool;
+  }
+  bool drop_empty_pools() {
+    bool any = false;
+    for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
+      if (pools_[pool].base == 0 || pools_[pool].free != ~std::uint64_t{0}) continue;
+      drop(pool);
+      any = true;
+    }
+    return any;
+  }
+  void drop(std::uint32_t pool) {
+    unlink(pool);
+    pool_at_.erase(pools_[pool].base);
+    blocks_.deallocate(pointer_to(pools_[pool].base));
+    pools_[pool].base = 0;
+    unused_.push_back(pool);
+  }
+
+  SegregatedFit blocks_;
+  std::vector<ObjectPool> pools_;
+  std::vector<std::uint32_t> unused_;                         // entries of pools_
+  std::array<std::uint32_t, limit / unit> first_with_space_;  // by size: the first pool with space
+  AddressTable<Object> live_;
+  AddressTable<std::uint32_t> pool_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> range,
+                                            const HostAllocatorOptions& options,
+                                            unsigned second_level_bits) {
+  return std::make_unique<SegregatedFit>(std::move(range), options, second_level_bits);
+}
+
+std::unique_ptr<Policy> make_hybrid(std::unique_ptr<simt::VirtualRange> range,
+                                    const HostAllocatorOptions& options) {
+  return std::make_unique<Hybrid>(std::move(range), options);
 }
 
 }  // namespace heapwood::host_alloc

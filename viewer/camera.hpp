@@ -3,7 +3,6 @@
 // distance to the target, so that scenes of any size handle alike.
 #pragma once
 
-#include "geometry/box.hpp"
 #include "render/camera.hpp"
 #include "viewer/gl.hpp"
 

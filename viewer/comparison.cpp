@@ -7,8 +7,6 @@
 #include <chrono>
 #include <random>
 
-#include "bench/results/format.hpp"
-
 namespace heapwood::viewer {
 
 namespace {

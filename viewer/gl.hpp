@@ -3,7 +3,6 @@
 // owns the context.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

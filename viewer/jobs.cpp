@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/jobs.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@
 #include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/live_loop.hpp"
-#include "viewer/trace_recording.hpp"
+#include "viewer/recording.hpp"
 
 namespace heapwood::viewer {
 

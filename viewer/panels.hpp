@@ -26,7 +26,6 @@ void draw_live_panel(State& state, const Area& area);    // verdict and costs
 void draw_live_below(State& state, const Area& area);    // frames, maps, allocators
 void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
 void draw_heap(State& state, const Area& area);          // heap maps, below the picture
-void draw_heap_plots(State& state, float width, float height);
 // The caption over the picture; returns the height that it covers, from the lower edge.
 float draw_lesson(State& state, const Area& area);
 

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <filesystem>
+#include <fstream>
 
+#include "alloc/recording/trace_file.hpp"
+#include "bench/program/command_files.hpp"
+#include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
+#include "simt/memory.hpp"
+#include "workloads/program_trace/replay.hpp"
 
 namespace heapwood::viewer {
 
@@ -110,6 +115,120 @@ void Recording::find_internal() {
     if (now.blocks > 0)
       points[i].internal = std::max(0.0, now.waste) / static_cast<double>(now.blocks);
   }
+}
+
+namespace {
+
+using alloc::RecordedEvent;
+using alloc::TraceEvent;
+
+// Each event takes 16 bytes on the host, and each block a record of its lifetime.
+constexpr std::size_t max_trace_events = std::size_t{24} << 20;
+
+// Throws Error{Exit::usage} for an allocator that cannot serve a trace from the pool.
+void check_fits(const alloc::AllocatorTraits& traits, std::uint64_t pool) {
+  if (!traits.keeps_live_memory)
+    throw Error(Exit::usage, fmt::format("{}: may hand out memory in use; choose another allocator",
+                                         traits.label));
+  if (!traits.in_pool)
+    throw Error(
+        Exit::usage,
+        fmt::format("{}: has its blocks outside the pool; choose another allocator", traits.label));
+  if (pool < traits.smallest_pool)
+    throw Error(Exit::usage, fmt::format("{}: needs a pool of at least {}", traits.label,
+                                         bench::bytes_text(traits.smallest_pool)));
+}
+
+std::string warning_of(const alloc::ProgramTrace& trace) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", bench::count_text(count), what);
+  };
+  add(trace.dropped, "events at the end were not recorded");
+  add(trace.unmatched, "frees of blocks from before the recording are left out");
+  add(trace.refused, "refused requests are left out");
+  return text;
+}
+
+alloc::ProgramTrace read_trace(const std::string& path) {
+  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
+  if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
+  alloc::ProgramTrace trace = alloc::read_program_trace(*file, path);
+  if (trace.requests == 0) throw Error(Exit::scene, path + ": the trace has no requests");
+  if (trace.events.size() > max_trace_events)
+    throw Error(Exit::scene, fmt::format("{}: {} events are too many for a heap map (at most {})",
+                                         path, bench::count_text(trace.events.size()),
+                                         bench::count_text(max_trace_events)));
+  return trace;
+}
+
+}  // namespace
+
+bool is_program_trace(const std::string& path) {
+  if (path.ends_with(".trace")) return true;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(alloc::trace_file::magic.size(), 0);
+  file.read(magic.data(), static_cast<std::streamsize>(magic.size()));
+  return file && magic == alloc::trace_file::magic;
+}
+
+TraceRecorder::TraceRecorder(const std::string& path, const bench::PoolSize& pool,
+                             const Allocators& allocators, const simt::DeviceInfo& device,
+                             double seconds)
+    : name_(std::filesystem::path(path).stem().string()),
+      device_(device),
+      seconds_(seconds),
+      trace_(read_trace(path)) {
+  warning_ = warning_of(trace_);
+  bench::ReplayBench bench;
+  bench.summary = workloads::summarize(trace_);
+  bench.allocators = allocators;
+  bench.device = device;
+  pool_bytes_ = bench::pool_bytes(bench, pool);
+}
+
+std::shared_ptr<const Recording> TraceRecorder::record(
+    const registry::RegisteredAllocator& entry) const {
+  check_fits(*entry.traits, pool_bytes_);
+  // One thread serves all requests, in their order.
+  alloc::ProgramTrace serial = trace_;
+  for (TraceEvent& event : serial.events) {
+    event.warp = 0;
+    event.lane = 0;
+  }
+  const workloads::ReplayPlan plan = workloads::plan_replay(serial, {});
+  workloads::ReplayData data(device_.id, plan);
+  const simt::Memory pool(device_.id, pool_bytes_);
+  workloads::ReplayJob job;
+  job.device = device_.id;
+  job.pool = {pool.data(), pool.bytes()};
+  job.plan = &plan;
+  job.data = &data;
+  job.seconds = seconds_;
+  job.options = entry.options;
+  const workloads::ReplayResult result = bench::compiled_for(entry, device_).replay(job);
+  const std::vector<std::uint64_t> blocks = data.blocks.download();
+
+  const auto base = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pool.data()));
+  std::vector<RecordedEvent> events;
+  events.reserve(trace_.events.size());
+  for (const TraceEvent& event : trace_.events) {
+    const std::uint64_t address = blocks[event.request];
+    if (address == workloads::ReplayBlock::refused || address == workloads::ReplayBlock::unserved)
+      continue;
+    const bool frees = event.kind == TraceEvent::Kind::free;
+    events.push_back(RecordedEvent::make(
+        frees ? RecordedEvent::Kind::free : RecordedEvent::Kind::allocate, 0, event.warp,
+        (address - base) / alloc::granule, frees ? 0 : std::uint64_t{event.bytes}));
+  }
+  auto recording = std::make_shared<Recording>(name_, entry, device_.key, pool_bytes_, events);
+  recording->is_trace = true;
+  recording->requests.allocations = trace_.requests - result.refused;
+  recording->requests.failures = result.refused;
+  return recording;
 }
 
 }  // namespace heapwood::viewer

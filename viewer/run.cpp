@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/options.hpp"
 
-#include <fmt/format.h>
-
 #include "bench/bench_runner.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
@@ -12,8 +10,8 @@
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
+#include "viewer/recording.hpp"
 #include "viewer/theme.hpp"
-#include "viewer/trace_recording.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/theme.hpp"
 
-#include <array>
 #include <filesystem>
 
 #include "render/film.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/tree_view.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "simt/error.hpp"
 #include "viewer/theme.hpp"
