@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -20,6 +21,8 @@
 #include "tests/folder.hpp"
 
 namespace heapwood::tests {
+
+using nlohmann::json;
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -162,6 +165,10 @@ class Executable : public testing::Test {
     const Outcome outcome = run(command);
     EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
     return outcome.out;
+  }
+  // And what it prints with --format json.
+  json run_json(const Command& command) const {
+    return json::parse(output(command), nullptr, false);
   }
 
   // Expects this exit code and exactly one error line, which contains all words.

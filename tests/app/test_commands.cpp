@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The executable's output and errors.
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <thread>
 #include <tuple>
 
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
-
-using nlohmann::json;
 
 class Commands : public SceneCommands {
  protected:

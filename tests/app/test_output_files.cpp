@@ -3,17 +3,13 @@
 // however the program ends, and what --resume finds is kept until there is something better.
 #include <sys/stat.h>
 
-#include <chrono>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 class OutputFiles : public SceneCommands {

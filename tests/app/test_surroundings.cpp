@@ -3,15 +3,10 @@
 // named twice, and numbers and scenes at the limits of floats.
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-#include <sstream>
-
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
-
-using nlohmann::json;
 
 class Surroundings : public SceneCommands {
  protected:

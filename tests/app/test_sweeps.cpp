@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shards, merge and compare from the command line.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
-
-using nlohmann::json;
 
 class Sweeps : public Executable {
  protected:

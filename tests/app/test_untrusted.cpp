@@ -2,14 +2,11 @@
 // What the executable is given by others: damaged files, names that control a terminal, numbers in
 // other notations; and too little memory or too few threads.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
-
-using nlohmann::json;
 
 class Untrusted : public SceneCommands {
  protected:

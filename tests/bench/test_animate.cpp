@@ -8,16 +8,15 @@
 #include "bench/program/output_file.hpp"
 #include "bench/results/json_fields.hpp"
 #include "simt/error.hpp"
-#include "tests/app/executable_json.hpp"
+#include "tests/app/executable.hpp"
 #include "tests/render/pictures.hpp"
 
 namespace heapwood::tests {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
-class AnimateCommand : public JsonExecutable {
+class AnimateCommand : public Executable {
  protected:
   // With defaults for options that are not given.
   static std::string animate(const std::string& more) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // run_bench() with allocators that misbehave on purpose: real builds with modified results.
-#include <gtest/gtest.h>
 
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"

@@ -5,16 +5,14 @@
 #include "app/output/tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/program/options.hpp"
-#include "tests/app/executable_json.hpp"
+#include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
 #include "workloads/graph/source.hpp"
 
 namespace heapwood::tests {
 namespace {
 
-using nlohmann::json;
-
-class GraphCommand : public JsonExecutable {
+class GraphCommand : public Executable {
  protected:
   // A small graph with few updates.
   static std::string graph(const std::string& more) {

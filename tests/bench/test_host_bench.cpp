@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
 
 #include "app/output/tables.hpp"
 #include "bench/host_bench.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The JSON format of docs/measuring.md: keys, absent figures, reading.
-#include <gtest/gtest.h>
 
 #include <cmath>
 

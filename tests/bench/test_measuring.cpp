@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the commands that measure allocators have in common: help, interruptions, failures, and rows
 // that --resume reads.
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "bench/animate_bench.hpp"
 #include "bench/graph_bench.hpp"

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/options.hpp"

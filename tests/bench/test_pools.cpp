@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // bench with several sizes of the pool, and pools that are multiples of the bytes in use.
-#include <nlohmann/json.hpp>
 
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"

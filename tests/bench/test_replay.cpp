@@ -6,15 +6,13 @@
 #include "alloc/recording/trace_file.hpp"
 #include "bench/program/options.hpp"
 #include "bench/replay_bench.hpp"
-#include "tests/app/executable_json.hpp"
+#include "tests/app/executable.hpp"
 #include "tests/workloads/program_traces.hpp"
 
 namespace heapwood::tests {
 namespace {
 
-using nlohmann::json;
-
-class ReplayCommand : public JsonExecutable {
+class ReplayCommand : public Executable {
  protected:
   void SetUp() override {
     Executable::SetUp();

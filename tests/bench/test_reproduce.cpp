@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood reproduce: its cases, results.json, continuing a run, and errors.
-#include <chrono>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "bench/bench_runner.hpp"
 #include "bench/program/options.hpp"
@@ -15,8 +12,6 @@
 
 namespace heapwood::tests {
 namespace {
-
-using nlohmann::json;
 
 class Reproduce : public Executable {
  protected:
@@ -36,10 +31,25 @@ class Reproduce : public Executable {
   const std::string out_ = folder_ / "results";
 };
 
-TEST(ReproduceItems, EveryItemHasCasesOrAReason) {
+bench::ReproduceSetup setup_of(const char* allocators, int threads = 2) {
   bench::ReproduceSetup setup;
-  setup.device = simt::find_device("cpu", 2);
-  setup.allocators = bench::find_allocators("all");
+  setup.device = simt::find_device("cpu", threads);
+  setup.allocators = bench::find_allocators(allocators);
+  return setup;
+}
+
+// At one point.
+bench::StressBench stress_of(const char* allocators, const bench::StressPoint& point,
+                             int threads = 1) {
+  bench::StressBench stress;
+  stress.device = simt::find_device("cpu", threads);
+  stress.allocators = bench::find_allocators(allocators);
+  stress.points = {point};
+  return stress;
+}
+
+TEST(ReproduceItems, EveryItemHasCasesOrAReason) {
+  bench::ReproduceSetup setup = setup_of("all");
   std::set<std::string> ids;
   for (const bench::ReproduceItem& item : bench::reproduce_items()) {
     EXPECT_TRUE(ids.insert(item.id).second) << item.id;
@@ -53,9 +63,7 @@ TEST(ReproduceItems, EveryItemHasCasesOrAReason) {
 }
 
 TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
-  bench::ReproduceSetup setup;
-  setup.device = simt::find_device("cpu", 2);
-  setup.allocators = bench::find_allocators("atomic");
+  const bench::ReproduceSetup setup = setup_of("atomic");
   const auto count = [&](const char* list) {
     return bench::reproduce_cases(bench::find_items(list), setup).size();
   };
@@ -65,10 +73,8 @@ TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
 }
 
 TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
-  bench::StressBench stress;
-  stress.device = simt::find_device("cpu", 2);
-  stress.allocators = bench::find_allocators("atomic");
-  stress.points = {{.payload = 16, .pool_bytes = 1 << 20, .blocks = 1}};
+  bench::StressBench stress =
+      stress_of("atomic", {.payload = 16, .pool_bytes = 1 << 20, .blocks = 1}, 2);
   stress.settings.runs = 3;
   stress.settings.inspect = false;
   bench::BenchJob bench;
@@ -98,10 +104,8 @@ TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
 
 // The budget includes an allocator's time on the host: here it suffices for a few runs.
 TEST(ReproduceItems, TheBudgetIncludesTimeOnTheHost) {
-  bench::StressBench bench;
-  bench.device = simt::find_device("cpu", 1);
-  bench.allocators = bench::find_allocators("atomic");
-  bench.points = {{.payload = 16, .pool_bytes = 1 << 20, .requests = 100}};
+  bench::StressBench bench =
+      stress_of("atomic", {.payload = 16, .pool_bytes = 1 << 20, .requests = 100});
   bench.settings.test = workloads::StressTest::each;
   bench.settings.inspect = false;
   bench.settings.runs = 200;
@@ -139,10 +143,9 @@ TEST(ReproduceItems, AnAllocatorThatReachesTheLimitIsNotRunAgain) {
 
 // Churn and range could take hours with an allocator that slows down.
 TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
-  bench::StressBench bench;
-  bench.device = simt::find_device("cpu", 1);
-  bench.allocators = bench::find_allocators("atomic,cuda");
-  bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000}};
+  bench::StressBench bench =
+      stress_of("atomic,cuda",
+                {.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000});
   bench.settings.runs = 1;
   bench.settings.seconds = bench.settings.budget_seconds = 0.2;
   const TurnedClock clock(1e-3);
@@ -168,9 +171,7 @@ TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
 
 // Curves contain a subset of the iterations; figures are computed from all of them.
 TEST(ReproduceItems, FiguresAreOfAllIterations) {
-  bench::ReproduceSetup setup;
-  setup.device = simt::find_device("cpu", 1);
-  setup.allocators = bench::find_allocators("atomic");
+  const bench::ReproduceSetup setup = setup_of("atomic", 1);
   const auto cases =
       stress_cases({"stress churn runs=1", "payload=16 pool=1M requests=100"}, setup);
   ASSERT_EQ(cases.size(), 1u);
@@ -268,9 +269,7 @@ TEST_F(Reproduce, DynamicGraphsHaveResultsOfEveryLayout) {
 }
 
 TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
-  bench::ReproduceSetup setup;
-  setup.device = simt::find_device("cpu", 2);
-  setup.allocators = bench::find_allocators("atomic,scatter");
+  const bench::ReproduceSetup setup = setup_of("atomic,scatter");
   const auto has = [&](const char* item, const std::string& text) {
     const auto cases = bench::reproduce_cases(bench::find_items(item), setup);
     return std::any_of(cases.begin(), cases.end(), [&](const bench::ReproduceCase& one) {
@@ -290,9 +289,7 @@ TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
 }
 
 TEST(ReproduceItems, UniformListsAreOfThePublishedOnes) {
-  bench::ReproduceSetup setup;
-  setup.device = simt::find_device("cpu", 2);
-  setup.allocators = bench::find_allocators("all");
+  bench::ReproduceSetup setup = setup_of("all");
   setup.full = true;
   const bench::ReproduceItem* item = bench::find_items("regeff-uniform").front();
   const auto cases = bench::reproduce_cases({item}, setup);

@@ -5,15 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <new>
-
 #include "bench/compare/compare.hpp"
 #include "bench/earlier_results.hpp"
-#include "bench/program/process.hpp"
-#include "bench/results/device_record.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
+#include "bench/results/json_report.hpp"
 #include "tests/simt/fake_nvml.hpp"
 
 namespace heapwood::bench {

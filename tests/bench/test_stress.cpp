@@ -3,14 +3,12 @@
 
 #include "app/output/tables.hpp"
 #include "bench/stress.hpp"
-#include "tests/app/executable_json.hpp"
+#include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
 namespace {
 
-using nlohmann::json;
-
-class StressCommand : public JsonExecutable {
+class StressCommand : public Executable {
  protected:
   static std::string stress(const std::string& more, int threads = 2) {
     return "stress " + more + " --device cpu --runs 2 --threads " + std::to_string(threads);

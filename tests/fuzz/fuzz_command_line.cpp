@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A command line, one argument per line: parsed or rejected; no action runs.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -4,7 +4,6 @@
 #include "alloc/recording/trace_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "workloads/program_trace/replay.hpp"
-#include "workloads/program_trace/trace_summary.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;

@@ -2,7 +2,6 @@
 // The results file that bench --resume continues. It is rejected with a one-line error, or gives
 // results of which a new file is made that reads back.
 #include "bench/earlier_results.hpp"
-#include "bench/results/bench_table.hpp"
 #include "registry/registry.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

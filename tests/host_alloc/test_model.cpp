@@ -2,7 +2,6 @@
 // Random requests, frees, wrong frees and shrinks, checked against a model of the live blocks. The
 // managed range cannot be accessed: an allocator with metadata in it would crash the test.
 #include <map>
-#include <vector>
 
 #include "tests/host_alloc/support.hpp"
 

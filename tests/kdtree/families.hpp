@@ -4,9 +4,7 @@
 // copies. Each function makes about n triangles, the same on every machine.
 #pragma once
 
-#include <array>
 #include <cmath>
-#include <span>
 
 #include "tests/kdtree/soup.hpp"
 

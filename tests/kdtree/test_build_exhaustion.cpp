@@ -2,8 +2,6 @@
 // Builds that run out of a resource. Memory: the build ends with a valid tree, marked incomplete,
 // and leaks nothing. Output arrays: they grow. Queue entries or shared nodes: the build takes slow
 // paths to the same tree.
-#include <bit>
-#include <cstdio>
 
 #include "tests/kdtree/build_support.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 
 #include "kdtree/split/choose.hpp"
 #include "tests/kdtree/soup.hpp"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "kdtree/build/partition.hpp"
 #include "kdtree/split/simd.hpp"

@@ -2,7 +2,6 @@
 // validate() accepts valid trees and finds each planted fault; the clips that it uses.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 

@@ -7,7 +7,6 @@
 // the protocol.
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/model/exploration.hpp"

@@ -6,7 +6,6 @@
 // every state that no granule is handed out twice and that no page in use is released, and in every
 // final state that no block is lost. Waiting is not modelled: any request that finds its slot
 // exhausted may renew it at once. The checker must detect broken versions of the protocol.
-#include <utility>
 #include <vector>
 
 #include "tests/model/exploration.hpp"

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <new>
-#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>

@@ -2,17 +2,8 @@
 // Runs heapwood-view with a script, on a separate display.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "tests/app/executable.hpp"
 #include "tests/render/pictures.hpp"

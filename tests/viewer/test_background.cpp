@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Work of other threads than the window's: jobs and explanations of nodes.
-#include <gtest/gtest.h>
 
 #include <future>
-#include <thread>
 
 #include "tests/app/executable.hpp"
 #include "tests/viewer/recorded.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The Live tab.
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "tests/viewer/program.hpp"
 #include "tests/viewer/recorded.hpp"

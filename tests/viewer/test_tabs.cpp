@@ -12,8 +12,7 @@
 #include "viewer/comparison.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/recording.hpp"
-#include "viewer/trace_recording.hpp"
-#include "workloads/program_trace/trace_summary.hpp"
+#include "workloads/program_trace/replay.hpp"
 
 namespace heapwood::viewer {
 namespace {

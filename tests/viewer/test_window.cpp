@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Tests of the real program: keys, builds, pictures; what it shows is compared with `heapwood`.
-#include <algorithm>
 
 #include "bench/bench_runner.hpp"
 #include "bench/results/bench_table.hpp"

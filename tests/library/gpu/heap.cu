@@ -6,7 +6,6 @@
 #include <heapwood/operator_new.hpp>
 #include <heapwood/parallel.hpp>
 #include <heapwood/simt/cuda_warp.hpp>
-#include <string>
 #include <vector>
 
 #include "tests/library/gpu/check.hpp"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <heapwood/operator_new.hpp>
 #include <new>
 #include <string>

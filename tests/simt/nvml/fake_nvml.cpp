@@ -4,7 +4,6 @@
 // FAKE_NVML_OLD defined, one that lacks most functions.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
