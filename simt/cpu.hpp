@@ -11,8 +11,8 @@
 #include "simt/control.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
+#include "simt/serial_warp.hpp"
 #include "simt/stream.hpp"
-#include "simt/warp.hpp"
 
 namespace heapwood::simt {
 

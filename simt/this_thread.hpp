@@ -16,7 +16,7 @@
 #include <atomic>
 #include <optional>
 
-#include "simt/warp.hpp"
+#include "simt/serial_warp.hpp"
 #endif
 
 namespace heapwood::simt {

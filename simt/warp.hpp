@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Warp concept: one lane's view of the threads that execute a kernel in lockstep. Its models:
 //   CudaWarp<W>      W lanes of a GPU warp (cuda_warp.hpp);
-//   SerialWarp       one CPU thread, width 1: every collective is the identity (this file);
+//   SerialWarp       one CPU thread, width 1: every collective is the identity (serial_warp.hpp);
 //   ThisThread       the calling thread, in kernels that simt/ has not launched (this_thread.hpp);
 //   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code
 //                    concurrently on the CPU (tests/simt/lockstep_warp.hpp).
@@ -19,10 +19,6 @@
 #pragma once
 
 #include <cstdint>
-#if !defined(__CUDACC__)
-#include <chrono>
-#include <thread>
-#endif
 
 #include "simt/config.hpp"
 #include "simt/control.hpp"
@@ -32,75 +28,6 @@ namespace heapwood::simt {
 
 // Turns of a wait loop after which pause() sleeps.
 inline constexpr unsigned long_wait = 1u << 20;
-
-#if !defined(__CUDACC__)
-class SerialWarp {
- public:
-  static constexpr unsigned width = 1;
-
-  SerialWarp(unsigned worker, unsigned workers, Control* control)
-      : control_(control), worker_(worker), workers_(workers) {}
-
-  unsigned lane() const { return 0; }
-  // Index of this warp in the launch, and the number of warps.
-  unsigned worker() const { return worker_; }
-  unsigned workers() const { return workers_; }
-  // Usually differs between warps on different multiprocessors: a hint for spreading contention.
-  unsigned sm() const { return worker_; }
-
-  void sync() const {}
-  std::uint32_t ballot(bool predicate) const { return predicate ? 1u : 0u; }
-  bool any(bool predicate) const { return predicate; }
-  template <class T>
-  T shfl(T value, unsigned /*source lane*/) const {
-    return value;
-  }
-  std::uint32_t reduce_add(std::uint32_t value) const { return value; }
-  std::uint32_t reduce_min(std::uint32_t value) const { return value; }
-  std::uint32_t reduce_max(std::uint32_t value) const { return value; }
-  // Sum over the lanes up to and including this one.
-  std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
-
-  std::uint32_t together() const { return 1; }
-  // The lanes of that set that pass the same key.
-  std::uint32_t together(const void* /*key*/) const { return 1; }
-  void sync(std::uint32_t /*lanes*/) const {}
-  std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const {
-    return predicate ? 1u : 0u;
-  }
-  template <class T>
-  T shfl(std::uint32_t /*lanes*/, T value, unsigned /*source lane*/) const {
-    return value;
-  }
-  std::uint64_t reduce_or(std::uint32_t /*lanes*/, std::uint64_t value) const { return value; }
-
-  // Adds to a word of the warp's Scratch; other lanes of the warp may do so concurrently.
-  void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }
-
-  bool aborted() const { return control_->aborted(); }
-  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
-            std::uint64_t c = 0) const {
-    control_->fail(code, a, b, c);
-  }
-  // One turn of a wait loop; `turn` counts the turns so far. Yields the processor after a short
-  // spin, and sleeps after a long one: the awaited thread may be preempted, and waiting threads
-  // must leave it a processor.
-  void pause(unsigned turn) const {
-#if !defined(__CUDA_ARCH__)
-    if (turn >= long_wait) {
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    } else if (turn >= 64) {
-      std::this_thread::yield();
-    }
-#endif
-  }
-
- private:
-  Control* control_;
-  unsigned worker_;
-  unsigned workers_;
-};
-#endif
 
 // Waits until `done()` is true, with back-off. Returns false if the launch is aborted. Only for
 // conditions that a thread which is already running makes true, so that the wait ends.
