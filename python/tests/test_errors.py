@@ -208,7 +208,7 @@ import heapwood as hw
 vertices = np.random.default_rng(1).random((600000, 3))
 triangles = np.arange(600000, dtype=np.int32).reshape(-1, 3)
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (size + (32 << 20),) * 2)
 try:
     hw.Scene(vertices, triangles, device="cpu", threads=1)
 except hw.OutOfMemory as error:
