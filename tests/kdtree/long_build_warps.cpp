@@ -27,10 +27,10 @@ TYPED_TEST(BuildWidths, BuildTheSameTrees) {
 TYPED_TEST(BuildWidths, InstrumentedBuildsBalanceAndStop) {
   Case c(RefKind::clipped);
   const InstrumentedRun whole =
-      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, {}, 0).instrumented;
+      build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, unlimited(), 0).instrumented;
   EXPECT_EQ(c.hash(), c.want);
   EXPECT_EQ(whole.requests.allocations, whole.requests.deallocations);
-  BuildOptions options;
+  BuildOptions options = unlimited();
   options.fail_at = 50;
   const InstrumentedRun failing =
       build_recorded<TypeParam>(simt::Lockstep<4>(2), c.workspace, options, 0).instrumented;

@@ -52,8 +52,6 @@ BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std:
                         bool half, std::uint64_t& refused) {
   simt::Buffer<std::uint64_t> counters({}, 2);
   counters.fill(0);
-  BuildOptions options;
-  options.seconds = 100;
   const auto make = [&] {
     return Refusing<alloc::CfMalloc>{alloc::CfMalloc::create(c.workspace.pool(), {}, device),
                                      counters.data(),
@@ -63,7 +61,7 @@ BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std:
                                      half};
   };
   const BuildRun run =
-      build_with<alloc::CfMalloc, RefKind::clipped>(device, c.workspace, options, make);
+      build_with<alloc::CfMalloc, RefKind::clipped>(device, c.workspace, unlimited(), make);
   refused = counters.download()[1];
   return run;
 }
