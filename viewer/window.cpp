@@ -122,6 +122,11 @@ bool Window::minimised() const {
 void Window::resize(int width, int height) {
   glfwSetWindowSize(window_, std::max(width, min_width), std::max(height, min_height));
 }
+bool Window::has_size(int width, int height) const {
+  int now[2] = {};
+  glfwGetWindowSize(window_, &now[0], &now[1]);
+  return now[0] == std::max(width, min_width) && now[1] == std::max(height, min_height);
+}
 void Window::minimise() { glfwIconifyWindow(window_); }
 void Window::restore() { glfwRestoreWindow(window_); }
 

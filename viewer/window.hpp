@@ -45,7 +45,8 @@ class Window {
 
   std::array<int, 2> pixels() const;  // of the framebuffer
   bool minimised() const;
-  void resize(int width, int height);  // in screen coordinates, on some systems not pixels
+  void resize(int width, int height);          // in screen coordinates, on some systems not pixels
+  bool has_size(int width, int height) const;  // that of resize()
   void minimise();
   void restore();
   // Scale of everything drawn, relative to 96 dots per inch.
