@@ -93,8 +93,8 @@ class RowBench {
   };
   bool out_of_budget(const Times& times) const;
   void announce(std::size_t i, const std::string& what) const;
-  // A guarded step. Its wall time is added to the candidate's and, if f returns no milliseconds,
-  // passed to `done`.
+  // Calls f for a candidate; an error ends the candidate's measurement only. Adds f's wall time to
+  // the candidate's. `done` gets the milliseconds that f returns, else the wall time.
   void timed(std::size_t i, const std::function<std::optional<double>()>& f,
              const std::function<void(double)>& done);
   void run_once(std::size_t i, bool last, const std::function<bool()>& valid);

@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point start) {
 constexpr double slice_seconds = 0.03;
 // Target time to a coarse picture.
 constexpr double coarse_seconds = 0.05;
-// Max wait for the running launch when the picture is to be held.
+// Max wait for the running launch when the picture is to stay as it is.
 constexpr auto max_wait = std::chrono::milliseconds(100);
 
 render::RenderJob job_of(const View& view, unsigned factor) {

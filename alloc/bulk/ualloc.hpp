@@ -55,8 +55,8 @@ class UAlloc : public UAllocLayout {
  public:
   UAlloc() = default;
 
-  // Stores copies of the handle and of `pages`, for functions that are not inlined, and the lists
-  // at `head`, which has head_bytes(arenas) bytes.
+  // `head` has head_bytes(arenas) bytes: for the lists, and for copies of the handle and of
+  // `pages`, which functions that are not inlined read.
   template <class Device>
   static UAlloc create(std::byte* head, const TBuddy& pages, std::uint32_t arenas,
                        const Device& device) {

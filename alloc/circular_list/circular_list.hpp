@@ -311,8 +311,8 @@ class CircularList {
         return true;
       }
     } else if (lap) {
-      // Memory may become free where a thread is at work, including this one. This is not a wait
-      // for a free that may never come.
+      // Search on if the last lap met a chunk that some thread was working on: it may be free by
+      // now. Such threads are running, so the search ends.
       if (v.found == Found::busy || v.found == Found::claimed) w.turn = first_lap;
       if (v.link < w.piece.end && v.link > w.position) {
         w.position = v.link;

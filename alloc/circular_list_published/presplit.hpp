@@ -51,7 +51,7 @@ struct Shape {
   // Between the initial positions of two offsets.
   std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
-  // Chunk i of a heap, counted from 1 as in equation 1.
+  // Where chunk i of a heap begins, in units; i counts from 1, as in RegEff's equation 1.
   HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
     const unsigned level = simt::highest_bit(i);
     return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);

@@ -169,7 +169,8 @@ class PageSearch {
     HEAPWOOD_ROLLED
     for (w = 0; w < all && is_same; w += step) {
       std::uint32_t bits = all_marks(pages, c, blocks, w);
-      // acquire: synchronizes with the frees; the counts hand on what was acquired.
+      // acquire: synchronizes with the frees. Releasing the arenas' counts below passes it on to
+      // the arenas' next owners.
       if (!pages.word(a, w).compare_exchange_strong(bits, 0, simt::acquire, simt::relaxed)) break;
       is_same = pages.page_word(a).bits() == page.bits();
     }

@@ -220,7 +220,8 @@ struct Pages {
         taken |= 1u << i;
     }
     const std::uint32_t last = a + (1u << run) - 1;
-    // After the counts were taken: invariant 3 of arenas.hpp.
+    // The superblocks are split after the counts were taken, not before: a span cannot claim them
+    // in between (invariant 3 of arenas.hpp).
     if (taken == (1u << (1u << run)) - 1 && arenas.ensure_split(a / Arenas::per_superblock) &&
         arenas.ensure_split(last / Arenas::per_superblock))
       return true;

@@ -333,8 +333,8 @@ class PrivateArena {
   HEAPWOOD_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
     return large_blocks_are_rare(arenas) || n == 0 || n > arenas.granules();
   }
-  // 32 KiB, which builders get from large pools: 1,024 clipped refs, the largest node that one warp
-  // splits alone.
+  // Whether an arena has at least 32 KiB, as in the large pools of builders: space for 1,024
+  // clipped refs, the largest node that one warp splits alone. Only larger nodes need more.
   HEAPWOOD_INLINE static bool large_blocks_are_rare(const Arenas& arenas) {
     return arenas.shift >= 15;
   }

@@ -299,13 +299,13 @@ class Chunks {
     return buddy_[buddy_[1].owns(block) ? 1 : 0];
   }
 
-  // The first three hints are `empty` after a search that found nothing. They must not stay so when
-  // memory has been freed since, so the hint is changed on both sides by read-modify-writes, which
-  // are ordered: by a search before it begins and after it has failed, by a thread that frees after
-  // it has freed. If the clearing comes before the beginning of the search, release and acquire
-  // make what was freed visible to the search. If it comes later, the search does not find the hint
-  // as it was, and leaves it. If threads search at the same time, only the last one to begin need
-  // see everything: one that finds memory clears the hint, since there may be more.
+  // The first three hints become `empty` after a search that found nothing, and must not stay so
+  // when memory has been freed since. A search sets its hint to `searching` before it begins and,
+  // if it fails, changes `searching` to `empty`. A thread that has freed memory sets the hint to 0.
+  // All are read-modify-writes, so they have an order. If the 0 comes before `searching`, release
+  // and acquire make what was freed visible to the search. If it comes later, the search finds 0
+  // instead of `searching` and leaves it. Of threads that search at the same time only the last to
+  // begin need see everything: one that finds memory sets the hint to 0, since there may be more.
   static constexpr std::uint32_t empty = 1, searching = 2;
 
   HEAPWOOD_INLINE void clear_hint(Hint which) const { hint(which).fetch_and(0, simt::release); }

@@ -236,8 +236,8 @@ class WatertightIntersection {
     const float determinant = ea + eb + ec;
     if (determinant == 0) return false;
     const float inverse = 1.0f / determinant;
-    // The weights are computed first: they are within [0, 1], so products with tiny or huge edge
-    // functions neither overflow nor underflow.
+    // The weights are computed first: they are within [0, 1], so their products with distances
+    // neither overflow nor underflow, as those of tiny or huge edge functions would.
     const float wa = ea * inverse;
     u = eb * inverse;
     v = ec * inverse;

@@ -64,11 +64,12 @@ class DeviceSteps {
   // Rows: builds them from `count` sorted keys by a scan over the filter. positions: count + 1.
   virtual double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
                          const CsrView& rows, std::uint64_t& edges) = 0;
-  // Appends other rows to those that have `edges` edges; the destinations must have space.
+  // Appends other rows to the existing ones, which have `edges` edges in total; the destinations
+  // must have space.
   virtual double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
                              const std::uint32_t* destinations, std::uint32_t more_vertices,
                              std::uint64_t more_edges) = 0;
-  // The number of different sorted keys that are edges of the sorted rows.
+  // The number of distinct sorted keys that are edges of the sorted rows.
   virtual std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
                                       std::uint64_t count) = 0;
   virtual double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) = 0;

@@ -59,7 +59,7 @@ struct CompactKernel : KernelShape {
   }
 };
 
-// The number of different sorted keys that are edges of the sorted rows.
+// The number of distinct sorted keys that are edges of the sorted rows.
 struct CountKernel : KernelShape {
   CsrView rows;
   const EdgeKey* keys;
