@@ -70,27 +70,27 @@ HEAPWOOD_INLINE unsigned popcount(std::uint64_t x) {
   return static_cast<unsigned>(__builtin_popcountll(x));
 #endif
 }
-// Index of the lowest set bit; x != 0.
+// Index of the lowest set bit; without one the result is not used, but defined on the host.
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
 #else
-  return static_cast<unsigned>(__builtin_ctz(x));
+  return x == 0 ? 32 : static_cast<unsigned>(__builtin_ctz(x));
 #endif
 }
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffsll(static_cast<long long>(x)) - 1);
 #else
-  return static_cast<unsigned>(__builtin_ctzll(x));
+  return x == 0 ? 64 : static_cast<unsigned>(__builtin_ctzll(x));
 #endif
 }
-// Index of the highest set bit; x != 0.
+// Index of the highest set bit; without one as lowest_bit().
 HEAPWOOD_INLINE unsigned highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));
 #else
-  return static_cast<unsigned>(63 - __builtin_clzll(x));
+  return x == 0 ? ~0u : static_cast<unsigned>(63 - __builtin_clzll(x));
 #endif
 }
 
