@@ -47,7 +47,7 @@ inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
 
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 
-// The linker keeps one copy.
+// Inline: each source file defines these functions, and the linker keeps one of each.
 #if defined(__CUDACC__)
 #define HEAPWOOD_REPLACEMENT extern "C" inline __host__ __device__
 #else

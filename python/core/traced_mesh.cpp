@@ -72,7 +72,7 @@ IndexRows::Type index_type(const MeshArray& triangles) {
   return triangles.type == "int64" ? IndexRows::Type::int64 : IndexRows::Type::uint64;
 }
 
-// The array in host memory.
+// The triangles of an array in host memory, each index checked.
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
   const IndexRows from{array.data, index_type(array)};
   std::vector<Triangle> triangles(array.rows);

@@ -44,7 +44,7 @@ def to_array(
     """
     if type(value) is np.ndarray and value.dtype in _READ and value.flags.c_contiguous:
         if not whole and value.size > 0:
-            return value  # soon, as most arrays are like this
+            return value  # the usual case, without further checks
     if _on_gpu(value):
         return _contiguous_on_gpu(value) if stream is None else value
     try:
