@@ -103,7 +103,7 @@ struct AllocatorOptions {
   // Heapwood: most requests come from warps with a context, and most blocks are short-lived. Larger
   // arenas are faster then.
   bool has_persistent_warps = false;
-  // Bytes of the pool beyond what is in use at once, which persistent warps may hold.
+  // Bytes of the pool that no live block needs, so that persistent warps may cache them.
   std::size_t spare_bytes_for_warps = 0;
   // Used by stress() (workloads/stress_run.hpp) if the allocator has a type WithBuiltin; ignored by
   // create().
@@ -119,7 +119,8 @@ struct AllocatorSetting {
   const char* about;  // one line for the user
   // The accepted words in the order of their values, the default first: "spread lowest".
   const char* words = nullptr;
-  // Without words, a number from min to max; 0, the default, is chosen by the allocator.
+  // A setting without words: a number from min to max, or 0 (default), which lets the allocator
+  // choose.
   std::size_t min = 0, max = 0;
   bool is_bytes = true;  // a power of two
   // Set by setting_of<&AllocatorOptions::...>().
@@ -146,7 +147,7 @@ constexpr AllocatorSetting setting_of(AllocatorSetting setting) {
 // Host access to device memory at quiescence, for walk() and tests.
 class HostView {
  public:
-  // A DeviceId, or a device that moves memory itself.
+  // `id`: a DeviceId, or a device for which simt::device_download is overloaded.
   template <class Id = simt::DeviceId>
   explicit HostView(const Id& id)
       : download_([id](void* to, const void* from, std::size_t bytes) {
@@ -173,8 +174,8 @@ class HostView {
 // A region of the pool as reported by walk(), in order of offset. Regions and metadata together
 // cover the pool exactly.
 struct Region {
-  // Held: freed, but not reusable until its neighbours are freed. heapwood_free: what `free` is
-  // where heapwood/malloc.hpp renames it.
+  // `held`: freed, but not reusable until its neighbours are freed. `heapwood_free` is a second
+  // name for `free`, for code that includes heapwood/malloc.hpp, whose macro renames `free`.
   enum class State : std::uint8_t { free, used, held, metadata, heapwood_free = free };
   std::size_t offset = 0;  // bytes from the pool's base
   std::size_t bytes = 0;
@@ -202,7 +203,7 @@ inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
   }
 }
 
-// An allocator A whose base lays out the pool.
+// Base class of an allocator A; adds A::create(), which calls Base::lay_out().
 template <class A, class Base>
 struct LaidOut : Base {
   template <class Device>
@@ -215,13 +216,14 @@ struct LaidOut : Base {
 
 #endif
 
-// Whether A's traits are known at compile time: not those of Erased (erased.hpp).
+// Whether A's traits are known at compile time. Those of Erased (erased.hpp) are known only at run
+// time.
 template <class A, class = void>
 inline constexpr bool has_static_traits = false;
 template <class A>
 inline constexpr bool has_static_traits<A, std::void_t<std::bool_constant<A::traits.in_pool>>> =
     true;
-// Whether A is an adaptor of an allocator, `base`.
+// Whether A is an adaptor, that is, has an allocator as a member `base`.
 template <class A, class = void>
 inline constexpr bool has_base = false;
 template <class A>
@@ -237,7 +239,8 @@ const AllocatorTraits& traits_on(const Device& device) {
   }
 }
 #endif
-// Single traits, for code that runs on the GPU too: from A's static traits, or from the handle.
+// Single traits, for code that runs on the GPU too: from A's static traits if it has them,
+// otherwise from the handle.
 template <class A>
 HEAPWOOD_INLINE bool is_in_pool(const A& allocator) {
   if constexpr (has_static_traits<A>) {
@@ -258,7 +261,8 @@ HEAPWOOD_INLINE bool frees_individually(const A& allocator) {
     return allocator.frees_individually();
   }
 }
-// Whether it is known at compile time that A never frees, or that its blocks lie in the pool.
+// never_frees<A>: A is known at compile time never to free. stays_in_pool<A>: its blocks are known
+// to lie in the pool.
 template <class A, bool = has_static_traits<A>>
 inline constexpr bool never_frees = false;
 template <class A>
@@ -268,7 +272,7 @@ inline constexpr bool stays_in_pool = false;
 template <class A>
 inline constexpr bool stays_in_pool<A, true> = A::traits.in_pool;
 
-// The base class of adaptors over Base: its traits, where they are known at compile time.
+// Base class of adaptors over Base. Passes Base's traits on if they are known at compile time.
 template <class Base, bool = has_static_traits<Base>>
 struct AdaptorTraits {};
 template <class Base>
@@ -291,7 +295,7 @@ void release_pool(Pool pool, const Device& device) {
     A::release(pool, device);
   }
 }
-// Calls release_pool at the end of its scope.
+// Calls release_pool in its destructor.
 template <class A, class Device>
 class ReleaseAtEnd {
  public:
@@ -370,7 +374,7 @@ struct ContextOf<A, Warp, std::void_t<typename A::template Context<Warp>>> {
 // Makes one attempt or, with `wait`, attempts until one succeeds or the launch is aborted.
 template <class Thread, class Attempt>
 HEAPWOOD_INLINE void* attempt_until(Thread& thread, bool wait, Attempt attempt) {
-  // A single call, so that the attempt is compiled in once.
+  // The attempt is called in one place, so that it is inlined once.
   void* block = nullptr;
   HEAPWOOD_ROLLED
   for (unsigned turn = 0; (block = attempt()) == nullptr && wait && !thread.aborted(); ++turn)

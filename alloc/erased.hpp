@@ -96,7 +96,7 @@ struct ErasedAllocator {
                      const Device& device) {
     new (handle) A(A::create(pool, options, device));
   }
-  // Each call has a copy of the handle, as each thread of a kernel has.
+  // Works on a copy of the handle, as each thread of a kernel does.
   static void* allocate(const void* handle, Warp& warp, std::size_t bytes) {
     A a = *static_cast<const A*>(handle);
     return a.allocate(warp, bytes);

@@ -3,7 +3,7 @@
 // warp takes 64 KiB at a time and bump-allocates from it; a free does nothing. A baseline
 // (kdtree/build/profile.hpp), not in the registry.
 //
-// Remaining cost: a build never touches memory twice, so its arrays come from memory and not from a
+// One cost remains: a build never uses memory twice, so its arrays come from memory and not from a
 // cache.
 #pragma once
 
@@ -33,8 +33,8 @@ struct PrivateBump {
             as<std::uint64_t>(pool.base)};
   }
 
-  // Called by one lane. Returns the offset of `bytes` bytes, possibly beyond the pool. relaxed:
-  // every byte is handed out once.
+  // Called by one lane. Takes `bytes` bytes and returns their offset, which may lie beyond the
+  // pool. relaxed: every byte is handed out once.
   HEAPWOOD_INLINE std::uint64_t take(std::uint64_t bytes) const {
     if (bytes > capacity) return capacity;
     return Word64(*next).fetch_add(bytes, simt::relaxed);

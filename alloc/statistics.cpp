@@ -28,15 +28,17 @@ RequestStats request_stats(const CounterWords& words) {
 
 namespace {
 
-// `requested(region)`: bytes requested by the blocks in it; called in order of offset.
+// requested(region) returns the bytes requested by the blocks in a used region. It is called in
+// order of offset.
 template <class Requested>
 Fragmentation fragmentation_of(std::span<const Region> regions, Requested requested) {
   Fragmentation f;
   f.measured = !regions.empty();
   double waste = 0;
-  // More is requested in a region than it has: blocks share memory, so the waste is unknown.
+  // Set if more bytes are requested in a region than it has: then blocks share memory, and the
+  // waste is unknown.
   bool shared = false;
-  // Run: free bytes since the last region that is not free.
+  // `run`: free bytes since the last region that is not free.
   std::uint64_t known = 0, run = 0, longest_run = 0;
   for (const Region& region : regions) {
     run = region.state == Region::State::free ? run + region.bytes : 0;
@@ -77,7 +79,7 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
 
 Fragmentation fragmentation_by_region(std::span<const Region> regions,
                                       std::span<const std::uint64_t> requested) {
-  // fragmentation_of asks only for the used regions, once each.
+  // fragmentation_of() asks for each used region once, in order, so one index suffices.
   std::size_t next = 0;
   return fragmentation_of(regions, [&](const Region& region) {
     while (&regions[next] != &region) ++next;

@@ -25,7 +25,7 @@ struct RequestStats {
 };
 
 struct Fragmentation {
-  // False: there were no regions (the allocator cannot be walked); the other members are
+  // False if the allocator cannot be walked: there were no regions, and the other members are
   // meaningless.
   bool measured = false;
   // Mean over used regions of (size - requested) / size. Absent if no region is used, or if blocks
@@ -54,21 +54,22 @@ struct CounterWords {
 
 RequestStats request_stats(const CounterWords& words);
 
-// From the bytes requested by the blocks in each region. Used regions without a known request do
-// not count towards the internal fragmentation; held ones and metadata are neither used nor free.
+// `requested`: the bytes requested by the blocks in each region. Used regions without a known
+// request do not count towards the internal fragmentation; held regions and metadata are neither
+// used nor free.
 Fragmentation fragmentation_by_region(std::span<const Region> regions,
                                       std::span<const std::uint64_t> requested);
 
-// A block in use: bytes from the pool's base (arbitrary if blocks lie outside it), and bytes
-// requested.
+// A block in use: its offset from the pool's base (arbitrary if blocks lie outside the pool), and
+// the bytes requested.
 struct LiveBlock {
   std::uint64_t offset = 0, bytes = 0;
 };
-// From the blocks, in order of offset.
+// Fragmentation from the regions of a pool and its live blocks, both in order of offset.
 Fragmentation fragmentation_of_blocks(std::span<const Region> regions,
                                       std::span<const LiveBlock> blocks);
-// The number of blocks, padded to the granule, that begin before an earlier one ends; blocks in
-// order of offset.
+// The number of blocks, padded to the granule, that begin before an earlier block ends. `blocks`
+// must be in order of offset.
 std::uint64_t count_overlaps(std::span<const LiveBlock> blocks);
 
 }  // namespace heapwood::alloc

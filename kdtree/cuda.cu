@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What runs on GPUs without one of the registry's allocators.
+// Instantiates the GPU code that needs none of the registry's allocators.
 #include "kdtree/build/profile_run.hpp"
 #include "kdtree/levels/driver.hpp"
 #include "simt/cuda.hpp"

@@ -14,7 +14,7 @@ namespace heapwood::kdtree {
 // Max triangles of a scene for which a tree is built.
 inline constexpr std::size_t max_triangles = (std::size_t{1} << 28) - 1;
 
-// Throws Error{Exit::failed} if a scene has more.
+// Throws Error{Exit::failed} if a scene has more than max_triangles.
 inline void require_buildable(std::size_t triangles) {
   if (triangles <= max_triangles) return;
   throw Error(Exit::failed, "the scene has " + std::to_string(triangles) +

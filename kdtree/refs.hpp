@@ -17,8 +17,8 @@ struct alignas(16) Float4 {
   float x, y, z, w;
 };
 
-// Three corners, 48 bytes, read as three vectors. `a.w` is not 0 if refs have the kind `boxes`; the
-// other two are not used.
+// Three corners, 48 bytes, read as three vectors. `a.w` is not 0 if refs have the kind `boxes`;
+// `b.w` and `c.w` are not used.
 struct PackedCorners {
   Float4 a, b, c;
 
@@ -37,7 +37,7 @@ struct PackedCorners {
   }
 };
 
-// The arrays of a node's children. That of a child without refs is an arbitrary address.
+// The arrays of a node's children. The array of a child without refs has an arbitrary address.
 struct ChildArrays {
   std::byte *left, *right;
 };
@@ -59,7 +59,7 @@ struct RefArray<RefKind::clipped> {
   static constexpr std::size_t bytes = 32;
   static constexpr bool stores_bounds = true;
 
-  // The array of n refs that fills a block, and the reverse.
+  // in_block: the array of n refs that fills a block. block_of: the block of such an array.
   static HEAPWOOD_INLINE std::byte* in_block(std::byte* block, std::uint32_t n) {
     return block + sizeof(Float4) * n;
   }
@@ -88,7 +88,7 @@ struct RefArray<RefKind::clipped> {
   }
 
  private:
-  // Where the halves of ref 0 are.
+  // The addresses of the halves of ref 0.
   static HEAPWOOD_INLINE const Float4* first_half(const std::byte* array) {
     return reinterpret_cast<const Float4*>(array) - 1;
   }
@@ -110,8 +110,8 @@ struct RefArray<RefKind::ids> {
     const Corners t = packed.unpack();
     return packed.a.w != 0.0f ? clamp_box(bounds(t), node) : clip_bounds(t, node);
   }
-  // The ref's bounds on one axis. Bounds below `min` or above `max` are not exact: they are those
-  // of the triangle, which takes much less time.
+  // The ref's bounds on one axis. Bounds below `min` or above `max` need not be exact: there the
+  // triangle's own bounds are returned, which takes much less time.
   static HEAPWOOD_INLINE void load_bounds(const std::byte* array, std::uint32_t i, const Box& node,
                                           const PackedCorners* corners, unsigned axis, float min,
                                           float max, float& lo, float& hi) {

@@ -13,9 +13,10 @@
 
 namespace heapwood::kdtree {
 
-// The refs that a plane p sends to each side. Refs that lie in the plane go to one side only, which
-// the split stores (Wald & Havran 2006, section 3.2: this pays for walls and floors). The tests
-// avoid short-circuit evaluation, because the builder's hottest loop should not branch.
+// goes_left, goes_right: whether a ref with bounds [lo, hi] is sent to a side of the plane p. Refs
+// that lie in the plane go to one side only, which the split stores (Wald & Havran 2006, section
+// 3.2: this pays for walls and floors). The tests avoid short-circuit evaluation, because the
+// builder's hottest loop should not branch.
 HEAPWOOD_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
   return bool(int(lo < p) | (int(hi <= p) & int(!flats_right)));
 }
@@ -27,20 +28,21 @@ HEAPWOOD_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = 
 // (cost, axis, nl, plane). Two candidates with the same plane that send flat refs to different
 // sides differ in nl.
 struct Split {
-  std::uint32_t cost = 0x7f800000u;     // bits of the cost: positive floats order like their bits
+  // Bits of the cost; positive floats are ordered like their bits.
+  std::uint32_t cost = 0x7f800000u;
   std::uint32_t axis_nl = 0xffffffffu;  // axis << 30 | refs on the left
-  std::uint32_t plane = 0xffffffffu;    // ordered key
-  std::uint32_t flats_nr = 0;           // flats go right << 31 | refs on the right
+  std::uint32_t plane = 0xffffffffu;    // position as an ordered key
+  std::uint32_t flats_nr = 0;           // {refs in the plane go right:1, refs on the right:31}
 
   HEAPWOOD_INLINE bool found() const { return cost != Split{}.cost; }
   HEAPWOOD_INLINE unsigned axis() const { return axis_nl >> 30; }
   HEAPWOOD_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
   HEAPWOOD_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
   HEAPWOOD_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
-  // The number of refs that the split adds to the n of the node.
+  // The number of refs that the split adds to the node's n.
   HEAPWOOD_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
-  // The cost of a split that was chosen although no split costs less than a leaf: -0, below every
-  // cost of a leaf.
+  // The cost that marks a split chosen although it costs no less than a leaf: -0, below every cost
+  // of a leaf.
   static constexpr std::uint32_t poor_cost = 0x80000000u;
   HEAPWOOD_INLINE float position() const {
     return simt::from_ordered_key(plane) + 0.0f;
@@ -112,7 +114,7 @@ class SplitCost {
   std::uint32_t n_;
 };
 
-// The best of all lanes' splits, returned to all lanes.
+// Returns the best of all lanes' splits, in all lanes.
 template <class Warp>
 HEAPWOOD_INLINE Split best_of(Warp& warp, const Split& mine) {
   Split best;

@@ -43,10 +43,12 @@ struct alignas(8) Node {
 };
 static_assert(sizeof(Node) == 8);
 
-// The costs of the surface area heuristic: cost(leaf) = intersection * n cost(split) = traversal +
-// intersection * (SA_l n_l + SA_r n_r) / SA, times (1 - empty_bonus) if one side is empty, plus
-// duplicate * (n_l + n_r - n) for the refs that the split adds. The published heuristic has no
-// `duplicate`.
+// The costs of the surface area heuristic:
+//   cost(leaf)  = intersection * n
+//   cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA,
+//                 times (1 - empty_bonus) if one side is empty,
+//                 plus duplicate * (n_l + n_r - n) for the refs that the split adds
+// The published heuristic has no `duplicate`.
 struct SahCosts {
   float traversal = 1.5f;
   float intersection = 1.0f;
@@ -54,11 +56,11 @@ struct SahCosts {
   float duplicate = 0.05f;
 };
 
-// Named costs; the first entry is the default. `build` makes the fewest nodes, which dominate build
-// time, of all settings tried that keep the SAH cost with traversal and intersection 1 within 2% of
-// the exact builder's.
-// `trace` assumes cheaper traversal and free duplicates and cuts off less empty space: it makes
-// more nodes, and rays on a GPU are as fast or up to 7% faster (docs/architecture.md).
+// Named costs; the first entry is the default. `build` makes the fewest nodes of all settings tried
+// that keep the SAH cost (with traversal and intersection 1) within 2% of the exact builder's; the
+// number of nodes dominates build time. `trace` assumes cheaper traversal and free duplicates and
+// cuts off less empty space: it makes more nodes, and rays on a GPU are as fast or up to 7% faster
+// (docs/architecture.md).
 struct CostPreset {
   const char* name;
   SahCosts costs;
@@ -72,18 +74,18 @@ inline constexpr CostPreset cost_presets[] = {
 // Max depth of a leaf; the root has depth 0. Traversal stacks hold this many entries.
 inline constexpr unsigned max_depth = 60;
 
-// nodes[0] is the root, nodes[1] is unused. The arrays may hold unused entries that no node refers
-// to.
+// nodes[0] is the root, nodes[1] is unused. The arrays may have unused entries, to which no node
+// refers.
 struct Tree {
   Box bounds;  // of the scene: the root's box
   std::vector<Node> nodes;
   std::vector<std::uint32_t> refs;  // triangle ids, leaf by leaf
-  bool incomplete = false;          // some leaf would have been split with more memory
+  bool incomplete = false;          // more memory would have allowed more splits
 };
 
 // A tree in the memory of a device.
 struct DeviceTree {
-  const Node* nodes = nullptr;  // none in a workspace without triangles
+  const Node* nodes = nullptr;  // nullptr in a workspace without triangles
   std::size_t node_count = 0;
   const std::uint32_t* refs = nullptr;
   std::size_t ref_count = 0;
@@ -96,7 +98,7 @@ struct NodeVisit {
   std::uint32_t node;
   unsigned depth;
 
-  // Its child below the plane (side 0) or above it.
+  // The node's child below the plane (side 0) or above it (side 1).
   NodeVisit child(const Node& inner, unsigned side) const {
     NodeVisit next{box, inner.child(side), depth + 1};
     (side == 0 ? next.box.hi : next.box.lo)[inner.axis()] = inner.split;
@@ -104,7 +106,8 @@ struct NodeVisit {
   }
 };
 
-// The input of the builders: indices are valid and coordinates finite (scenes::check verifies it).
+// The input of the builders. Indices must be valid and coordinates finite, which scenes::check
+// verifies.
 struct MeshView {
   std::span<const Vec3> vertices;
   std::span<const Triangle> triangles;

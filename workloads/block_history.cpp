@@ -10,7 +10,8 @@ void GapList::take(std::uint64_t begin, std::uint64_t end) {
   if (gap == gaps_.begin()) return;
   --gap;
   const auto [first, last] = *gap;
-  if (last < end) return;  // overlaps another block: an allocator that does not keep live memory
+  // Overlaps another block, because the allocator does not keep live memory.
+  if (last < end) return;
   remove(gap);
   if (first < begin) add(first, begin);
   if (end < last) add(end, last);
@@ -37,8 +38,8 @@ std::uint64_t GapList::largest_below(std::uint64_t mark) const {
   const auto [begin, end] = *gaps_.rbegin();
   if (end <= mark) return largest();
   const std::uint64_t part = begin < mark ? mark - begin : 0;
-  // The last gap counts up to the mark only. The largest of the other gaps is the largest of all
-  // or, if that is the last gap, the second largest.
+  // Only the part of the last gap below the mark counts. If the last gap is the largest of all, the
+  // largest other gap is the second largest.
   auto size = sizes_.rbegin();
   if (*size == end - begin) ++size;
   return size == sizes_.rend() ? part : std::max(part, *size);

@@ -15,8 +15,9 @@ namespace heapwood::workloads {
 
 inline constexpr std::uint32_t never = ~0u;
 
-// Times are numbers of events. A block is in use from `born` up to, and not including, `released`.
-// Its memory can be reused from `died` on, which is the same time if the allocator frees.
+// A block's life, in numbers of events. The block is in use from event `born` up to, and not
+// including, event `released`. Its memory can be reused from `died` on, which equals `released` if
+// the allocator frees.
 struct Block {
   std::uint64_t offset = 0, bytes = 0;
   std::uint32_t born = 0, released = never, died = never;
@@ -25,23 +26,23 @@ struct Block {
   bool occupies(std::uint32_t time) const { return born < time && time <= died; }
 };
 
-// What a recording tells of its blocks.
+// The blocks that a recording describes.
 struct BlockHistory {
   std::vector<Block> blocks;  // in order of birth
-  // Frees of addresses without a block: 0 unless the recording was cut off.
+  // Frees of addresses at which no block was recorded: 0 unless the recording was cut off.
   std::uint64_t unmatched_frees = 0;
-  // Blocks born over memory in use: 0 for an allocator that keeps live memory.
+  // Blocks allocated over memory in use: 0 for an allocator that keeps live memory.
   std::uint64_t overlaps = 0;
 };
 
-// The pool at one time, from the recording alone: the requested bytes of blocks, padded to the
-// granule, count as used, and everything between them as gaps. The mark is the end of the highest
-// block so far. Memory below it has been touched by the allocator; the rest of the pool is one gap,
-// which would hide the gaps below.
+// The state of the pool at one time, from the recording alone. The requested bytes of blocks,
+// padded to the granule, count as used; everything between them counts as gaps. The mark is the end
+// of the highest block so far. Memory below the mark has been touched; the rest of the pool is one
+// large gap, which would hide the gaps below it, so these are also reported alone.
 struct Gaps {
-  std::uint64_t used_bytes = 0, blocks = 0;  // used: as requested
+  std::uint64_t used_bytes = 0, blocks = 0;  // bytes as requested
   std::uint64_t gap_bytes = 0, largest_gap_bytes = 0;
-  // The mark; gaps below it.
+  // The mark, and the gaps below it.
   std::uint64_t mark_bytes = 0, below_bytes = 0, largest_below_bytes = 0;
   double external() const { return share(largest_gap_bytes, gap_bytes); }
   double external_below() const { return share(largest_below_bytes, below_bytes); }
@@ -78,8 +79,8 @@ class GapList {
 // Makes the history of a recording event by event.
 class HistoryBuilder {
  public:
-  // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:
-  // offsets are not relative to the pool, and there are no gaps.
+  // `frees`: if the allocator never frees, released blocks keep their memory. `pool_bytes`: 0 if
+  // offsets are not relative to a pool; then there are no gaps.
   HistoryBuilder(alloc::Frees frees, std::uint64_t pool_bytes)
       : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
 
@@ -90,9 +91,9 @@ class HistoryBuilder {
   const Block* in_use_at(std::uint64_t offset) const;
 
   // Estimates how many bytes a request occupies: the min distance so far from a block of that size
-  // to the next block, headers included. Exact once two such blocks have been adjacent, if all
-  // requests of a size are served alike; the padded size itself if no block was ever found after
-  // one.
+  // to the next block, headers included. If requests of one size always occupy the same number of
+  // bytes, this is exact once two such blocks have been adjacent. Returns the padded size if no
+  // block was ever found after one.
   std::uint64_t served_bytes(std::uint64_t requested) const;
 
  private:
@@ -105,7 +106,7 @@ class HistoryBuilder {
   std::uint64_t pool_bytes_;
   std::uint32_t time_ = 0;
   BlockHistory history_;
-  // Blocks that occupy memory, by offset: their numbers.
+  // The numbers of the blocks that occupy memory, by offset.
   std::map<std::uint64_t, std::uint32_t> at_;
   GapList list_;
   std::uint64_t used_ = 0, mark_ = 0;

@@ -62,7 +62,7 @@ class GranuleMap {
 
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;  // outside the expected range
   std::vector<std::unique_ptr<Page>> row_;
-  std::uintptr_t first_ = 0;  // of the row
+  std::uintptr_t first_ = 0;  // of the pages of the expected range
   Page* last_ = nullptr;      // consecutive blocks are often close to each other
   std::uintptr_t last_number_ = 0;
 };

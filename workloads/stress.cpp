@@ -6,9 +6,10 @@
 
 namespace heapwood::workloads {
 
-// k calls in n launches, binomially distributed, are (k + odd) / 2 allocations and (k - odd) / 2
-// deallocations, where `odd` is 1 if k is odd: a block is held then. E[(-1)^k] = q^n and E[k
-// (-1)^k] = -n p q^(n-1) with q = 1 - 2p, from the generating function (1 - p + p x)^n at -1.
+// Let k, the number of a thread's calls in n launches, be binomially distributed. Then (k + odd) /
+// 2 calls allocate and (k - odd) / 2 free, where `odd` is 1 if k is odd, since the thread then
+// holds a block. E[(-1)^k] = q^n and E[k (-1)^k] = -n p q^(n-1) with q = 1 - 2p, from the
+// generating function (1 - p + p x)^n at -1.
 ExpectedCounts expected_counts(unsigned launches, double p) {
   const double q = 1 - 2 * p;
   const double n = launches, mean = n * p, odd = (1 - std::pow(q, n)) / 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host code shared by the generic tests: an allocator created over the pool, the threads and
-// their blocks, launches of the four kernels. StressRun (stress_run.hpp) and StressSpace
-// (stress_space.hpp) are the tests.
+// The host code shared by the generic tests: creates an allocator over the pool, keeps the threads'
+// blocks, and launches the four kernels. The tests are StressRun (stress_run.hpp) and StressSpace
+// (stress_space.hpp).
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class StressDriver {
         tallies_(job.device, job.threads),
         taken_(job.device, 1) {}
 
-  // `frees`: whether a later kernel frees. Otherwise no thread waits for memory, because none is
-  // freed.
+  // Creates the allocator. `frees`: whether a later kernel frees. Otherwise no thread waits for
+  // memory, because none would be freed.
   void reset(bool frees) {
     alloc::AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
@@ -45,7 +45,7 @@ class StressDriver {
     taken_.fill(0);
   }
 
-  // Kernels with one call. All return milliseconds.
+  // Launch the kernels that make a single call. All return milliseconds.
   double allocate() {
     return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_));
   }
@@ -56,8 +56,8 @@ class StressDriver {
 
   double run_empty_kernel() { return launch(stress_detail::EmptyKernel()); }
 
-  // The kernel for all other cases. `parts`: of stress_detail::Parts. `number`: of the launch, for
-  // its draws.
+  // Launches the kernel for all other cases. `parts`: bits of stress_detail::Parts. `number`: the
+  // launch's number, for its random numbers.
   double cycle(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t refusal_turns = 0) {
     using namespace stress_detail;
     const bool mixing = job_.test == StressTest::mixed;
@@ -73,7 +73,8 @@ class StressDriver {
     kernel.iterations = (parts & until_refused) != 0   ? ~std::uint32_t{0}
                         : (parts & refusals_only) != 0 ? refusal_turns
                                                        : turns_;
-    // A launch that is stopped leaves in blocks_ what has not been freed.
+    // If blocks lie outside the pool, freed entries are cleared, so that after a stopped launch
+    // blocks_ has what is still to be freed.
     kernel.parts = parts | (mixing ? mixes : 0u) | (in_pool() ? 0u : clears);
     kernel.seed = job_.seed;
     kernel.chance = job_.chance;
@@ -92,7 +93,7 @@ class StressDriver {
     }
   }
 
-  // Blocks in use, in order of offset; wanted(i): bytes of blocks[i].
+  // The blocks in use, in order of offset. wanted(i): the bytes wanted for blocks[i].
   template <class Wanted>
   std::vector<alloc::LiveBlock> live_blocks(const std::vector<void*>& blocks, Wanted wanted) const {
     std::vector<alloc::LiveBlock> live;
@@ -109,14 +110,14 @@ class StressDriver {
     PoolState state;
     state.blocks = live.size();
     for (const alloc::LiveBlock& block : live) state.live_bytes += block.bytes;
-    if (!in_pool()) return state;  // a walk, if there is one, does not see all blocks
+    if (!in_pool()) return state;  // a walk, if there is one, would not see all blocks
     if (!live.empty()) state.address_bytes = live.back().offset + alloc::padded(live.back().bytes);
     state.fragmentation =
         alloc::fragmentation_of_blocks(alloc::regions_of(allocator_, job_.device), live);
     return state;
   }
 
-  // Bytes that a thread wants for a block.
+  // The bytes that a thread wants for its block.
   std::size_t wanted(std::uint32_t thread) const {
     return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload)
                                           : job_.payload;
@@ -138,12 +139,12 @@ class StressDriver {
   [[noreturn]] void stop() const {
     throw simt::Stopped(simt::Stopped::Reason::time_limit, traits().id);
   }
-  // Called before each of many launches.
+  // Called before each of many launches. Stops the test if it is late.
   void stop_if_late() const {
     if (is_late() && elapsed() > 0.1) stop();
   }
-  // The time limit of a launch that frees. A heap outside the pool is not reset: blocks that were
-  // not freed would be missing in all later tests.
+  // The time limit of a launch that frees. It is long for a heap outside the pool, which is not
+  // reset: blocks that were not freed would be missing in all later tests.
   double free_limit() const { return in_pool() ? limit() : max_free_seconds; }
 
   template <class Kernel>
@@ -169,7 +170,7 @@ class StressDriver {
   std::optional<alloc::ReleaseAtEnd<A, Device>> release_;
   simt::Buffer<void*> blocks_;
   simt::Buffer<stress_detail::Tally> tallies_;
-  simt::Buffer<std::uint64_t> taken_;  // entries of blocks_, by utilization
+  simt::Buffer<std::uint64_t> taken_;  // utilization: number of entries of blocks_ in use
   StressResult result_;
   const simt::HostClock::time_point start_ = simt::HostClock::now();
 };

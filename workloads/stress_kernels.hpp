@@ -19,7 +19,7 @@
 
 namespace heapwood::workloads::stress_detail {
 
-// The participating threads: the first `lanes` lanes of each warp, up to `threads` threads. A
+// The threads that take part: the first `lanes` lanes of each warp, up to `threads` threads. A
 // thread keeps its blocks in blocks[thread], blocks[thread + threads], ...
 struct Share {
   void** blocks;
@@ -89,8 +89,8 @@ struct PairKernel : KernelShape {
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
     void* block = a.allocate(warp, bytes);
-    // The address is stored, so that the allocator needs the result of its add, and so that the
-    // host can count the failures.
+    // Stored so that the allocator needs the result of its add, and so that the host can count the
+    // failures.
     share.blocks[thread] = block;
     a.deallocate(warp, block);
   }
@@ -117,8 +117,8 @@ struct OwnPairKernel {
   }
 };
 
-// The contents of a block under `touch`: the block's owner and round, and the granule's number, in
-// every granule.
+// The contents of a block under `touch`: every granule has the block's owner, the round, and its
+// own number.
 struct BlockPattern {
   std::uint64_t owner;
   std::uint64_t granules;
@@ -143,7 +143,7 @@ struct BlockPattern {
   }
 };
 
-// Belongs to one thread; no other thread writes it.
+// Counts of one thread, which no other thread writes.
 struct Tally {
   std::uint32_t allocations, deallocations, failures, damaged;
 };
@@ -151,31 +151,32 @@ struct Tally {
 enum Parts : std::uint32_t {
   allocates = 1,
   frees = 2,
-  draws = 4,   // P: a draw decides which of the two
+  draws = 4,   // P: a random number decides whether the thread makes its call
   half = 8,    // frees with probability 1/2
-  mixes = 16,  // a thread's size is drawn, up to `bytes`
-  // Ends with the first refusal; blocks take the next entries, regardless of the thread.
+  mixes = 16,  // a thread's size is random, up to `bytes`
+  // Threads end with the first refusal; blocks go to the next entries, whichever thread has them.
   until_refused = 32,
-  refusals_only = 64,  // in a full pool: blocks that are allocated nevertheless are leaked
-  clears = 128         // leaves null in the entry of a block that it frees
+  refusals_only = 64,  // in a full pool: if a block is allocated nevertheless, it is leaked
+  clears = 128         // sets the entry of a block that it frees to nullptr
 };
 
 template <class A>
 struct CycleKernel : KernelShape {
-  // Without this bound the kernel has 96 registers and two resident blocks, and the number of waves
-  // would dominate the time.
+  // Without this launch bound the kernel has 96 registers and two resident blocks, and the number
+  // of waves would dominate the time.
   static constexpr unsigned blocks_per_multiprocessor = 4;
   A allocator;
   Share share;
   Tally* tallies;
-  std::uint64_t* taken;  // until_refused: entries of share.blocks
+  std::uint64_t* taken;  // until_refused: number of entries of share.blocks in use
   std::uint64_t entries;
-  // Owners of earlier launches, whose blocks may still be in use; added to the owner.
+  // Added to the owner's number, because blocks of earlier launches may still be in use: the number
+  // of owners that these had.
   std::uint64_t earlier_owners;
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, chance, launch, touch;
 
-  // One call of malloc and one of free, so that the allocator is compiled in only once.
+  // Contains one call of malloc and one of free, so that the allocator is inlined only once.
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
@@ -195,7 +196,7 @@ struct CycleKernel : KernelShape {
       }
     }
     const auto entry_of = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
-    // The owner of a block is its entry, which is unique at the time.
+    // The owner of a block is the number of its entry, which is unique at that time.
     const auto pattern = [&](std::size_t entry) {
       return BlockPattern{earlier_owners + entry + 1, size / alloc::granule};
     };
@@ -209,7 +210,8 @@ struct CycleKernel : KernelShape {
         std::size_t entry = entry_of(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: only a number. No entry is left if more is allocated than the pool has.
+          // relaxed: the count orders nothing. There is no entry left only if more was allocated
+          // than the pool has.
           entry = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
           if (entry >= entries) break;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The memory cost of freeing blocks in a given order, and correctness over a long time: the tests
-// `lifetimes` and `soak`. A thread keeps up to 8 blocks. It repeatedly selects one of 8 entries:
-// a block that is there is freed; otherwise the thread allocates one of a random size. On average
-// half of the entries hold a block.
+// The tests `lifetimes` and `soak`: the memory cost of freeing blocks in a given order, and
+// correctness over a long time. A thread has 8 entries for blocks. It repeatedly selects one: if
+// the entry holds a block, the thread frees it; otherwise it allocates one of a random size. On
+// average half of the entries hold a block.
 //
 //   random    any entry: lifetimes are distributed geometrically
 //   lifo      a stack that grows or shrinks by one block, with equal probability
@@ -27,7 +27,7 @@ namespace stress_detail {
 
 template <class A>
 struct LifetimesKernel : KernelShape {
-  static constexpr unsigned blocks_per_multiprocessor = 4;  // as CycleKernel
+  static constexpr unsigned blocks_per_multiprocessor = 4;  // as in CycleKernel
   static constexpr std::uint32_t entries_per_thread = 8, immortal = 1u << 31;
 
   A allocator;
@@ -35,7 +35,7 @@ struct LifetimesKernel : KernelShape {
   Tally* tallies;
   // Bytes of the block at each entry, and whether it is immortal.
   std::uint32_t* wanted;
-  std::uint32_t* held;  // blocks of each thread; used by lifo
+  std::uint32_t* held;  // number of blocks of each thread; used by lifo
   std::uint32_t max_bytes;
   std::uint32_t turns, seed, launch;
   Lifetimes order;
@@ -85,8 +85,8 @@ struct LifetimesKernel : KernelShape {
   }
 
  private:
-  // Draws the limit from max_bytes, max_bytes / 2, ... max_bytes / 128 with equal probability, and
-  // the size uniformly up to it.
+  // The size of a block: its limit is max_bytes, max_bytes / 2, ... or max_bytes / 128 with equal
+  // probability, and it is uniform up to that limit.
   HEAPWOOD_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
     const std::uint32_t limit = max_bytes >> (drawn & 7);
     return static_cast<std::uint32_t>(
@@ -111,7 +111,7 @@ class StressLifetimes : StressDriver<A, Device> {
         wanted_(job.device, std::size_t{job.threads} * Kernel::entries_per_thread),
         held_(job.device, job.threads) {}
 
-  // Ends early if the run is late; the blocks are freed in any case.
+  // Ends early if the run is late. The blocks are freed in either case.
   StressResult run() {
     this->reset(true);
     held_.fill(0);

@@ -28,15 +28,15 @@ struct PrimitiveJob {
   simt::DeviceId device;
   PrimitiveTest test = PrimitiveTest::bulk_semaphore;
   std::uint32_t threads = 1024;
-  std::uint32_t batch = 512;  // semaphores
-  // Rcu: threads for each one that finds its tag, itself included.
+  std::uint32_t batch = 512;  // of the semaphores
+  // Rcu: number of threads per thread that finds its tag, itself included.
   std::uint32_t readers = 1;
   double seconds = 60;  // time limit
 };
 
 struct PrimitiveResult {
   double ms = 0;
-  std::uint64_t done = 0;  // units taken, elements reclaimed: equal to `wanted` if all is well
+  std::uint64_t done = 0;  // units taken or elements reclaimed; less than `wanted` is an error
   std::uint64_t wanted = 0;
 };
 

@@ -19,14 +19,15 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
 };
 
-// Words that many threads change are in sectors of their own.
+// Words that many threads change, each in a cache sector of its own.
 struct Shared {
   alignas(64) std::uint64_t semaphore;
   alignas(64) std::uint32_t batches;
   alignas(64) std::uint64_t done;
   alignas(64) alloc::RcuState readers;
-  alignas(64) std::uint32_t writing;  // mutex of threads that change the list
-  alignas(64) std::uint32_t waiting;  // mutex of threads that wait for readers, or the delegation
+  alignas(64) std::uint32_t writing;  // mutex for changes of the list
+  // Mutex of the threads that wait for readers, or the word of the delegation.
+  alignas(64) std::uint32_t waiting;
 };
 
 struct SemaphoreKernel : KernelShape {
@@ -37,7 +38,7 @@ struct SemaphoreKernel : KernelShape {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
-    // An aborted launch is reported by the launch itself.
+    // The result is ignored: an aborted launch reports that itself.
     if (bulk) {
       const alloc::BulkSemaphore semaphore(&shared->semaphore);
       if (semaphore.wait(warp, 1, batch) == alloc::BulkSemaphore::Wait::grow) {
@@ -66,7 +67,7 @@ struct PublishedSemaphoreKernel : KernelShape {
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
     const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
-    // An aborted launch is reported by the launch itself.
+    // The result is ignored: an aborted launch reports that itself.
     semaphore.wait(warp, 1, batch, [&] {
       simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
       semaphore.signal(batch - 1, batch - 1);
@@ -75,7 +76,7 @@ struct PublishedSemaphoreKernel : KernelShape {
 };
 
 struct Element {
-  std::uint32_t next, previous, tag, link;  // element + 1, 0: none
+  std::uint32_t next, previous, tag, link;  // numbers are index + 1; 0: none
 };
 
 struct RcuKernel : KernelShape {
@@ -90,7 +91,8 @@ struct RcuKernel : KernelShape {
     if (thread >= threads) return;
     const alloc::Rcu rcu(&shared->readers);
     const std::uint32_t section = rcu.enter();
-    std::uint32_t element = next_of(0).load(simt::acquire);  // acquire, here and below: the element
+    // Acquire, here and below: makes the element visible.
+    std::uint32_t element = next_of(0).load(simt::acquire);
     HEAPWOOD_ROLLED
     while (element != 0 && elements[element].tag != thread)
       element = next_of(element).load(simt::acquire);
@@ -103,14 +105,14 @@ struct RcuKernel : KernelShape {
     return simt::atomic_ref<std::uint32_t>(elements[i].next);
   }
 
-  // Only this thread searches for the element, so no other thread removes it.
+  // Needs no check: only this thread searches for the element's tag, so no other thread removes it.
   template <class Warp>
   HEAPWOOD_INLINE void remove(Warp& warp, const alloc::Rcu& rcu, std::uint32_t i) const {
     const std::uint32_t own_lane = 1u << warp.lane();
     const alloc::CollectiveMutex writing(&shared->writing), waiting(&shared->waiting);
     if (!writing.lock(warp, own_lane)) return;
     const std::uint32_t next = elements[i].next;
-    // release: the next element.
+    // release: publishes the next element to readers.
     next_of(elements[i].previous).store(next, simt::release);
     if (next != 0) elements[next].previous = elements[i].previous;
     writing.unlock(warp, own_lane);

@@ -13,14 +13,15 @@
 
 namespace heapwood::workloads {
 
-// Calls f.template operator()<A>() or f.template operator()<Coalesced<A>>().
+// Calls f.template operator()<Variant>(), where Variant is Coalesced<A> if `coalesced`, otherwise
+// A.
 template <class A, class F>
 auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
   return f.template operator()<A>();
 }
-// with_variant() for A or A::WithBuiltin, if A has one. A separate type, because loading a kernel
-// that uses the device heap fixes the heap's size.
+// Calls f with a variant of A or, for the built-in backend, of A::WithBuiltin if A has one. A
+// separate type, because loading a kernel that uses the device heap fixes the heap's size.
 template <class A, class F>
 auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
@@ -37,7 +38,7 @@ class StressRun : StressDriver<A, Device> {
       Driver::state;
 
  public:
-  // P holds one block per thread at a time, and repeats launches instead of turns.
+  // In P a thread has at most one block; `iterations` counts launches, not blocks.
   StressRun(const Device& device, const StressJob& job)
       : Driver(device, job, job.test == StressTest::cycle ? job.iterations : 1) {}
 
@@ -70,7 +71,8 @@ class StressRun : StressDriver<A, Device> {
   }
 
  private:
-  // AD and tests with one allocation per thread: kernels with a single call, unless sizes differ.
+  // AD and tests with one allocation per thread. Uses kernels with a single call, unless sizes
+  // differ.
   void run_plain() {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = this->allocate_and_free();
@@ -89,7 +91,7 @@ class StressRun : StressDriver<A, Device> {
     finish_split(split);
   }
 
-  // AD and tests with one allocation per thread, with blocks that are filled and checked.
+  // AD and tests with one allocation per thread, if blocks are to be filled and checked.
   void run_touched() {
     using namespace stress_detail;
     if (job_.test == StressTest::alloc_dealloc) {
@@ -104,7 +106,7 @@ class StressRun : StressDriver<A, Device> {
       result_.allocate_ms = allocating([&] { return cycle(allocates); });
       result_.free_ms = cycle(frees);
       result_.counts = {};
-      add_tallies();  // sums the damage over all rounds
+      add_tallies();  // the damage is summed over all rounds
     }
     const StressCounts split = result_.counts;
     result_.counts = before;
@@ -113,12 +115,12 @@ class StressRun : StressDriver<A, Device> {
 
   void begin_round(unsigned round) {
     this->stop_if_late();
-    // A thread that did not start has no block, in particular not its previous one.
+    // Forgets the previous round's blocks: a thread that does not start must not seem to have one.
     if (!this->in_pool() && round > 0) this->blocks_.fill(0);
   }
 
-  // Runs a launch that allocates. If the time limit stops it, frees the blocks of a heap outside
-  // the pool: it cannot be reset, and would become fuller with each run.
+  // Launches a kernel that allocates. If the time limit stops it, frees the blocks of a heap
+  // outside the pool: it cannot be reset, and would become fuller with each run.
   template <class F>
   double allocating(F launch) {
     try {
@@ -169,7 +171,7 @@ class StressRun : StressDriver<A, Device> {
       result_.end = state({});
     }
     add_tallies();
-    free_remaining();  // P leaves blocks in use
+    free_remaining();  // blocks that P has left in use
   }
 
   std::vector<alloc::LiveBlock> live_blocks() const {
@@ -181,7 +183,7 @@ class StressRun : StressDriver<A, Device> {
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
-  // Without variants, which saves compiling one kernel for each of them.
+  // Without the coalescing and built-in variants, which saves compiling a kernel for each.
   if (has_lifetimes(job.test)) return StressLifetimes<A, Device>(device, job).run();
   return with_variant<A>(job.coalesced, job.options.large_backend, [&]<class Variant>() {
     if (measures_space(job.test)) return StressSpace<Variant, Device>(device, job).run();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The tests of memory use (Ouroboros section 6.1.3): how much of it can be allocated, how far apart
-// blocks lie, and how long it lasts if half of the blocks stay. The addresses of every iteration
-// are inspected on the host between kernels. A kernel that takes longer than `seconds` ends the
-// test, as does `run_seconds`: in a full pool an allocator may search for very long. Of the blocks
-// that remain at the end, the next reset discards those in a pool; those of a heap outside the pool
-// must be freed.
+// The tests of memory use (Ouroboros section 6.1.3): how much memory can be allocated, how far
+// apart blocks lie, and for how many iterations memory suffices if half of the blocks stay. The
+// host inspects the addresses of every iteration between kernels. A kernel that takes longer than
+// `seconds` ends the test, as does `run_seconds`: in a full pool an allocator may search for very
+// long. Blocks that remain at the end are discarded by the next reset if they lie in the pool;
+// blocks of a heap outside the pool are freed.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ std::uint64_t capacity(const Device& device, const StressJob& job) {
   return job.pool.bytes;
 }
 
-// Enough turns of all threads to fill the memory; in range and churn a thread has one block per
-// launch.
+// The blocks that a thread may have: in utilization enough for all threads to fill the memory; in
+// range and churn one per launch.
 inline std::uint32_t turns(const StressJob& job, std::uint64_t capacity) {
   if (job.test != StressTest::utilization) return 1;
   return static_cast<std::uint32_t>(capacity / alloc::padded(job.payload) / job.threads + 1);
@@ -78,7 +78,7 @@ class StressSpace : StressDriver<A, Device> {
     result_.out_of_time = !ms;
     const std::uint64_t taken = std::min<std::uint64_t>(this->taken_.download()[0], blocks_.size());
     begin_step(ms.value_or(max_ms));
-    // A few megabytes at a time: a large pool has gigabytes of addresses.
+    // Downloads a few megabytes at a time, because a large pool has gigabytes of addresses.
     constexpr std::uint64_t part = 1 << 20;
     for (std::uint64_t first = 0; first < taken; first += part)
       record_blocks(blocks_.download(first, std::min(part, taken - first)));
@@ -94,7 +94,7 @@ class StressSpace : StressDriver<A, Device> {
       const std::optional<double> ms = allocate(0);
       const std::vector<void*> blocks = blocks_.download();
       if (ms) begin_step(*ms, blocks);
-      // A pool left by a stopped kernel must not be used by another one.
+      // After a kernel was stopped, no other kernel may use the pool.
       const double free_ms = ms || !this->in_pool() ? cycle(stress_detail::frees) : 0;
       result_.out_of_time = !ms || (i + 1 < job_.iterations && this->is_late());
       if (!ms) break;
@@ -131,8 +131,8 @@ class StressSpace : StressDriver<A, Device> {
     count_damage();
   }
 
-  // Every thread requests memory that is not available: four times, or as often as needed for the
-  // cost of a launch to become negligible.
+  // Measures refusals: every thread requests memory that is not available, four times, or as often
+  // as needed to make the cost of the launch negligible.
   void time_refusals() {
     constexpr std::uint32_t max_turns = 1024;
     std::optional<double> ms, floor_ms;
@@ -154,7 +154,7 @@ class StressSpace : StressDriver<A, Device> {
       }
     } while (ms && *ms < 100 * *floor_ms && turns < max_turns);
     this->tallies_.fill(0);
-    // Threads beyond the resident ones start after others have ended.
+    // Only resident threads: the others would start after some have ended.
     const std::uint32_t resident =
         this->device_.template resident_warps<stress_detail::CycleKernel<A>>() * this->lanes_;
     if (ms > floor_ms && refused > 99 * served) {
@@ -162,10 +162,11 @@ class StressSpace : StressDriver<A, Device> {
     }
   }
 
-  // Milliseconds, or nothing if stopped by the time limit.
+  // Launches a kernel that allocates. Returns its milliseconds, or nothing if the time limit
+  // stopped it.
   std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0,
                                  std::uint32_t refusal_turns = 0) {
-    // A thread that did not start in time has no block, in particular not its previous one.
+    // Forgets the previous blocks: a thread that does not start in time must not seem to have one.
     if (!this->in_pool()) blocks_.fill(0);
     try {
       return cycle(stress_detail::allocates | parts, number, refusal_turns);
@@ -176,7 +177,7 @@ class StressSpace : StressDriver<A, Device> {
     }
   }
 
-  // Launch by launch, because contents depend on launch and thread.
+  // Frees launch by launch, because the contents to check depend on launch and thread.
   void free_kept(std::span<void* const> kept, unsigned halved) {
     std::vector<void*> blocks(job_.threads);
     auto next = kept.begin();
@@ -192,10 +193,11 @@ class StressSpace : StressDriver<A, Device> {
   bool is_freed(std::uint32_t thread, unsigned launch) const {
     return frees_half(draw(job_.seed, thread, launch));
   }
-  // A pool left by a stopped kernel must not be used by another one.
+  // Whether blocks must be freed at the end. In a pool only to check their contents, and not after
+  // a stopped kernel.
   bool needs_frees() const { return this->in_pool() ? job_.touch && !stopped_ : true; }
 
-  // Ends the counted part of the test; the remaining blocks are freed only to check their contents.
+  // Ends the counted part of the test. After that, blocks are freed only to check their contents.
   void end_counting() {
     this->add_tallies();
     this->tallies_.fill(0);
@@ -210,7 +212,7 @@ class StressSpace : StressDriver<A, Device> {
     result_.steps.push_back({.ms = ms});
     record_blocks(blocks);
   }
-  // Records blocks of this iteration, or some of them.
+  // Records blocks that this iteration has allocated, or some of them.
   void record_blocks(const std::vector<void*>& blocks) {
     StressStep& step = result_.steps.back();
     for (const void* block : blocks) {
@@ -234,7 +236,7 @@ class StressSpace : StressDriver<A, Device> {
   }
 
   GranuleMap in_use_;
-  bool stopped_ = false;  // a kernel that allocates was stopped by the time limit
+  bool stopped_ = false;  // the time limit stopped a kernel that allocates
   std::uint64_t live_ = 0;
   std::uintptr_t lowest_ = ~std::uintptr_t{0}, end_ = 0;  // of all blocks since the reset
 };

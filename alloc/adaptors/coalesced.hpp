@@ -43,11 +43,11 @@ struct Coalesced : AdaptorTraits<Base> {
     bool shares = bytes <= largest_part && (group & (group - 1)) != 0;
     const auto granules = static_cast<std::uint32_t>(shares ? 1 + padded(bytes) / granule : 0);
     const simt::LaneSum sum = simt::sum_over<part_bits>(thread, lanes, granules);
-    // Too large for the header to be added; such a lane does not share.
+    // The size with its header would overflow; a lane with such a request does not share.
     if (bytes > ~std::size_t{0} - 256) return nullptr;
 
-    // A second iteration for lanes whose group request failed: a loop, so that Base is compiled in
-    // once.
+    // A second iteration serves lanes whose group request failed. This is a loop so that Base is
+    // inlined once.
     HEAPWOOD_ROLLED
     for (;;) {
       std::byte* block = nullptr;
@@ -59,14 +59,14 @@ struct Coalesced : AdaptorTraits<Base> {
         block = static_cast<std::byte*>(base.allocate(thread, wanted));
       }
       if (!shares) return block == nullptr ? nullptr : finish(block, 0);
-      // Plain: no other thread has the address yet; the sync below orders it before the other lanes
-      // publish theirs.
+      // A plain store: no other thread has the address yet, and the sync below orders the store
+      // before the other lanes hand out their parts.
       if (asks && block != nullptr)
         *reinterpret_cast<std::uint32_t*>(block) = simt::popcount(group);
       block = reinterpret_cast<std::byte*>(
           thread.shfl(group, reinterpret_cast<std::uintptr_t>(block), leader));
-      // The leader's acquire in Base synchronizes with the last owners; this extends it to all
-      // lanes, before their first access.
+      // The leader's acquire in Base synchronizes with the last owners of the block. This sync
+      // extends it to all lanes before their first access.
       thread.sync(group);
       if (block != nullptr)
         return finish(block + (std::size_t{sum.before} + 1) * granule, sum.before + 1);

@@ -18,7 +18,7 @@
 
 namespace heapwood::alloc {
 
-// A part of the log that one thread sums, and the region it belongs to.
+// Entries first to last of the log, which one thread adds up, and the region they belong to.
 struct LogPiece {
   std::uint64_t first, last;
   std::uint64_t region;
@@ -32,12 +32,13 @@ struct SumLog {
     const LogPiece piece = pieces[i];
     std::uint64_t sum = 0;
     for (std::uint64_t k = piece.first; k < piece.last; ++k) sum += log[k];
-    // relaxed: only a number; the host reads it after the launch.
+    // relaxed: the sum orders no other memory; the host reads it after the launch.
     if (sum != 0) Word64(sums[piece.region]).fetch_add(sum, simt::relaxed);
   }
 };
 
-// Host side: counters and log, in device memory. Outlives the adaptor.
+// Owned by the host, which must keep it alive longer than the adaptor: counters and log in device
+// memory.
 class CountedMemory {
  public:
   CountedMemory(const simt::DeviceId& device, std::size_t pool_bytes)
@@ -49,7 +50,7 @@ class CountedMemory {
     log_.fill(0);
   }
   RequestStats result() const { return request_stats(words_.download().front()); }
-  // By granule of the pool.
+  // The logged sizes, indexed by granule of the pool.
   std::vector<std::uint32_t> requested() const { return log_.download(); }
   // Bytes requested by the blocks in each region; 0 for regions that are not in use. Summed on the
   // device, because the log of a large pool takes seconds to download.
@@ -99,14 +100,14 @@ struct Counted : AdaptorTraits<Base> {
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     const std::size_t header = is_in_pool(base) ? 0 : granule;
     void* block = nullptr;
-    // With the header the largest sizes would wrap.
+    // A size near 2^64 would overflow when the header is added.
     if (bytes <= ~std::size_t{0} - header) block = base.allocate(thread, bytes + header);
     if (block == nullptr) {
       add(words->failures, 1);
       return nullptr;
     }
     const std::uint64_t square = bytes * std::uint64_t{bytes};
-    const bool large = bytes >> 32 != 0;  // then the square has more than 64 bits
+    const bool large = bytes >> 32 != 0;  // its square exceeds 64 bits
     add(words->allocations, 1);
     add(words->sum, bytes);
     if (!large) add(words->square_low, square & 0xffffffffu);
@@ -117,7 +118,8 @@ struct Counted : AdaptorTraits<Base> {
     add(words->histogram[k], 1);
     const std::uint64_t live = add(words->live, bytes) + bytes;
     Word64(words->high_water).fetch_max(live, simt::relaxed);
-    // Plain stores by the block's owner; the allocator hands them over with the block.
+    // Plain stores: the caller owns the block, and the allocator's release and acquire order them
+    // before the next owner's.
     if (is_in_pool(base)) {
       const auto end =
           static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
@@ -159,7 +161,7 @@ struct Counted : AdaptorTraits<Base> {
   HEAPWOOD_INLINE std::size_t index(const void* block) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
-  // relaxed: only numbers; the host reads them after the launch.
+  // relaxed: statistics order no other memory; the host reads them after the launch.
   HEAPWOOD_INLINE static std::uint64_t add(std::uint64_t& word, std::uint64_t value) {
     return Word64(word).fetch_add(value, simt::relaxed);
   }

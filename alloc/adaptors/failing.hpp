@@ -8,7 +8,8 @@
 
 namespace heapwood::alloc {
 
-// Host side: the counter, in device memory. Outlives the adaptor.
+// Owned by the host, which must keep it alive longer than the adaptor: the counter in device
+// memory.
 class FailingMemory {
  public:
   explicit FailingMemory(const simt::DeviceId& device, std::uint64_t fail_at = 0)
@@ -36,7 +37,7 @@ struct Failing : AdaptorTraits<Base> {
 
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    // relaxed: only a number.
+    // relaxed: the count orders no other memory.
     if (fail_at != 0 && Word64(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at) return nullptr;
     return base.allocate(thread, bytes);
   }

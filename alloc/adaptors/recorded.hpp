@@ -19,7 +19,8 @@
 
 namespace heapwood::alloc {
 
-// Host side: the counters and the events, in device memory. Outlives the adaptor.
+// Owned by the host, which must keep it alive longer than the adaptor: the counters and the events
+// in device memory.
 class RecordedMemory {
  public:
   RecordedMemory(const simt::DeviceId& device, std::size_t capacity)
@@ -30,12 +31,13 @@ class RecordedMemory {
     counts_.fill(0);
     kernel_ends_.clear();
   }
-  // To be called after each kernel, once it has finished: the events of a program's kernels are
-  // separated there.
+  // To be called after each kernel has finished. Records how many events there are so far, which
+  // separates the events of one kernel from the next kernel's.
   void end_kernel() { kernel_ends_.push_back(total()); }
-  // Numbers of events, in ascending order.
+  // For each kernel the number of events up to its end, in ascending order.
   const std::vector<std::uint64_t>& kernel_ends() const { return kernel_ends_; }
-  // Events that occurred; events() returns the first of them, as many as the buffer holds.
+  // All events that occurred, including those that did not fit into the buffer; events() returns
+  // only the ones that did.
   std::uint64_t total() const { return counts_.download().front().events; }
   std::uint64_t refused() const { return counts_.download().front().refused; }
   std::vector<RecordedEvent> events() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Allocators of one atomic offset, which never free. The offset has 64 bits: in the papers it has
-// 32, which overflow after enough failed requests, or while many threads are past the end.
+// Allocators of one atomic offset, which never free. The offset has 64 bits. In the papers it has
+// 32, which overflow after enough failed requests, or while many threads have passed the end.
 #pragma once
 
 #include "simt/cxx20.hpp"  // first
@@ -71,16 +71,16 @@ struct Atomic : LaidOut<Atomic, OneOffset> {
   }
 };
 
-// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one atomic add, and back to the
-// start of the pool when the end is reached. As published it hands out memory that may still be in
-// use after a wrap; awmalloc_safe.hpp does not.
+// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one atomic add, which returns to
+// the start of the pool when it reaches the end. As published it hands out memory that may still be
+// in use after a wrap; awmalloc_safe.hpp does not.
 //
 // Differs from the paper: a request larger than the pool gets nullptr (the published loop never
 // ends for it).
 //
-// Limits: never reports exhaustion: only a build that allocates less than the pool in total, or
-// frees in about the order it allocates, gets correct results. walk() knows the ring's position
-// only.
+// Limits: never reports exhaustion. A build gets correct results only if it allocates less than the
+// pool in total, or frees in about the order in which it allocates. walk() reports only the
+// position of the offset.
 struct AwMalloc : LaidOut<AwMalloc, OneOffset> {
   static constexpr AllocatorTraits traits{
       .id = "awmalloc",

@@ -67,8 +67,8 @@ struct AwMallocSafeOn {
     const bool small = bytes <= std::size_t{1} << (segment_shift_ - 2);
     const auto granules = static_cast<std::uint32_t>(fits ? padded(bytes) / granule : 0);
     return attempt_until(thread, wait_, [&] {
-      // First the half meant for it, then the other: two iterations of a loop, so that each is
-      // compiled in once.
+      // Tries the half meant for this size first, then the other one. This is a loop so that each
+      // half is inlined once.
       void* block = nullptr;
       bool ring = small;
       HEAPWOOD_ROLLED
@@ -120,7 +120,8 @@ struct AwMallocSafeOn {
 
  private:
   static constexpr std::uint32_t max_segments = 256;
-  // At the base: the offset, the head of the buddy, the segments' states, the segments.
+  // Layout from the pool's base: the offset, the head of the buddy, the segments' states, the
+  // segments.
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
   HEAPWOOD_INLINE std::uint64_t* cursor() const { return as<std::uint64_t>(base_); }
@@ -146,16 +147,17 @@ struct AwMallocSafeOn {
 
   HEAPWOOD_INLINE void* bump(std::uint32_t granules) const {
     Word64 offset(*cursor());
-    // relaxed, here and below: the offset only assigns places; their segment decides whether they
-    // are free.
+    // relaxed, here and below: the offset only proposes an address; the state of its segment
+    // decides whether that is free.
     std::uint64_t c = offset.load(simt::relaxed);
     HEAPWOOD_ROLLED
     for (;;) {
-      // Looks first: a request that does not fit must not use up the rest of the segment.
+      // Read before the add: a request that does not fit must not use up the rest of the segment.
       if (taken(c) + granules <= granules_per_segment()) {
         c = offset.fetch_add(granules, simt::relaxed);
         if (taken(c) + granules > granules_per_segment()) {
-          c += granules;  // across the border: lost until the next lap of the ring
+          // Crosses the segment's end; these granules are unused until the next lap of the ring
+          c += granules;
           continue;
         }
         const std::uint32_t n = number(c), s = n % segments_;
@@ -185,7 +187,8 @@ struct AwMallocSafeOn {
       if (state.compare_exchange_strong(seen, open, simt::acquire, simt::relaxed)) return true;
     }
     if (opened_for(state.fetch_add(1, simt::acquire)) == n) return true;
-    // The ring has wrapped meanwhile. relaxed: nothing was written there.
+    // The ring has wrapped and the segment is open for another number. relaxed: this thread wrote
+    // nothing there.
     state.fetch_sub(1, simt::relaxed);
     return false;
   }
@@ -196,7 +199,7 @@ struct AwMallocSafeOn {
     std::uint32_t s = n % segments_, distance = 0;
     HEAPWOOD_UNROLLED_4
     for (; distance < segments_; ++distance) {
-      // relaxed: only a candidate.
+      // relaxed: count_block() checks the segment that is found.
       if (live(Word64(segments()[s]).load(simt::relaxed)) == 0) break;
       s = s + 1 == segments_ ? 0 : s + 1;
     }

@@ -27,8 +27,8 @@ struct Bulk {
   template <class Device>
   static Bulk create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    // Pages of 4 KiB in pools of 1 MiB and more. Arenas hold at most a sixteenth of the pool in
-    // chunks that they have just begun to use.
+    // Pages of 4 KiB in pools of 1 MiB and more. There are so few arenas that one chunk for each
+    // takes at most a sixteenth of the pool.
     const std::size_t page = std::clamp<std::size_t>(simt::bit_floor(pool.bytes / 256), 512, 4096);
     const auto page_shift = simt::highest_bit(page);
     const std::size_t chunk = page * (page / 128);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The circular lists of RegEff section 5: chunks pre-split as a binary heap, found first fit from
-// an offset. Differs from the paper: headers in a side table, exact out-of-memory, test before
-// lock, permanent pieces, each offset in a sector of its own (circular_list/circular_list.hpp).
-// Limits: as there; overhead 8 bytes in 24 with headers of two words, 4 bytes in 20 with fused
-// ones.
+// an offset. Differs from the paper (circular_list/circular_list.hpp has the details): headers are
+// in a side table; a request is refused only if no chunk can serve it; a chunk's state is read
+// before the chunk is locked; pieces of the pre-split never merge; each offset has a cache sector
+// of its own. Limits: see circular_list.hpp; overhead 8 bytes in 24 with headers of two words, 4
+// bytes in 20 with fused ones.
 #pragma once
 
 #include "simt/cxx20.hpp"  // first
@@ -12,7 +13,7 @@
 
 namespace heapwood::alloc {
 
-// Section 5.2: a header has two words, state and link.
+// Section 5.2: a chunk's header has two words, its state and the link to the next chunk.
 struct CMalloc : LaidOut<CMalloc, CircularList<SplitHeaders, Offsets::one>> {
   static constexpr AllocatorTraits traits{
       .id = "cmalloc",
@@ -43,8 +44,8 @@ struct CfMalloc : LaidOut<CfMalloc, CircularList<FusedHeaders, Offsets::one>> {
       .note = "circular list, state and link fused in one word, one offset"};
 };
 
-// Multi-offset, section 5.4: one offset and one binary heap of chunks per multiprocessor. A walk
-// that finds its own heap full continues in any of them.
+// Multi-offset, section 5.4: one offset and one binary heap of chunks per multiprocessor. A request
+// that finds no chunk in its multiprocessor's heap continues in the others.
 struct CmMalloc : LaidOut<CmMalloc, CircularList<SplitHeaders, Offsets::per_multiprocessor>> {
   static constexpr AllocatorTraits traits{
       .id = "cmmalloc",

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The circular lists as published in RegEff section 5, with headers in the pool, and the steps from
-// the published to the redesigned CFMMalloc (circular_lists.hpp), which differ by one change each.
-// Differs from the paper: merged memory is reused only after the walkers in it have left, exact
-// exhaustion, alignment to 16 bytes, fused words of 64 bits (circular_list_published/list.hpp).
-// Limits: as there.
+// The circular lists as published in RegEff section 5, with headers in the pool, followed by the
+// steps that lead from the published CFMMalloc to the redesigned one (circular_lists.hpp): each
+// step changes one thing. Differs from the paper: merged memory is reused only after all threads
+// that may still read its headers have left; a request is refused only if no chunk can serve it;
+// blocks are aligned to 16 bytes; fused words have 64 bits (circular_list_published/list.hpp).
+// Limits: see list.hpp.
 #pragma once
 
 #include "simt/cxx20.hpp"  // first
@@ -66,8 +67,8 @@ struct CfmMallocPublished
       .note = "CFMalloc (published) with an offset and a heap of chunks per multiprocessor"};
 };
 
-// Second step: headers in a table next to the memory, where no header becomes user data, so that
-// merged memory is reused immediately. Overhead 8 bytes in 24.
+// Second step: headers are in a table next to the memory. They never become user data, so merged
+// memory is reused immediately. Overhead 8 bytes in 24.
 struct CfmMallocTable
     : LaidOut<CfmMallocTable, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
                                               published::Storage::table>> {
@@ -79,7 +80,7 @@ struct CfmMallocTable
                                               "beside the memory; a step of the ablation"};
 };
 
-// Third step: walks continue every 8 chunks at a chunk of the pre-split drawn by hash.
+// Third step: after every 8 chunks a search continues at a random chunk of the pre-split.
 struct CfmMallocDraws
     : LaidOut<CfmMallocDraws, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
                                               published::Storage::table, published::Links::next,
@@ -100,7 +101,7 @@ struct UngroupedThread : Thread {
   HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
 };
 
-// Fourth step: the redesigned list without groups; every lane walks alone.
+// Fourth step: the redesigned list, but every lane searches for itself.
 struct CfmMallocUngrouped
     : LaidOut<CfmMallocUngrouped, CircularList<FusedHeaders, Offsets::per_multiprocessor>> {
   static constexpr AllocatorTraits traits{

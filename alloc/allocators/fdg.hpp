@@ -24,14 +24,14 @@
 
 namespace heapwood::alloc {
 
-// What both forms of FDGMalloc have in common: the size of superblocks, the number of slots, and
-// one request for the lanes of a warp that call together.
+// Shared by both forms of FDGMalloc: the size of superblocks, the number of slots, and one request
+// for all lanes of a warp that call together.
 struct SuperblockShape {
   std::uint32_t granules = 512;  // per superblock
   std::uint32_t slots = 1;       // warps share slots if there are more warps
 
-  // 8 KiB as published, less where `bytes` would hold few of them; one slot per warp that can be
-  // resident.
+  // 8 KiB per superblock, as published; less if `bytes` would hold only a few. One slot per warp
+  // that can be resident.
   static SuperblockShape choose(std::size_t bytes, unsigned multiprocessors) {
     SuperblockShape s;
     while (s.granules > 32 && bytes / s.bytes() < 256) s.granules /= 2;
@@ -156,11 +156,12 @@ struct Fdg {
     return base_ + memory_offset_ + superblock * granules_ * granule;
   }
 
-  // Takes `count` superblocks and returns the first one, or `none`. Each is handed out once, so
-  // relaxed order suffices, here and below.
+  // Takes `count` superblocks and returns the first one, or `none`. relaxed, here and below: each
+  // superblock is handed out once, so it has no earlier user.
   HEAPWOOD_INLINE std::uint64_t take(std::uint64_t count) const {
     Word64 word(*next());
-    // Looks first: a request that cannot be served must not use up what is left for smaller ones.
+    // Read before the add: a request that cannot be served must not use up what is left for smaller
+    // ones.
     if (word.load(simt::relaxed) + count > superblocks_) return none;
     const std::uint64_t s = word.fetch_add(count, simt::relaxed);
     return s + count <= superblocks_ ? s : none;
@@ -169,14 +170,14 @@ struct Fdg {
   HEAPWOOD_INLINE std::byte* allocate_superblocks(std::size_t granules) const {
     const std::uint64_t s = take((granules + granules_ - 1) / granules_);
     if (s == none) return nullptr;
-    // Plain: only for walk().
+    // A plain store: only walk() reads it, after the kernel.
     used_granules_words()[s] = static_cast<std::uint32_t>(granules);
     return memory(s);
   }
 
-  // A slot is {granules allocated:32, superblock + 1:32}; without a superblock it behaves like a
-  // full one of 0 granules. The request that crosses the end brings the next superblock, and later
-  // requests wait for that.
+  // A slot is {granules allocated:32, superblock + 1:32}. A slot without a superblock behaves like
+  // one whose superblock is full. The request that crosses a superblock's end brings the next one,
+  // and later requests wait for that.
   template <class Thread>
   HEAPWOOD_INLINE std::byte* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
     auto* slot = as<std::uint64_t>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
@@ -189,7 +190,7 @@ struct Fdg {
       if (s == closed) return nullptr;
       if (used + granules <= size) return memory(s - 1) + used * granule;
       if (used <= size) {
-        // Plain: only for walk().
+        // A plain store: only walk() reads it, after the kernel.
         if (s != 0) used_granules_words()[s - 1] = static_cast<std::uint32_t>(used);
         const std::uint64_t fresh = take(1);
         // Nothing is ever freed, so a slot that once found no superblock stays closed.

@@ -78,11 +78,11 @@ struct FdgPublished {
     if (block == nullptr) return;
     Slot* slot = *reinterpret_cast<Slot**>(static_cast<std::byte*>(block) - granule);
     const std::uint32_t lanes = thread.together(slot);
-    thread.sync(lanes);  // all lanes' accesses to their blocks precede the subtraction
+    thread.sync(lanes);  // orders all lanes' accesses to their blocks before the subtraction
     if (thread.lane() != simt::lowest_bit(lanes)) return;
     const std::uint32_t blocks = simt::popcount(lanes);
-    // release: publishes these accesses to the thread that frees the superblocks. Later additions
-    // and subtractions continue the release sequence.
+    // release: publishes the lanes' accesses to the thread that frees the superblocks. Later
+    // additions and subtractions continue the release sequence.
     if (blocks_of(*slot).fetch_sub(blocks, simt::release) == blocks) free_if_unused(thread, *slot);
   }
 
@@ -99,7 +99,7 @@ struct FdgPublished {
     Superblock *first, *current;
     std::uint32_t used_granules;  // of `current`
   };
-  // In the pool, a sector each.
+  // A warp's state, stored in the pool; each has a cache sector of its own.
   struct alignas(32) Slot {
     std::uint32_t locked;
     std::uint32_t blocks;  // in use
@@ -109,13 +109,13 @@ struct FdgPublished {
   using Head = BuiltinHeap::Head<32>;
   static constexpr std::size_t slots_at = round_up(sizeof(Head), 256);
   static constexpr std::uint32_t max_slots = (head_bytes - slots_at) / sizeof(Slot);
-  // The smallest pool has few slots (SuperblockShape).
+  // The smallest pool has space for the few slots that SuperblockShape gives it.
   static_assert(slots_at + traits.smallest_pool / (4 * 512) * sizeof(Slot) <= traits.smallest_pool);
 
   static HEAPWOOD_INLINE Word32 blocks_of(Slot& slot) { return Word32(slot.blocks); }
   static HEAPWOOD_INLINE bool try_lock(Slot& slot) {
     Word32 locked(slot.locked);
-    // acquire: the previous holder's changes to the header and the list.
+    // acquire: makes the previous holder's changes to the header and the list visible.
     return locked.load(simt::relaxed) == 0 && locked.exchange(1, simt::acquire) == 0;
   }
   static HEAPWOOD_INLINE void unlock(Slot& slot) {
@@ -150,7 +150,7 @@ struct FdgPublished {
     with_lock(thread, slot, true, [&] {
       first = bump(slot, granules);
       if (first == nullptr) first = add_superblock(thread, slot, granules);
-      // relaxed: free_if_unused() reads it under the lock.
+      // relaxed: free_if_unused() reads the count under the lock.
       if (first != nullptr) blocks_of(slot).fetch_add(blocks, simt::relaxed);
     });
     return first;
@@ -192,13 +192,14 @@ struct FdgPublished {
     return memory(added);
   }
 
-  // tidyUp of the paper.
+  // Frees the slot's superblocks and header if none of its blocks is in use: tidyUp of the paper.
   template <class Thread>
   HEAPWOOD_INLINE void free_if_unused(Thread& thread, Slot& slot) const {
     WarpHeader* header = nullptr;
     with_lock(thread, slot, false, [&] {
-      // acquire: the accesses of all owners to their blocks. Not 0 if blocks have been added since;
-      // the free of the last of them frees the memory.
+      // acquire: orders all owners' accesses to their blocks before the memory is freed. The count
+      // is not 0 if blocks have been added since; the free of the last of them then frees the
+      // memory.
       if (blocks_of(slot).load(simt::acquire) != 0) return;
       header = slot.header;
       slot.header = nullptr;

@@ -71,8 +71,8 @@ struct HallocOn {
         round_up(std::size_t{top + 1} * heads * a.head_stride_ * sizeof(std::uint32_t), 256);
     const std::size_t slabs_at = Large::head_bytes + heads_bytes;
     const auto slab_shift = simt::highest_bit(slab);
-    // Initial slabs, which any class can take while they are empty. Those of one class are far
-    // apart, because all threads count in them.
+    // Initial slabs: one per class and head. Any class can take them while they are empty. The
+    // heads of one class are far apart, because all threads count in them.
     std::vector<std::uint32_t> classes(slabs, BlockPages::none),
         first(heads_bytes / sizeof(std::uint32_t));
     for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
@@ -84,7 +84,7 @@ struct HallocOn {
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
                                   {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true},
                                   device, classes);
-    // The tables take the place of some slabs, which cannot be heads.
+    // The tables occupy the space of some slabs at the end; those cannot be heads.
     for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;
     simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
     const unsigned page_shift = std::clamp(slab_shift - 2, 6u, 12u);
@@ -107,19 +107,21 @@ struct HallocOn {
           &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
       BlockPages::Seats seats{BlockPages::none, BlockPages::none, k};
       if (group.rank() == 0) {
-        // relaxed, wherever heads are read and written: they only select the slab to try; its state
-        // orders the rest.
+        // relaxed, wherever heads are read and written: a head only selects the slab to try; the
+        // slab's state orders all accesses to it.
         seats.page = slab_of(Word32(*head).load(simt::relaxed));
         if (seats.page != BlockPages::none)
           seats.before = slabs_.enter(seats.page, k, group.size());
       }
       seats = seats.shared_by(group);
-      // A head above the threshold is to be replaced, even by a thread that has a seat in it.
+      // A thread whose head is above the threshold takes the slow path, which replaces the head,
+      // even if it has reserved a block there.
       const bool has_seat = seats.before < busy_threshold(slabs_, k) &&
                             group.rank() < seats.count(slabs_, group.size());
       const LaneGroup<Thread> part = group.part(has_seat);
       if (has_seat) return slabs_.take(thread, part, seats, first_block(slabs_, thread, seats));
-      // Below the threshold, all seats that were reserved belong to the lanes that have one.
+      // Below the threshold, all reserved blocks belong to the lanes that have returned above; the
+      // remaining lanes have none.
       if (seats.before < busy_threshold(slabs_, k)) seats.before = BlockPages::none;
       return allocate_slow(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page,
                            seats.before, k);
@@ -145,7 +147,8 @@ struct HallocOn {
  private:
   // A head is {locked, slab + 1}; 0: there is none yet.
   static constexpr std::uint32_t locked = 1u << 31;
-  static constexpr unsigned max_turns = 64;  // turns of waiting for the thread that replaces a head
+  // Turns of waiting for another thread to replace a head.
+  static constexpr unsigned max_turns = 64;
 
   static HEAPWOOD_INLINE std::uint32_t slab_of(std::uint32_t head) { return (head & ~locked) - 1; }
   static HEAPWOOD_INLINE std::uint32_t busy_threshold(const BlockPages& slabs, std::uint32_t k) {
@@ -168,8 +171,8 @@ struct HallocOn {
     return block < slabs.blocks(seats.k) ? block : block % 64;
   }
 
-  // Allocates a block for each lane of a group whose head, with seats in slab `page` or none, is
-  // above the threshold or full.
+  // Allocates a block for each lane of a group whose head is above the threshold or full. The group
+  // may have reserved blocks (`seats`) in slab `page`.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread,
                                               std::uint32_t lanes, std::uint32_t* head,
@@ -194,7 +197,7 @@ struct HallocOn {
   }
 
   // Called if the head is above the threshold, or missing. Replaces it, unless another thread is
-  // doing so, and returns seats.
+  // doing so, and returns reserved blocks.
   template <class Thread>
   static HEAPWOOD_INLINE BlockPages::Seats replace_head(const BlockPages* slabs,
                                                         const Thread& thread,
@@ -203,7 +206,7 @@ struct HallocOn {
                                                         std::uint32_t start, std::uint32_t n) {
     const std::uint32_t k = seats.k;
     std::uint32_t last = seats.page;  // the head as seen by this thread
-    bool has_waited = false;          // for the thread that replaces it
+    bool has_waited = false;          // for the thread that is replacing the head
     Word32 head(*head_word);
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
@@ -233,8 +236,9 @@ struct HallocOn {
       if (turn % 16 == 15 && thread.aborted()) return seats;
       thread.pause(turn);
     }
-    // There is no slab for a head: tries any empty slab, then any block of the class. (In this
-    // order, because the search for an empty slab may reveal others that have blocks of the class.)
+    // No slab can become a head. Tries any empty slab, then any slab with a block of the class.
+    // This order, because the search for an empty slab may find hints to slabs with blocks of the
+    // class.
     HEAPWOOD_ROLLED
     for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
       if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);
@@ -242,15 +246,15 @@ struct HallocOn {
     return seats;
   }
 
-  // Takes seats in a slab that is not a head yet, and marks it as one.
+  // Reserves blocks in a slab that is not a head yet, and marks the slab as one.
   static HEAPWOOD_INLINE BlockPages::Seats take_new_head(const BlockPages* slabs, std::uint32_t k,
                                                          std::uint32_t start, std::uint32_t n) {
     const std::uint32_t roomy = slabs->roomy(k);
     HEAPWOOD_ROLLED
     for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none;
          start = slab) {
-      // relaxed: a mark only keeps heads from sharing a slab. It is an exclusive claim among
-      // threads that want a head.
+      // relaxed: the mark keeps two heads from sharing a slab and orders no accesses. Of several
+      // threads that want a head, the one that finds the mark clear gets the slab.
       const std::uint32_t old = slabs->state(slab).fetch_or(BlockPages::mark, simt::relaxed);
       if (slabs->serves(roomy, old)) {
         const std::uint32_t before = BlockPages::look_and_enter(slabs, slab, k, n);

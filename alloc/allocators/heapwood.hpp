@@ -70,8 +70,8 @@ struct Heapwood {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
-  // Bytes that the owner of a block of allocate() may use: those of its size class. Not in a pool
-  // for persistent warps.
+  // The bytes that the owner of a block of allocate() may use: those of its size class. Not
+  // available in a pool for persistent warps.
   HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     return shared_.usable_size(block);
   }
@@ -86,8 +86,8 @@ struct Heapwood {
   };
 
  private:
-  // Passed to functions that are not inlined: the address of a handle kept in registers must not
-  // escape.
+  // Passed to functions that are not inlined, instead of the address of this handle, which would
+  // force the handle out of registers.
   HEAPWOOD_INLINE const arena::SharedPages* in_pool() const {
     return reinterpret_cast<const arena::SharedPages*>(pool_.base);
   }

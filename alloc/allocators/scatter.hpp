@@ -82,7 +82,8 @@ struct ScatterOn {
       const std::uint32_t k = class_of(bytes);
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
       // Lanes that make the same request to the same page act as one. The key is an address in the
-      // pool, whose pages have 256 bytes or more: lanes may call with different pools.
+      // pool, because lanes may call with different pools: 64 bytes times the page (which has 256
+      // or more), plus the class.
       const LaneGroup<Thread> group(
           thread, thread.together(reinterpret_cast<const std::byte*>(pages_.self()) +
                                   (std::size_t{start} << 6 | k)));
@@ -113,7 +114,7 @@ struct ScatterOn {
   }
 
  private:
-  static constexpr std::uint32_t max_chunks = 1024;  // per page
+  static constexpr std::uint32_t max_chunks = 1024;  // max chunks per page
   static constexpr std::uint32_t probes = 8;         // pages that are tried, starting at the hash
 
   // A class of three quarters of a page or of half a page would leave the last quarter unused.
@@ -123,9 +124,9 @@ struct ScatterOn {
   }
 
   // Multiples of the golden ratio spread consecutive numbers evenly, so two warps share a page only
-  // if there are more warps than pages. The factors are those of the paper, where they separate
-  // sizes and multiprocessors; here the second one separates lanes of a warp whose chunks do not
-  // fit into one page.
+  // if there are more warps than pages. In the paper the factors separate sizes and
+  // multiprocessors. Here the second one separates lanes of a warp whose chunks do not fit into one
+  // page.
   HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane,
                                      std::uint32_t k) const {
     const auto group =
@@ -152,14 +153,15 @@ struct ScatterOn {
     }
   }
 
-  // Finds seats in a following page: one with the right chunks, an empty one, or one with chunks of
-  // up to twice the size.
+  // Reserves blocks in one of the following pages: one with chunks of the class, an empty one, or
+  // one with chunks of up to twice the size.
   static HEAPWOOD_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k,
                                                   std::uint32_t start, std::uint32_t n) {
     const auto page_after = [=](std::uint32_t i) {
       return start + i < pages->pages() ? start + i : start + i - pages->pages();
     };
-    // Bit i: the i-th page appears to have space. The loads are in flight together.
+    // Bit i is set if the i-th page appears to have space. All loads are issued before the first
+    // result is used.
     std::uint32_t fit = 0;
     HEAPWOOD_UNROLLED
     for (std::uint32_t i = 1; i < probes; ++i) {

@@ -101,7 +101,8 @@ struct XMallocOn {
       if (heap_.owns(pointer)) return heap_.deallocate(thread, pointer);
     }
     auto* block = static_cast<std::byte*>(pointer) - header;
-    // Pages are aligned to 256 bytes; a block of a class has its header there.
+    // A large block is aligned to 256 bytes. The block of a class follows its header of 16 bytes,
+    // which is aligned to 64 or more.
     if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0)
       return buddy_.deallocate(pointer);
     const Header h = *reinterpret_cast<const Header*>(block);
@@ -110,7 +111,7 @@ struct XMallocOn {
     // release: hands the block over. All changes of `state` are read-modify-writes, so a thread
     // that takes the superblock's free blocks synchronizes with all their owners.
     const std::uint32_t old = Word32(*state(page)).fetch_or(bit, simt::release);
-    // relaxed: only a number that says whether a search is worthwhile.
+    // relaxed: a count that only tells whether a search is worthwhile.
     if (((old | bit) & all_blocks) == all_blocks) empty_superblocks().fetch_add(1, simt::relaxed);
     if ((old & all_blocks) == 0)
       push(bin(own_bin(thread), h.class_and_block / blocks), h.superblock);
@@ -198,7 +199,8 @@ struct XMallocOn {
   HEAPWOOD_INLINE std::uint32_t* link(std::uint32_t page) const {
     return as<std::uint32_t>(base_ + link_offset_) + page;
   }
-  // All pages have the same offset from a multiple of their size, so no two have the same number.
+  // The page in which a superblock begins. All pages have the same offset from a multiple of their
+  // size, so the division gives each page a number of its own.
   HEAPWOOD_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
     return superblock / static_cast<std::uint32_t>((std::size_t{1} << page_shift) / unit);
   }
@@ -219,7 +221,8 @@ struct XMallocOn {
     return address + header;
   }
 
-  // Tries the own bin first, then the remaining blocks of the others.
+  // Allocates from the bin of this multiprocessor first, then from the remaining blocks of the
+  // other bins.
   template <class Thread>
   HEAPWOOD_INLINE void* take(Thread& thread, std::uint32_t c) const {
     std::uint32_t index = own_bin(thread);
@@ -227,8 +230,8 @@ struct XMallocOn {
     for (std::uint32_t turn = 0; turn < bins_;) {
       Bin* b = bin(index, c);
       Word64 open(b->open);
-      // Looks before it takes from other bins, because the count must not grow without bound.
-      // relaxed: only whether to try.
+      // Reads other bins before it adds to their count, which must not grow without bound. relaxed:
+      // decides only whether to try.
       if (turn == 0 || !is_used_up(open.load(simt::relaxed)) ||
           top_of(Word64(b->stack).load(simt::relaxed)) != 0) {
         // acquire: synchronizes with the last owners of the blocks, as the thread that opened the
@@ -239,8 +242,8 @@ struct XMallocOn {
         if (number == count) {
           // The first request after the last block opens the next superblock.
           const std::uint64_t fresh = refill(thread, b, c);
-          // release: passes the synchronization with the last owners on. Without a superblock the
-          // next thread tries again.
+          // release: together with the acquire of the next thread, orders the last owners' accesses
+          // before that thread's. If there is no superblock, the next thread tries again.
           open.store(fresh != 0 ? fresh + one_allocation : failed_word(seen), simt::release);
           if (fresh != 0) return block(fresh, 0, c);
         } else {
@@ -263,8 +266,8 @@ struct XMallocOn {
   HEAPWOOD_INLINE static bool is_used_up(std::uint64_t open) {
     return next_of(open) >= simt::popcount(mask_of(open));
   }
-  // No blocks; the superblock field gets a number that it did not have just before, which tells
-  // waiting threads.
+  // The word that a failed refill stores: no blocks, and another superblock number than before. The
+  // changed number tells waiting threads that the refill is over.
   HEAPWOOD_INLINE static std::uint64_t failed_word(std::uint64_t open) {
     return (superblock_of(open) + 1) & 0xfffffffu;
   }
@@ -307,7 +310,7 @@ struct XMallocOn {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < bins_ * classes; ++i) {
       Bin* b = bin(0, 0) + i;
-      // Takes the stack as a whole. acquire: its links.
+      // Takes all superblocks of the stack at once. acquire: makes their links visible.
       std::uint32_t top = detach(b);
       HEAPWOOD_ROLLED
       while (top != 0) {
@@ -350,7 +353,7 @@ struct XMallocOn {
   // Returns the superblock on top + 1, or 0.
   HEAPWOOD_INLINE std::uint32_t pop(Bin* b) const {
     Word64 stack(b->stack);
-    // acquire, here and below: the link of the top superblock.
+    // acquire, here and below: makes the link of the top superblock visible.
     std::uint64_t seen = stack.load(simt::acquire);
     HEAPWOOD_ROLLED
     while (top_of(seen) != 0) {
@@ -364,7 +367,7 @@ struct XMallocOn {
   }
   HEAPWOOD_INLINE std::uint32_t detach(Bin* b) const {
     Word64 stack(b->stack);
-    std::uint64_t seen = stack.load(simt::acquire);  // acquire: the links
+    std::uint64_t seen = stack.load(simt::acquire);  // acquire: makes the links visible
     HEAPWOOD_ROLLED
     while (top_of(seen) != 0 &&
            !stack.compare_exchange_weak(seen, with_top(seen, 0), simt::acquire, simt::acquire)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the bulk semaphore (bulk_semaphore.hpp) is measured against: a counting semaphore, and the
-// bulk semaphore as published. No allocator uses them.
+// Semaphores that the bulk semaphore (bulk_semaphore.hpp) is compared with: a counting semaphore,
+// and the bulk semaphore as published. No allocator uses them.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ class CountingSemaphore {
 
   // Returns units. release: hands over what they represent.
   HEAPWOOD_INLINE void signal(std::uint32_t n) const { Word32(*word_).fetch_add(n, simt::release); }
-  // Ends the caller's growth, with n units of the batch for other threads; 0 also if there is no
-  // batch. release: as in signal().
+  // Ends the growth that wait() left to the caller, and adds n units of the batch for other
+  // threads; n is 0 if there is no batch. release: hands over what the units represent.
   HEAPWOOD_INLINE void grown(std::uint32_t n) const {
     Word32(*word_).fetch_add(n - growing, simt::release);
   }
@@ -94,13 +94,14 @@ class PublishedBulkSemaphore {
       const std::uint64_t next = grows   ? seen + (batch - n) * one_expected
                                  : takes ? seen - n
                                          : seen + n * one_reserved;
-      // acquire: what the units represent.
+      // acquire: synchronizes with the signal() that handed over what the units represent.
       if (!word().compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) continue;
       if (grows) grow();
       if (grows || takes) return true;
       HEAPWOOD_ROLLED
       for (seen = next; available(seen) < n && reserved(seen) < available(seen) + expected(seen);) {
-        if (gives_up(thread, turn)) return false;  // the reservation stays: the launch is void
+        // The reservation stays, because no thread continues after an abort.
+        if (gives_up(thread, turn)) return false;
         thread.pause(turn);
         seen = word().load(simt::relaxed);
       }
@@ -112,7 +113,7 @@ class PublishedBulkSemaphore {
 
   HEAPWOOD_INLINE void signal(std::uint32_t n, std::uint32_t promised) const {
     std::uint64_t seen = word().load(simt::relaxed);
-    // release: what the units represent.
+    // release: hands over what the units represent.
     add(seen, n - promised * one_expected, simt::release);
   }
 
@@ -131,15 +132,16 @@ class PublishedBulkSemaphore {
   static constexpr std::uint64_t one_expected = std::uint64_t{1} << 22,
                                  one_reserved = std::uint64_t{1} << 43;
 
-  // Counts a turn of a loop; returns whether the thread must leave because the launch is aborted.
-  // Failed exchanges are turns, too: among a million threads so few exchanges succeed that an
-  // aborted launch would run on for more than 20 s if only these were counted.
+  // Counts a turn of a loop; returns whether the thread must leave because the launch is aborted. A
+  // failed exchange counts as a turn too: among a million threads so few exchanges succeed that an
+  // aborted launch would run on for more than 20 s if only successful ones counted.
   template <class Thread>
   HEAPWOOD_INLINE static bool gives_up(const Thread& thread, unsigned& turn) {
     return ++turn % 64 == 0 && thread.aborted();
   }
   HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
-  // By compare-and-swap, as published. Afterwards `seen` is the new value.
+  // Adds `change` to the word by compare-and-swap, as published. Afterwards `seen` is the new
+  // value.
   HEAPWOOD_INLINE void add(std::uint64_t& seen, std::uint64_t change,
                            cuda::memory_order order) const {
     HEAPWOOD_ROLLED

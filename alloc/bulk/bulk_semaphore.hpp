@@ -73,7 +73,8 @@ class TransferCounter {
   // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
   // only when transfers end, and sums are compared only if none is in progress.
   HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
-  // The second reading. relaxed: the reads of the containers before it are acquires.
+  // The observer's second reading. relaxed: the observer's reads of the containers are acquires and
+  // come before it.
   HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
   static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) { return low(reading); }
 
@@ -85,15 +86,15 @@ class TransferCounter {
   std::uint64_t* word_;
 };
 
-// hands_over: signal() hands over what the units represent to the thread that receives `got`.
-// Otherwise it is handed over elsewhere, and the semaphore only counts.
+// hands_over: signal() also hands over what the units represent to the thread that receives `got`.
+// Without it the semaphore only counts, and the caller hands the resource over through other words.
 template <bool hands_over>
 class BasicBulkSemaphore {
  public:
   enum class Wait : std::uint32_t { got, grow, fail };
 
   HEAPWOOD_INLINE explicit BasicBulkSemaphore(std::uint64_t* word) : word_(word) {}
-  // The initial word.
+  // The initial value of the semaphore's word.
   static HEAPWOOD_INLINE std::uint64_t initial(std::uint32_t available) {
     return counts(available, available);
   }
@@ -101,7 +102,7 @@ class BasicBulkSemaphore {
   template <class Thread>
   HEAPWOOD_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
                             std::uint32_t* dry = nullptr) const {
-    // acquire: what the units represent.
+    // acquire (if `hands_over`): synchronizes with the signal() of the units.
     const std::uint64_t old = word().fetch_sub(counts(n, n), taking);
     return available(old) >= static_cast<std::int32_t>(n)
                ? Wait::got
@@ -117,7 +118,8 @@ class BasicBulkSemaphore {
     std::uint64_t old = word().load(simt::relaxed);
     if (available(old) >= wanted) {
       transfers.begin();
-      // acquire: what the units represent. release: see TransferCounter.
+      // acquire (if `hands_over`): synchronizes with the signal() of the units. release: orders the
+      // transfer's begin before it (TransferCounter).
       old = word().fetch_sub(counts(n, n), transferring);
       if (available(old) >= wanted) return Wait::got;
       word().fetch_add(counts(0, n), simt::relaxed);
@@ -129,7 +131,7 @@ class BasicBulkSemaphore {
   }
 
   HEAPWOOD_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
-    // release: what the units represent.
+    // release (if `hands_over`): hands over what the units represent.
     word().fetch_add(counts(std::int64_t{n} - expected, n), giving);
   }
   HEAPWOOD_INLINE void promise(std::uint32_t n) const {
@@ -147,7 +149,7 @@ class BasicBulkSemaphore {
       const std::uint32_t times = static_cast<std::uint32_t>(takeable) / each,
                           k = times < n ? times : n;
       const std::int64_t units = std::int64_t{k} * each;
-      // acquire: what the units represent.
+      // acquire (if `hands_over`): synchronizes with the signal() of the units.
       if (word().compare_exchange_weak(seen, seen - counts(units, units), taking, simt::relaxed))
         return k;
     }
@@ -156,7 +158,7 @@ class BasicBulkSemaphore {
     return take_some(1, n, keep) != 0;
   }
 
-  // For tests: C and V.
+  // For tests: the counts C and V in a word.
   static HEAPWOOD_INLINE std::int32_t available(std::uint64_t word) {
     return static_cast<std::int32_t>(word);
   }
@@ -178,8 +180,8 @@ class BasicBulkSemaphore {
     HEAPWOOD_INLINE void cancel() const {}
   };
 
-  // The summand for changes of V and C: a borrow out of C's half is part of the sum; balance()
-  // corrects for it.
+  // Changes V and C with one addition. A negative change of C borrows from V's half of the word;
+  // balance() corrects for it.
   static HEAPWOOD_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
     return (static_cast<std::uint64_t>(balance) << 32) + static_cast<std::uint64_t>(available);
   }
@@ -198,14 +200,14 @@ class BasicBulkSemaphore {
                                            std::uint32_t* dry, Transfers transfers) {
     const Word64 word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
-    // relaxed, here and below, where no units are taken: only numbers are exchanged.
+    // relaxed, here and below, where no units are taken: the counts order no other memory.
     if (batches(n - before, batch) > batches(-before, batch)) {
       word.fetch_add(counts(brought, owed), simt::relaxed);
       return Wait::grow;
     }
-    // The request stays subtracted from V.
+    // Returns the units to C. The request itself stays subtracted from V.
     if (owed != 0) word.fetch_add(counts(0, owed), simt::relaxed);
-    unsigned uncovered_turns = 0, idle_turns = 0;  // seen with V < 0; since the last attempt
+    unsigned uncovered_turns = 0, idle_turns = 0;  // turns with V < 0; turns since the last attempt
     bool gives_up = false;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; !gives_up; ++turn) {
@@ -214,13 +216,15 @@ class BasicBulkSemaphore {
       HEAPWOOD_ROLLED
       for (unsigned rest = turn < eager ? 1 : 8; rest > 0; --rest) thread.pause(turn);
       std::uint64_t seen = word.load(simt::relaxed);
-      // Threads try with a probability such that, of 8,192 waiting threads, about as many try as
-      // the units seen can serve. It quadruples with each turn without an attempt.
+      // A thread tries to take units with a probability such that, of 8,192 waiting threads, about
+      // as many try as there are units. The probability quadruples with each turn without an
+      // attempt.
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
       const std::uint32_t turns_away = idle_turns < 7 ? dice & (8191u >> 2 * idle_turns) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
         transfers.begin();
-        // acquire: what the units represent. release: see TransferCounter.
+        // acquire (if `hands_over`): synchronizes with the signal() of the units. release: orders
+        // the transfer's begin before it (TransferCounter).
         constexpr auto order = Transfers::counted ? transferring : taking;
         if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n))
           return Wait::got;

@@ -20,7 +20,7 @@ namespace heapwood::alloc {
 
 class CollectiveMutex {
  public:
-  // The word is initially 0.
+  // `word` must be 0 initially.
   HEAPWOOD_INLINE explicit CollectiveMutex(std::uint32_t* word) : word_(*word) {}
 
   // Returns false to all members if the launch is aborted; then they do not hold the mutex.
@@ -31,8 +31,8 @@ class CollectiveMutex {
     if (thread.lane() == leader) {
       owner = simt::wait_until(thread, [&] {
         std::uint32_t open = 0;
-        // A relaxed look first, because waiting threads must not write. acquire: the last owners'
-        // effects.
+        // A relaxed read first, because waiting threads must not write. acquire: makes the last
+        // owner's changes visible.
         return word_.load(simt::relaxed) == 0 &&
                word_.compare_exchange_strong(open, 1, simt::acquire, simt::relaxed);
       });
@@ -44,8 +44,8 @@ class CollectiveMutex {
 
   template <class Thread>
   HEAPWOOD_INLINE void unlock(Thread& thread, std::uint32_t lanes) const {
-    thread.sync(lanes);  // all members are done
-    // release: for the next owners.
+    thread.sync(lanes);  // orders all members' work before the release
+    // release: publishes this owner's changes to the next one.
     if (thread.lane() == simt::lowest_bit(lanes)) word_.store(0, simt::release);
   }
 

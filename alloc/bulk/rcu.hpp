@@ -45,8 +45,8 @@ class Delegation {
     std::uint32_t seen = word_.load(simt::relaxed);
     do {
       Word32(*link(item)).store(seen & ~working, simt::relaxed);
-      // release: the item and its link. acquire: the last worker's effects, if the caller is the
-      // next one.
+      // release: publishes the item and its link to the worker. acquire: makes the last worker's
+      // changes visible if the caller is the next one.
     } while (
         !word_.compare_exchange_weak(seen, working | (item + 1), simt::acq_rel, simt::relaxed));
     return (seen & working) == 0;
@@ -54,25 +54,26 @@ class Delegation {
 
   // Becomes the worker without an item; false if there is one already.
   HEAPWOOD_INLINE bool try_enter() const {
-    // acquire: the last worker's effects.
+    // acquire: makes the last worker's changes visible.
     return (word_.fetch_or(working, simt::acquire) & working) == 0;
   }
 
-  // Worker: takes all items posted so far and returns the newest + 1, or 0 if there are none.
-  // acquire: the posters' effects.
+  // Called by the worker: takes all items posted so far and returns the number of the newest + 1,
+  // or 0 if there are none. acquire: makes the posters' changes visible.
   HEAPWOOD_INLINE std::uint32_t take() const {
     return word_.exchange(working, simt::acq_rel) & ~working;
   }
-  // The next older item + 1; must be read before the item is processed.
+  // Returns the number of the next older item + 1. Must be called before the item is processed.
   template <class Link>
   static HEAPWOOD_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {
     return Word32(*link(item)).load(simt::relaxed);
   }
 
-  // Worker: stops being the worker and returns true if no item has been posted since.
+  // Called by the worker: stops being the worker and returns true, unless an item has been posted
+  // since take().
   HEAPWOOD_INLINE bool finish() const {
     std::uint32_t expected = working;
-    // release: this worker's effects, for the next one.
+    // release: publishes this worker's changes to the next one.
     return word_.compare_exchange_strong(expected, 0, simt::release, simt::relaxed);
   }
 
@@ -82,7 +83,7 @@ class Delegation {
   Word32 word_;
 };
 
-// Initially zero.
+// The words of an Rcu in device memory; initially zero.
 struct RcuState {
   std::uint64_t current = 0;       // {period number:24, readers that entered it:40}
   std::uint64_t left[2] = {0, 0};  // readers of even and odd periods that have left
@@ -95,7 +96,7 @@ class Rcu {
   // A read section; the result of enter() is passed to leave(). Within it a reader must neither
   // wait nor call begin_period().
   HEAPWOOD_INLINE std::uint32_t enter() const {
-    // acquire: elements unlinked before the period began are not seen.
+    // acquire: this reader does not reach elements that were unlinked before the period began.
     return parity(Word64(state_->current).fetch_add(1, simt::acquire));
   }
   HEAPWOOD_INLINE void leave(std::uint32_t section) const {

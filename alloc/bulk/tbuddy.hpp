@@ -98,8 +98,9 @@ class TBuddy {
   }
 
   HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
-  // Not 0 if a request for a few pages has been refused and nothing has been freed since. A hint,
-  // which may be outdated: it ends waiting for promises that were broken.
+  // Not 0 if a request for a few pages has been refused and nothing has been freed since. Only a
+  // hint: threads that wait for promised blocks read it and stop waiting, because the promise may
+  // have been broken.
   HEAPWOOD_INLINE std::uint32_t* full() const { return as<std::uint32_t>(base_) + 1; }
   HEAPWOOD_INLINE unsigned page_shift() const { return page_shift_; }
   HEAPWOOD_INLINE const std::byte* base() const { return base_; }
@@ -200,9 +201,9 @@ class TBuddy {
   static constexpr std::uint32_t max_pages = 1u << 24, mark = 1u << 31;
   // Limits for a request that keeps losing to other threads.
   static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;
-  // Layout at `base_`: the word of orders with pairs of free buddies, the word of full(); the
-  // semaphores, each in a sector together with the transfers of its order; the tables with the
-  // beginnings of the maps; the words of all maps; the lengths; the pages.
+  // Layout at `base_`: the word of orders with pairs of free buddies; the word of full(); per order
+  // a cache sector with its semaphore and its transfers; the table of where each map begins; the
+  // words of all maps; the lengths; the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
   HEAPWOOD_INLINE Word32 missed() const { return Word32(*as<std::uint32_t>(base_)); }
@@ -241,10 +242,10 @@ class TBuddy {
 
   enum class Supply : std::uint32_t { none, in_transfer, pairs, some };
 
-  // The supply of blocks of this order and above; pairs: smaller blocks may be merged (checked only
-  // if `sweeps`). Reads from the top down: a transfer changes the units of the order that counts it
-  // and of lower orders, so each count is read before and after all units that its transfers
-  // change.
+  // Whether there may be blocks of this order or above; pairs: smaller blocks may be merged into
+  // one (checked only if `sweeps`). Reads from the top order down: a transfer changes the units of
+  // the order that counts it and of lower orders, so each count of transfers is read before and
+  // after all units that its transfers change.
   HEAPWOOD_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
     std::uint64_t before = 0, after = 0;
     HEAPWOOD_ROLLED
@@ -255,9 +256,9 @@ class TBuddy {
       const std::uint64_t seen = Word64(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
-    // Between the two readings: a split records its pairs before its transfer ends; a thread that
-    // sweeps them is within a transfer counted at the top order. acquire: makes that transfer
-    // visible to the second reading.
+    // Read between the two readings of the transfers: a split records its pairs before its transfer
+    // ends, and a thread that sweeps pairs is within a transfer counted at the top order. acquire:
+    // makes that transfer visible to the second reading.
     if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
     if (TransferCounter::in_progress(before) != 0) return Supply::in_transfer;
     HEAPWOOD_ROLLED
@@ -265,8 +266,8 @@ class TBuddy {
     return before == after ? Supply::none : Supply::in_transfer;
   }
 
-  // If `from` is not none, the block was taken from this order within a transfer, which the caller
-  // ends.
+  // A block. If `from` is not `none`, the block was taken from that order within a transfer, which
+  // the caller must end.
   struct Taken {
     std::uint32_t block, from;
   };
@@ -282,7 +283,7 @@ class TBuddy {
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       const Supply seen = supply(order, sweeps < max_sweeps);
       if (seen == Supply::none) {
-        // relaxed, here and below: a hint for waiting threads.
+        // relaxed, here and below: full() is a hint for waiting threads.
         if (order <= step) is_full.store(1, simt::relaxed);
         break;
       }
@@ -295,16 +296,16 @@ class TBuddy {
       if ((turn & 63) == 63 && thread.aborted()) break;
       if (seen == Supply::in_transfer) continue;
       if (is_full.load(simt::relaxed) != 0) is_full.store(0, simt::relaxed);
-      // Ignores the hint: otherwise all waiting threads might leave because of it, and no thread
-      // would split the blocks that are there.
+      // Ignores the hint full(): otherwise all waiting threads might leave because of it, and no
+      // thread would split the remaining blocks.
       const Taken taken = take_block(thread, order, divides, nullptr);
       if (taken.block != none) return taken;
     }
     return {none, none};
   }
 
-  // Each order grows from the order `step` above it, or from the top: a batch is the blocks into
-  // which one block of that order is split.
+  // Each order gets its blocks from the order `step` above it, or from the top order: one batch is
+  // the blocks into which one block of that order is split.
   static constexpr std::uint32_t step = 5;
   HEAPWOOD_INLINE std::uint32_t above(std::uint32_t order) const {
     std::uint32_t up = order;
@@ -313,7 +314,7 @@ class TBuddy {
     return up;
   }
 
-  // One attempt. divides: the caller frees a part of the block.
+  // Makes one attempt. divides: the caller keeps a part of the block and frees the rest.
   template <class Thread>
   HEAPWOOD_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides,
                                    std::uint32_t* dry) const {
@@ -322,7 +323,7 @@ class TBuddy {
     bool got = false;
     HEAPWOOD_ROLLED
     for (;;) {
-      // The top order does not grow: a batch of one promises nothing.
+      // The top order has no order above to grow from: a batch of one promises nothing.
       const std::uint32_t up = above(k), batch = 1u << (up - k);
       std::uint32_t* const hint = k <= step ? dry : nullptr;
       const bool whole = k == order && !divides;
@@ -336,8 +337,8 @@ class TBuddy {
       if (got) break;
     }
     const bool is_transfer = got && (k != order || divides);
-    // Splits from the largest order down to the smallest and keeps the promises, or breaks them if
-    // no block was found.
+    // Splits the block from its order down to the requested one and signals the promised halves. If
+    // no block was found, withdraws the promises.
     std::uint32_t b = got ? find(thread, k) : none;
     const std::uint32_t from = is_transfer && b != none ? k : none;
     if (is_transfer && b == none) transfers(k).end();
@@ -360,7 +361,8 @@ class TBuddy {
   }
 
   // Takes a unit of a block to split, within a transfer, which the caller ends. The load comes
-  // first for the reason in wait_and_transfer().
+  // first so that a thread that finds no unit does not count as a transfer; otherwise such threads
+  // would wait for each other.
   HEAPWOOD_INLINE bool take_unit(std::uint32_t order) const {
     // relaxed: decides only whether to try.
     if (Semaphore::available(Word64(*semaphore_word(order)).load(simt::relaxed)) < 1) return false;
@@ -370,8 +372,8 @@ class TBuddy {
     return false;
   }
 
-  // Takes n units, if there are enough, within a transfer. Subtracts instead of comparing and
-  // swapping: a compare-and-swap on a word that thousands of threads change succeeds about once per
+  // Takes n units within a transfer if there are enough. Subtracts and undoes that if there were
+  // too few: a compare-and-swap on a word that thousands of threads change succeeds about once per
   // round trip to the cache. Other threads may see too few units for a moment; supply() allows for
   // that.
   HEAPWOOD_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
@@ -380,7 +382,8 @@ class TBuddy {
       const auto least = static_cast<std::int32_t>(n);
       return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
     };
-    // relaxed: units only count. release: see bulk_semaphore.hpp.
+    // relaxed: the units only count. release: orders the transfer's begin before it
+    // (bulk_semaphore.hpp).
     if (!enough(word.load(simt::relaxed))) return false;
     if (enough(word.fetch_sub(Semaphore::initial(n), simt::release))) return true;
     word.fetch_add(Semaphore::initial(n), simt::relaxed);
@@ -413,8 +416,8 @@ class TBuddy {
     }
   }
 
-  // Frees pages [first, first + n) as maximal aligned blocks, each of which has been promised
-  // `promised` times.
+  // Frees pages [first, first + n) as maximal aligned blocks. `promised`: 1 if these blocks have
+  // been promised to waiting threads.
   HEAPWOOD_INLINE void give_back(std::uint32_t first, std::uint32_t n,
                                  std::uint32_t promised) const {
     HEAPWOOD_ROLLED
@@ -450,7 +453,8 @@ class TBuddy {
   HEAPWOOD_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
-    // Before the halves disappear: a thread that needs a larger block must wait for this one.
+    // Comes before the halves disappear, so that a thread that needs a larger block waits for this
+    // one.
     transfers(k + 1).begin();
     semaphore(k + 1).promise(1);
     HEAPWOOD_ROLLED
@@ -473,7 +477,7 @@ class TBuddy {
   }
 
   // Records that this order may have pairs of free buddies. acq_rel: the thread that sweeps the
-  // order sees their bits.
+  // order sees the bits of these buddies.
   HEAPWOOD_INLINE void note(std::uint32_t order) const {
     missed().fetch_or(1u << order, simt::acq_rel);
   }
@@ -482,8 +486,8 @@ class TBuddy {
   HEAPWOOD_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
     transfers(top()).begin();
-    // acquire: the bits of those pairs. release: a thread that sees no recorded pair sees the
-    // transfer.
+    // acquire: makes the bits of the recorded pairs visible. release: a thread that no longer sees
+    // them recorded sees the transfer.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
     HEAPWOOD_ROLLED
     for (; orders != 0; orders &= orders - 1) {

@@ -55,8 +55,8 @@ class UAlloc : public UAllocLayout {
  public:
   UAlloc() = default;
 
-  // `head` has head_bytes(arenas) bytes: for the lists, and for copies of the handle and of
-  // `pages`, which functions that are not inlined read.
+  // `head` has head_bytes(arenas) bytes. It gets the lists, and copies of the handle and of `pages`
+  // for functions that are not inlined.
   template <class Device>
   static UAlloc create(std::byte* head, const TBuddy& pages, std::uint32_t arenas,
                        const Device& device) {
@@ -78,14 +78,14 @@ class UAlloc : public UAllocLayout {
     list_at(number)->units = Units::initial(0);
   }
 
-  // For functions that are not inlined, because a handle in registers has no address. Inlined
-  // functions read the handle, not memory.
+  // The handle's copy in device memory, for functions that are not inlined: the handle itself is in
+  // registers and has no address.
   HEAPWOOD_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
   HEAPWOOD_INLINE const TBuddy& pages() const {
     return *reinterpret_cast<const TBuddy*>(head_ + pages_at);
   }
 
-  // For bytes <= max_bytes().
+  // Serves requests of at most max_bytes().
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     const std::uint32_t k = class_of(bytes);
@@ -95,7 +95,8 @@ class UAlloc : public UAllocLayout {
     const std::uint32_t rank = simt::popcount(lanes & ((1u << thread.lane()) - 1));
     const unsigned leader = simt::lowest_bit(lanes);
     std::uint64_t mine = 0, grant = 0;
-    std::uint32_t rights = 0;  // of the leader: granted blocks that it has not found yet
+    // Blocks that the leader has been granted and has not found yet.
+    std::uint32_t rights = 0;
     HEAPWOOD_ROLLED
     for (std::uint32_t done = 0; done < wanted; done += count_of(grant)) {
       if (rank == 0) grant = obtain(thread, list, k, wanted - done, rights);
@@ -105,18 +106,18 @@ class UAlloc : public UAllocLayout {
         mine = grant_of(page_of(grant), start_of(grant) + rank - done, 1);
       }
     }
-    thread.sync(lanes);  // makes the bins' headers, which the leader acquired, visible to all
+    thread.sync(lanes);  // makes the bins' headers that the leader acquired visible to all lanes
     if (count_of(mine) == 0) return allocate_slow(self(), thread, k);
     const std::uint32_t i = set_bit(thread, mine);
     return i == none ? nullptr : address(page_of(mine), i << (min_shift + k));
   }
 
-  // For blocks that are not pages.
+  // Frees a block of a bin. Whole pages are freed by TBuddy.
   template <class Thread>
   HEAPWOOD_INLINE void deallocate(Thread& thread, void* block) const {
     const Location location = locate(block);
     Bin* const bin = bin_at(location.page);
-    // relaxed: constant while a block is in use; a first guess.
+    // relaxed: the list is constant while a block is in use; the state is only a first guess.
     const std::uint32_t number = Word32(bin->list).load(simt::relaxed);
     const std::uint32_t seen = state(bin).load(simt::relaxed);
     const std::uint32_t k = number % lists_per_arena;
@@ -124,7 +125,7 @@ class UAlloc : public UAllocLayout {
     // release: hands the block over to the thread that sets the bit.
     bits(bin, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
     const std::uint32_t lanes = thread.together(bin);
-    thread.sync(lanes);  // the bits come before the count
+    thread.sync(lanes);  // orders the cleared bits before the change of the count
     if (thread.lane() == simt::lowest_bit(lanes)) {
       free_units<bins>(list_at(number), k, location.page, simt::popcount(lanes), seen);
     }
@@ -137,7 +138,7 @@ class UAlloc : public UAllocLayout {
     HEAPWOOD_ROLLED
     for (std::uint32_t number = 0; number < self->arenas_ * lists_per_arena; ++number) {
       List* const list = self->list_at(number);
-      // relaxed: a hint.
+      // relaxed: the count is a hint.
       if (static_cast<std::int32_t>(self->spare(list).load(simt::relaxed)) <= 0) continue;
       any = true;
       if (!Delegation(&list->posted).try_enter()) continue;
@@ -151,13 +152,12 @@ class UAlloc : public UAllocLayout {
   }
 
  private:
-  enum Level { bins, chunks };  // a list contains bins of blocks or chunks of bins
+  enum Level { bins, chunks };  // what a list contains: bins of blocks, or chunks of bins
 
   static constexpr std::size_t pages_at = 256;
   static constexpr std::uint32_t none = TBuddy::none;
 
-  // A grant: the page of a bin, the block of the bin to search from, the number of blocks: {32, 16,
-  // 16}.
+  // A grant is {page of a bin:32, block to search from:16, number of granted blocks:16}.
   static HEAPWOOD_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start,
                                                 std::uint32_t count) {
     return std::uint64_t{page} << 32 | start << 16 | count;
@@ -210,7 +210,7 @@ class UAlloc : public UAllocLayout {
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t section = readers.enter();
-      // acquire, here and below: the bin's header.
+      // acquire, here and below: makes the bin's header visible.
       std::uint32_t next = Word32(list->first).load(simt::acquire);
       HEAPWOOD_ROLLED
       while (next != 0) {
@@ -225,7 +225,7 @@ class UAlloc : public UAllocLayout {
                                                 simt::acquire, simt::relaxed)) {
             continue;
           }
-          readers.leave(section);  // a bin with a block in use is not released
+          readers.leave(section);  // safe: a bin with a block in use is not released
           if (free == blocks(k)) spare(list).fetch_sub(1, simt::relaxed);
           if (last && (seen & queued) == 0) post<level>(self(), list, next - 1);
           return grant_of(next - 1, blocks(k) - free, taken);
@@ -259,7 +259,8 @@ class UAlloc : public UAllocLayout {
         w = (w + 1) % bitmap_words;
         bit = 0;
         taken = bits(bin, w).load(simt::relaxed);
-        // Other threads are faster only as long as they take and free blocks: pause after each lap.
+        // A thread that was counted fails only while other threads take and free blocks here. It
+        // pauses after each lap of the bitmap.
         if (++turn % bitmap_words == 0) {
           if (thread.aborted()) return none;
           thread.pause(turn / bitmap_words);
@@ -347,7 +348,8 @@ class UAlloc : public UAllocLayout {
         const std::uint32_t i = self->set_bit(thread, grant);
         return i == none ? nullptr : self->address(page_of(grant), i << (min_shift + c));
       }
-      // A page; else release the empty bins that lists keep, and try again.
+      // Allocates a page. If there is none, releases the empty bins that lists keep, and tries
+      // again.
       const std::uint32_t page = self->pages().take_pages(thread, 1, false);
       if (page != none) return self->pages().page(page);
       if (!collect(self)) break;
@@ -364,7 +366,7 @@ class UAlloc : public UAllocLayout {
     HEAPWOOD_ROLLED
     for (;;) {
       const bool all = free_of(seen) + n == blocks(k);
-      // relaxed: a hint that the list already has an empty bin.
+      // relaxed: only a hint whether the list already has an empty bin.
       const bool close = all && static_cast<std::int32_t>(spare(list).load(simt::relaxed)) > 0;
       const bool first = free_of(seen) == 0 && !close;
       // release: orders these users of the bin before the thread that releases its page.
@@ -382,9 +384,9 @@ class UAlloc : public UAllocLayout {
     }
   }
 
-  // The caller has closed an empty bin, n of whose units are not signalled yet. Takes the other
-  // units out of the list and retires the bin, or reopens it if a thread has a right to its blocks.
-  // Returns true if the caller must post the bin.
+  // Called after the caller has closed an empty bin, n of whose units are not signalled yet. Takes
+  // the other units out of the list and retires the bin, or reopens it if a thread has a right to
+  // its blocks. Returns true if the caller must post the bin.
   static HEAPWOOD_OUTLINE bool retire(const UAlloc* self, List* list, std::uint32_t k,
                                       std::uint32_t page, std::uint32_t n) {
     Bin* const bin = self->bin_at(page);
@@ -400,14 +402,14 @@ class UAlloc : public UAllocLayout {
     return (seen & queued) == 0;
   }
 
-  // The caller has set `queued`.
+  // Posts a bin whose `queued` bit the caller has set.
   template <Level level>
   static HEAPWOOD_INLINE void post(const UAlloc* self, List* list, std::uint32_t page) {
     if (Delegation(&list->posted).post(page, Link{self})) process_list<level>(self, list, false);
   }
 
-  // The work of the one thread that processes a list: moves posted bins to where they belong,
-  // closes empty ones if `all`, and releases those whose readers have left.
+  // Executed by the one thread that works on a list: adds or removes the posted bins, closes empty
+  // ones if `all`, and releases those whose readers have left.
   template <Level level>
   static HEAPWOOD_OUTLINE void process_list(const UAlloc* self, List* list, bool all) {
     const Delegation posted(&list->posted);
@@ -423,7 +425,7 @@ class UAlloc : public UAllocLayout {
       }
       if (all) close_empty(self, list);
       all = false;
-      // Begin a period for the bins that were unlinked; at its end release their pages.
+      // Begin a grace period for the bins that were unlinked; once it is over, release their pages.
       HEAPWOOD_ROLLED
       while ((list->leaving | list->unlinked) != 0) {
         if (list->leaving == 0) {
@@ -448,7 +450,8 @@ class UAlloc : public UAllocLayout {
   static HEAPWOOD_INLINE void update_membership(const UAlloc* self, List* list,
                                                 std::uint32_t page) {
     Bin* const bin = self->bin_at(page);
-    // acquire: synchronizes with the changes that led to the state. Later changes are posted again.
+    // acquire: synchronizes with the changes that led to this state. After a later change the bin
+    // is posted again.
     const std::uint32_t seen = state(bin).fetch_and(~queued, simt::acq_rel);
     const bool belongs = free_of(seen) != 0 && (seen & dead) == 0;
     if (belongs && bin->listed == 0) {
@@ -458,7 +461,7 @@ class UAlloc : public UAllocLayout {
       set_next(self, list, list->last, page + 1);
       list->last = page + 1;
     } else if (!belongs && bin->listed != 0) {
-      // The bin's own `next` stays, for readers that are at the bin.
+      // Keeps the bin's own `next`: readers may still follow it.
       bin->listed = 0;
       const std::uint32_t next = Word32(bin->next).load(simt::relaxed);
       set_next(self, list, bin->previous, next);
@@ -471,7 +474,7 @@ class UAlloc : public UAllocLayout {
   }
   static HEAPWOOD_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous,
                                        std::uint32_t next) {
-    // release: the header of the bin that becomes visible.
+    // release: publishes the header of the bin that becomes reachable.
     Word32(previous == 0 ? list->first : self->bin_at(previous - 1)->next)
         .store(next, simt::release);
   }
@@ -485,10 +488,10 @@ class UAlloc : public UAllocLayout {
       Bin* const bin = self->bin_at(page);
       next = bin->next;
       std::uint32_t empty = self->blocks(k);
-      // relaxed: retire() synchronizes with its users. (A bin that is queued at this moment is
-      // skipped.)
+      // relaxed: retire() synchronizes with the bin's users. A bin that is queued at this moment is
+      // skipped.
       if (state(bin).compare_exchange_strong(empty, empty | closed, simt::relaxed, simt::relaxed)) {
-        // This thread is the worker: it will find what is posted.
+        // The post needs no check: this thread is the list's worker and will find it.
         if (retire(self, list, k, page, 0)) Delegation(&list->posted).post(page, Link{self});
       }
     }
@@ -509,7 +512,7 @@ class UAlloc : public UAllocLayout {
     }
   }
 
-  std::uint32_t* full_ = nullptr;  // TBuddy::full() of the pages
+  std::uint32_t* full_ = nullptr;  // the word TBuddy::full() of `pages`
 };
 
 }  // namespace heapwood::alloc

@@ -16,10 +16,10 @@ namespace heapwood::alloc {
 
 class UAllocLayout {
  public:
-  // Per arena: classes of 16, 32, ... bytes; the last list holds chunks.
+  // Each arena has one list per class of 16, 32, ... bytes, and a last list that holds chunks.
   static constexpr std::uint32_t lists_per_arena = 8;
   static constexpr std::uint32_t chunk_class = lists_per_arena - 1;
-  static constexpr std::size_t lists_at = 512;  // after two handles
+  static constexpr std::size_t lists_at = 512;  // offset of the lists, after two handles
 
   static constexpr std::size_t head_bytes(std::uint32_t arenas) {
     return lists_at + std::size_t{arenas} * lists_per_arena * sizeof(List);
@@ -35,21 +35,23 @@ class UAllocLayout {
     return (offset_of(block) & (page_bytes() - 1)) == 0;
   }
 
-  // Visits the contents of a page that is marked in TBuddy's walk(): the chunk at `offset` of the
-  // pool, of which `copy` is a copy.
+  // Visits the contents of a page that TBuddy's walk() reports as marked: the chunk at `offset` in
+  // the pool, copied to `copy`.
   template <class Visitor>
   void walk_chunk(const std::byte* copy, std::size_t offset, Visitor visit) const;
 
  protected:
   static constexpr std::uint32_t header_bytes = 128, bitmap_words = 4, min_shift = 4;
 
-  // ualloc.hpp states which members are atomic, and which thread owns the others.
+  // The header of a bin. ualloc.hpp states which members are atomic and which thread owns the
+  // others.
   struct Bin {
-    std::uint64_t used[bitmap_words];  // bit i: block i. Also set if there is no such block
+    std::uint64_t used[bitmap_words];  // bit i: block i is in use or does not exist
     std::uint32_t state;               // {dead, closed, queued, free blocks:16}
-    std::uint32_t list;                // its list's number
-    std::uint32_t next;                // in the list: page + 1
-    // While posted, and later while waiting for readers to leave: page + 1.
+    std::uint32_t list;                // number of the list that the bin belongs to
+    std::uint32_t next;                // page + 1 of the next bin in the list
+    // Page + 1 of another bin: the next posted one, later the next one that waits for its readers
+    // to leave.
     std::uint32_t link;
     std::uint32_t previous, listed;  // owned by the worker of the list
   };
@@ -59,17 +61,17 @@ class UAllocLayout {
     std::uint64_t units;      // bulk semaphore
     std::uint64_t unused[3];  // padding: the words above and below are in sectors of their own
     RcuState readers;
-    std::uint32_t first, last;  // bins: page + 1
-    std::uint32_t posted;       // bins whose membership has changed (rcu.hpp)
-    std::uint32_t spare;        // bins without a block in use, approximately
-    // Owned by the worker of the list: dead bins that are unlinked, and those among them whose
+    std::uint32_t first, last;  // page + 1 of the first and the last bin
+    std::uint32_t posted;       // bins to add or remove, as a Delegation (rcu.hpp)
+    std::uint32_t spare;        // approximate number of bins without a block in use
+    // Owned by the thread that works on the list: dead bins that are unlinked, and dead bins whose
     // readers it waits for.
     std::uint32_t unlinked, leaving;
     std::uint64_t period;
   };
 
-  static constexpr std::uint32_t queued = 1u << 16;  // posted, or about to be
-  static constexpr std::uint32_t closed = 1u << 17;  // its blocks are not allocated
+  static constexpr std::uint32_t queued = 1u << 16;  // the bin is posted, or about to be
+  static constexpr std::uint32_t closed = 1u << 17;  // blocks of the bin are not allocated
   static constexpr std::uint32_t dead = 1u << 18;    // permanently closed
   static HEAPWOOD_INLINE std::uint32_t free_of(std::uint32_t state) { return state & 0xffffu; }
 
@@ -132,7 +134,7 @@ class UAllocLayout {
   }
 
   std::byte* head_ = nullptr;
-  std::byte* memory_ = nullptr;  // of page 0
+  std::byte* memory_ = nullptr;  // address of page 0
   std::uint32_t page_shift_ = 12, arenas_ = 1;
 };
 
@@ -151,7 +153,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     for (std::uint32_t i = 0; i < blocks(b->list % lists_per_arena); ++i) n += is_used(b, i);
     return n;
   };
-  // Check that counts and bitmaps agree.
+  // The counts must agree with the bitmaps.
   std::uint32_t used = 0;
   for (std::uint32_t j = 0; j < chunk_pages(); ++j) {
     if (j > 0 && !is_bin(j)) continue;
@@ -164,14 +166,14 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     }
     used += j > 0 ? found : 0;
   }
-  // An empty chunk is released, including its bins, as soon as it is needed.
+  // An empty chunk is one free region: a request that needs it makes UAlloc release its bins.
   if (used == 0) return visit(Region{offset, chunk_bytes(), State::free});
 
   const auto emit = [&](std::size_t bytes, State state) {
     if (bytes > 0) visit(Region{offset, bytes, state});
     offset += bytes;
   };
-  // Blocks of bin j within the `bytes` bytes that begin at byte `byte` of its blocks.
+  // Reports the blocks of bin j that lie in `bytes` bytes from byte `byte` of its blocks.
   const auto emit_blocks = [&](std::uint32_t j, std::uint32_t byte, std::uint32_t bytes) {
     const std::uint32_t k = is_bin(j) ? bin(j)->list % lists_per_arena : class_of(max_bytes());
     const std::uint32_t shift = min_shift + k;
@@ -182,7 +184,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     }
     emit(left, State::metadata);
   };
-  // The first page with the tails of all bins, then the bins.
+  // Reports the first page, with the tails of all bins, then the bins.
   emit(header_bytes, State::metadata);
   for (std::uint32_t j = 1; j < chunk_pages(); ++j)
     emit_blocks(j, page_bytes() - header_bytes, header_bytes);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A pool as one circular list of chunks, first fit from a moving offset: the allocators of RegEff
-// section 5, by template arguments. A chunk is split if it has at least twice the requested units
-// (the paper's maximum fragmentation of 2); a free absorbs the next chunk if that is free, or with
-// Joins::all (the paper's future work) all free chunks that follow.
+// A pool as one circular list of chunks, searched first fit from a moving offset: the allocators of
+// RegEff section 5, by template arguments. A chunk is split if it has at least twice the requested
+// units (the paper's maximum fragmentation of 2). A free absorbs the next chunk if that is free, or
+// with Joins::all (the paper's future work) all free chunks that follow.
 //
 // Differs from the paper:
-//   - headers are in a table beside the memory (header_words.hpp);
-//   - the list is divided into pieces (presplit.hpp). A walk that does not succeed within a few
-//     chunks of the offset, or that meets a chunk held by another thread, continues in a piece
-//     drawn by hash: first among the large enough ones of the caller's heap, then among the larger
-//     ones, then among those of the rest; only then does it go round all pieces;
-//   - lanes of a warp that make the same request together share one walk and get adjacent blocks;
-//   - a walker merges a free chunk that is too small with the free ones after it;
-//   - a request larger than a piece of the rest and than what the heaps can serve takes whole
-//     pieces of the rest;
-//   - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
-//     A chunk that is being split, merged or freed must be visited again.
+// - headers are in a table beside the memory (header_words.hpp);
+// - the list is divided into pieces (presplit.hpp). A search that does not succeed within a few
+//   chunks of the offset, or that meets a chunk held by another thread, continues in a random
+//   piece: first among the large enough ones of the caller's heap, then among larger ones, then
+//   among those of the rest of the pool; only then does it visit all pieces in turn;
+// - lanes of a warp that make the same request together share one search and get adjacent blocks;
+// - a search merges a free chunk that is too small with the free ones after it;
+// - a request larger than a piece of the rest and than what the heaps can serve takes whole
+//   pieces of the rest;
+// - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
+//   A chunk that is being split, merged or freed must be visited again.
 //
 // Limits: the largest request is the rest, half of the pool or more. Units are 16 bytes in pools up
 // to 16 GiB and double with every doubling beyond, because a link has 30 bits. Overhead: 4 or 8
@@ -32,7 +32,7 @@
 
 namespace heapwood::alloc {
 
-enum class Joins { one, all };  // free chunks merged after a freed block
+enum class Joins { one, all };  // how many free chunks after a freed block are merged with it
 
 template <class Headers, Offsets offset_count, Joins joins = Joins::one>
 class CircularList {
@@ -65,7 +65,7 @@ class CircularList {
     const Piece piece = shape_.piece(position);
     if (link > piece.end) return free_pieces(position, link);
     const std::uint32_t absorbed = absorb(link, piece.end, joins == Joins::one ? 1 : ~0u);
-    // Moves the paper's offset, unless nothing was merged.
+    // A free that merges chunks moves the offset to the merged chunk's end (from the paper).
     if (absorbed != 0) move_offset(thread, link);
     if (absorbed != 1) pieces_.add_free_chunks(shape_.index(piece.begin), 1 - absorbed);
     pieces_.start(shape_.index(piece.begin)).store(position, simt::relaxed);
@@ -117,7 +117,8 @@ class CircularList {
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pool.bytes / 1024, 1, wanted_heaps));
     const std::size_t table_offset =
         256 + round_up((max_heaps + 1) * FirstOffset::stride * sizeof(std::uint32_t), 256);
-    // The table of pieces reduces the units, which in turn determine its size.
+    // The table of pieces takes space from the units, whose number in turn determines the table's
+    // size. Repeat until both fit.
     for (std::size_t pieces_bytes = 0, needed = 0;; pieces_bytes = needed) {
       const std::size_t rest =
           pool.bytes - table_offset - 512 - Headers::entry_bytes - pieces_bytes;
@@ -140,27 +141,29 @@ class CircularList {
     pieces_ = PieceTable::in_table(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
-    // The last offset is at the end of the heaps.
+    // One more offset, for requests that take whole pieces of the rest; it starts at the end of the
+    // heaps.
     device.for_each(shape_.heaps + 1, FirstOffset{offsets_, shape_.heap_units()});
   }
 
  private:
-  // The turns of a walk: first draws in the heaps, among all pieces that are large enough and,
-  // after every draws_per_level turns, among half as many; then draws in the rest; then laps.
+  // A search proceeds in turns. First it draws pieces of the heaps: from all that are large enough
+  // and, after every draws_per_level turns, from half as many. Then it draws pieces of the rest.
+  // Finally it makes laps over all pieces.
   static constexpr std::uint32_t hops_from_offset = 4, hops_per_turn = 8, draws_per_level = 16,
                                  first_rest_turn = draws_per_level * 32,
                                  first_lap = first_rest_turn + 4 * draws_per_level, own_turns = 18,
                                  max_hops_turn = 16;
 
-  // The state of a walk. `more` is the number of hops left in its piece; during a lap, whether the
-  // walk began in the middle of its piece.
+  // The state of a search. `more` is the number of chunks that it may still visit in its piece;
+  // during a lap, whether the search began in the middle of its piece.
   struct Walk {
     std::uint32_t position;
     Piece piece;
     std::uint32_t turn = 0, more = hops_from_offset;
   };
 
-  // Reads headers for walk() in large batches: the table of a large pool takes gigabytes.
+  // Reads headers for walk() in batches, because the table of a large pool takes gigabytes.
   struct Window {
     const HostView& host;
     Headers headers;
@@ -195,20 +198,21 @@ class CircularList {
   HEAPWOOD_INLINE std::uint32_t heap(Thread& thread) const {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
   }
-  // A hint where to begin; the last thread to store it wins. relaxed: visit() detects wrong values.
+  // Offset i: a hint where searches begin, written by many threads. relaxed: visit() detects a
+  // position where no chunk begins.
   HEAPWOOD_INLINE Word32 offset(std::uint32_t i) const {
     return Word32(offsets_[i * FirstOffset::stride]);
   }
 
-  // Moves the caller's offset to the end of a new block. A block in the rest does not move it, so
-  // that it stays within the heaps.
+  // Moves the caller's offset to the end of a new block, unless the block is in the rest of the
+  // pool: offsets stay within the heaps.
   template <class Thread>
   HEAPWOOD_INLINE void move_offset(Thread& thread, std::uint32_t to) const {
     if (to < shape_.rest()) offset(heap(thread)).store(to, simt::relaxed);
   }
 
-  // Merges the free chunks from `link` on into the caller's chunk, at most `max_chunks` of them and
-  // until it reaches `enough`. Returns how many.
+  // Merges the free chunks from `link` on into the caller's chunk, until that reaches `enough` or
+  // `max_chunks` have been merged. Returns how many were merged.
   HEAPWOOD_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough,
                                        std::uint32_t max_chunks) const {
     std::uint32_t absorbed = 0;
@@ -236,11 +240,13 @@ class CircularList {
                           i = group.rank();
       const std::uint32_t mine = position + i * units;
       if (!group.has_one_lane() && i < blocks) {
-        // search() has published the chunk as one block. Only the first lane's header can be found
-        // so far; a walker that follows it ahead of the others restarts.
+        // search() has published the chunk as one block. So far other threads can find only the
+        // first lane's header. A thread that follows its link before the other headers are written
+        // reads 0 and starts again.
         headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);
       }
-      // A neighbouring lane may free its block immediately, and reads the header after it.
+      // All headers must be written before any lane returns: a lane may free its block immediately,
+      // and that free reads the next lane's header.
       group.sync();
       if (i < blocks) return memory_ + (std::uint64_t{mine} << unit_shift_);
       if (blocks == 0) return nullptr;
@@ -248,8 +254,8 @@ class CircularList {
     }
   }
 
-  // Finds a chunk for one block or more, up to `wanted` units, and marks it used: {begin:32,
-  // end:32}. 0 if there is none.
+  // Finds a chunk for one block or more, up to `wanted` units, and marks it used. Returns
+  // {begin:32, end:32}, or 0 if there is none.
   template <class Thread>
   HEAPWOOD_INLINE std::uint64_t search(Thread& thread, std::uint32_t units,
                                        std::uint32_t wanted) const {
@@ -259,7 +265,8 @@ class CircularList {
     for (;;) {
       Visit v = headers_.visit(w.position, units, w.piece.end);
       if (v.found == Found::claimed) {
-        // Merges until there is enough for all lanes; the chunk is used if there is enough for one.
+        // Merges following free chunks until there is enough for all lanes. The chunk is taken if
+        // there is enough for one lane.
         std::uint32_t absorbed = absorb(
             v.link, w.position + wanted < w.piece.end ? w.position + wanted : w.piece.end, ~0u);
         const bool enough = v.link - w.position >= units;
@@ -275,34 +282,34 @@ class CircularList {
     }
   }
 
-  // Frees the units after the first `wanted`; adds to `removed` if there are none. Returns the new
-  // end of the chunk.
+  // Frees the units of a chunk after the first `wanted`. If there are none, counts the chunk in
+  // `removed`. Returns the new end of the chunk.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end,
                                           std::uint32_t units, std::uint32_t wanted,
                                           std::uint32_t& removed) const {
     if (end - w.position >= wanted + units) {
-      headers_.publish_free(w.position + wanted, end);  // before the link that leads to it
+      headers_.publish_free(w.position + wanted, end);  // written before the link that leads to it
       end = w.position + wanted;
     } else {
       ++removed;
     }
-    // Must be done before lanes of the warp wait for each other: none of them may wait for a chunk
-    // that another one still holds.
+    // Published before lanes of the warp wait for each other: no lane may wait for a chunk that
+    // another lane of its warp still holds.
     headers_.publish_used(w.position, end);
     pieces_.start(shape_.index(w.piece.begin)).store(end, simt::relaxed);
     move_offset(thread, end);
     return end;
   }
 
-  // Advances to the next position. Returns false if the walk is over.
+  // Advances to the next position. Returns false if the search is over.
   template <class Thread>
   HEAPWOOD_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units,
                                std::uint32_t wanted) const {
     const bool lap = w.turn >= first_lap;
     if (v.found == Found::nothing) {
-      // The chunk was absorbed after the position was read, or is part of a block that began in
-      // another piece.
+      // No chunk begins here: the chunk was absorbed after its position was read, or a block that
+      // began in another piece covers it.
       if (w.position != w.piece.begin && (lap || w.more != 0)) {
         if (lap && thread.aborted()) return false;
         if (lap && w.more == 0) w.turn = first_lap;
@@ -311,8 +318,8 @@ class CircularList {
         return true;
       }
     } else if (lap) {
-      // Search on if the last lap met a chunk that some thread was working on: it may be free by
-      // now. Such threads are running, so the search ends.
+      // A chunk that another thread held during the last lap may be free by now, so the laps start
+      // again. That thread is running, so this ends.
       if (v.found == Found::busy || v.found == Found::claimed) w.turn = first_lap;
       if (v.link < w.piece.end && v.link > w.position) {
         w.position = v.link;
@@ -335,7 +342,7 @@ class CircularList {
   // Moves to the start position of the piece `w.piece`. Returns false if the piece is full or too
   // small.
   HEAPWOOD_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
-    // Both loads are in flight together.
+    // Both loads are issued before either result is used.
     const std::uint32_t free_chunks =
         pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
     const std::uint32_t start = pieces_.start(shape_.index(w.piece.begin)).load(simt::relaxed);
@@ -348,9 +355,9 @@ class CircularList {
     return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
   }
 
-  // Advances to the next piece of a lap that is large enough and not full. The walk ends after two
-  // complete laps, or three since a chunk was last held by a thread; the incomplete lap in which it
-  // starts, or in which it meets such a chunk, does not count.
+  // Advances to the next piece of a lap that is large enough and not full. The search ends after
+  // two complete laps, or three since a chunk was last held by a thread. The incomplete lap in
+  // which it starts, or in which it meets such a chunk, does not count.
   template <class Thread>
   HEAPWOOD_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
     HEAPWOOD_ROLLED
@@ -374,8 +381,8 @@ class CircularList {
 
   // Draws a piece that may have space, a different one for each thread and turn: first from the
   // caller's heap, then from any heap, then from the rest. After a full piece, or after
-  // `draws_per_level` others, only the larger half of the heaps' pieces remains to draw from.
-  // Finally a lap over all pieces starts at the next piece. Returns false if that lap finds none.
+  // `draws_per_level` others, only the larger half of the heaps' pieces remains to draw from. At
+  // the end a lap over all pieces starts at the next piece. Returns false if that lap finds none.
   template <class Thread>
   HEAPWOOD_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
                                   std::uint32_t wanted) const {
@@ -391,7 +398,8 @@ class CircularList {
       const bool own =
           offset_count == Offsets::per_multiprocessor && w.turn < own_turns && fit != 0;
       const std::uint32_t in_heaps = own ? fit : fit * shape_.heaps;
-      // A request for a large part of a piece of the rest finds few pieces of its size in a heap.
+      // Heaps have few pieces of the size that a request for a large part of a piece of the rest
+      // needs, so such a request draws from the rest as well.
       const bool rest_too = fit == 0 || (!own && wanted > shape_.rest_piece() / 1024);
       const std::uint32_t n = of(in_heaps + (rest_too ? shape_.rest_pieces() : 0));
       if (n < in_heaps) {
@@ -411,10 +419,10 @@ class CircularList {
     }
   }
 
-  // Takes adjacent whole pieces of the rest, for a request larger than one. The header of a piece
-  // is not erased until all pieces are held, and every piece that is held is busy, so threads that
-  // search there visit it again. All of this is inlined: a call makes a kernel that is short of
-  // registers spill around it.
+  // Takes adjacent whole pieces of the rest, for a request larger than one. No header of these
+  // pieces is erased until all are held, and each piece that is held is marked busy, so threads
+  // that search there visit it again. Everything is inlined: around a call, a kernel that is short
+  // of registers would spill them.
   template <class Thread>
   HEAPWOOD_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;
@@ -425,7 +433,8 @@ class CircularList {
     for (unsigned laps = 0;;) {
       // Claim the free chunks of the next piece, and hold the piece if it is wholly free.
       const Piece piece = shape_.piece(position);
-      Visit v = headers_.visit(position, 1, piece.end);  // the tail's state is used
+      // At the list's tail this finds `used`.
+      Visit v = headers_.visit(position, 1, piece.end);
       if (v.found == Found::claimed) {
         std::uint32_t end = v.link, absorbed = 0;
         HEAPWOOD_ROLLED
@@ -439,7 +448,7 @@ class CircularList {
           headers_.mark_busy(position, end);
           position = end;
           if (position - first < units) continue;
-          // Make the pieces that are held one block.
+          // Turns the pieces that are held into one block.
           for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
             pieces_.add_free_chunks(shape_.index(p), ~0u);
             if (p != first) headers_.erase(p);
@@ -451,7 +460,7 @@ class CircularList {
         }
         headers_.publish_free(position, end);
       }
-      // Release all pieces and begin again after this one.
+      // Releases all pieces and starts again after this one.
       again |= v.found == Found::busy;
       for (std::uint32_t p = first; p < position; p += shape_.rest_piece()) {
         headers_.publish_free(p, shape_.piece(p).end);
@@ -468,7 +477,7 @@ class CircularList {
     }
   }
 
-  // Splits a block of several pieces into those pieces again, the last one first.
+  // Splits a block of several pieces into those pieces, the last one first.
   HEAPWOOD_INLINE void free_pieces(std::uint32_t position, std::uint32_t end) const {
     for (std::uint32_t begin = end; begin != position;) {
       const Piece piece = shape_.piece(begin - 1);

@@ -19,20 +19,21 @@ namespace heapwood::alloc {
 namespace header {
 inline constexpr std::uint32_t used = 1u << 31;
 inline constexpr std::uint32_t busy = 1u << 30;
-inline constexpr std::uint32_t next = busy - 1;  // units; 16 GiB of 16-byte units
+// Mask of the link, in units: 16 GiB of 16-byte units.
+inline constexpr std::uint32_t next = busy - 1;
 }  // namespace header
 
-// The result of a walk's visit to a position, and the link at which it continues. A chunk that is
-// too small is claimed anyway if the next chunk is free and begins before `end`, so that the two
-// can be merged.
+// What a search finds at a position, and the link at which it continues. A chunk that is too small
+// is claimed anyway if the next chunk is free and begins before `end`, so that the two can be
+// merged.
 enum class Found : std::uint32_t { nothing, small, used, busy, claimed };
 struct Visit {
   Found found;
   std::uint32_t link;
 };
 
-// CFMalloc's representation: {used:1, busy:1, next:30}. One load reads a whole header and one
-// exchange claims it.
+// The header of CFMalloc, one word {used:1, busy:1, next:30}: one load reads it and one exchange
+// claims its chunk.
 struct FusedHeaders {
   static constexpr std::size_t entry_bytes = 4;
   std::uint32_t* word = nullptr;
@@ -40,7 +41,7 @@ struct FusedHeaders {
   static FusedHeaders in_table(std::byte* table, std::uint64_t /*entries*/) {
     return {as<std::uint32_t>(table)};
   }
-  // Called before any thread runs.
+  // Writes a header before any kernel uses the list.
   HEAPWOOD_INLINE void init(std::uint32_t position, std::uint32_t link, bool used) const {
     word[position] = link | (used ? header::used : 0);
   }
@@ -50,9 +51,9 @@ struct FusedHeaders {
   HEAPWOOD_INLINE Visit visit(std::uint32_t position, std::uint32_t units,
                               std::uint32_t end) const {
     const Word32 entry(word[position]);
-    // relaxed: a walker that runs ahead of a new header reads 0 and restarts; the claim below
-    // synchronizes. On the GPU an acquire at every hop would invalidate the multiprocessor's L1
-    // each time.
+    // relaxed: a thread that arrives before the header is written reads 0 and starts again; the
+    // claim below synchronizes. On a GPU an acquire at every chunk would invalidate the
+    // multiprocessor's L1 each time.
     std::uint32_t h = entry.load(simt::relaxed);
     HEAPWOOD_ROLLED
     for (;;) {
@@ -69,12 +70,12 @@ struct FusedHeaders {
       }
     }
   }
-  // relaxed: a guess; take() decides.
+  // relaxed: only a guess; take() decides.
   HEAPWOOD_INLINE bool is_joinable(std::uint32_t position) const {
     const std::uint32_t h = entry(position).load(simt::relaxed);
     return h != 0 && (h & header::used) == 0;
   }
-  // Claims the chunk at `position`, of any size, which follows the caller's chunk.
+  // Claims the chunk at `position`, whatever its size; it follows a chunk that the caller holds.
   HEAPWOOD_INLINE bool take(std::uint32_t position, std::uint32_t& link) const {
     const Word32 entry(word[position]);
     std::uint32_t h = entry.load(simt::relaxed);
@@ -84,13 +85,13 @@ struct FusedHeaders {
     return entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire,
                                          simt::relaxed);
   }
-  // relaxed: only the owner stores here.
+  // relaxed: only the chunk's owner stores to its link.
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return entry(position).load(simt::relaxed) & header::next;
   }
-  // relaxed, for these three: a walker that runs ahead of the header at the link restarts, and no
-  // thread accesses a block based on them. A release is a fence, which on the GPU waits for all of
-  // the warp's writes.
+  // relaxed, in these three functions: a thread that arrives at a header before it is written
+  // starts again, and no thread accesses a block based on these headers. A release would be a
+  // fence, which on a GPU waits for all of the warp's writes.
   HEAPWOOD_INLINE void mark_busy(std::uint32_t position, std::uint32_t link) const {
     entry(position).store(link | header::used | header::busy, simt::relaxed);
   }
@@ -109,9 +110,9 @@ struct FusedHeaders {
   HEAPWOOD_INLINE Word32 entry(std::uint32_t position) const { return Word32(word[position]); }
 };
 
-// CMalloc's representation: a state word and a link word. They change one after the other, so a
-// walker may combine a new state with an old link. The old link is still a valid position, and the
-// state there decides.
+// The header of CMalloc, a state word and a link word. They change one after the other, so a thread
+// may combine a new state with an old link. The old link is still a valid position, and the state
+// there decides.
 struct SplitHeaders {
   static constexpr std::size_t entry_bytes = 8;
   enum State : std::uint32_t { none, free, used, busy, tail };
@@ -129,22 +130,22 @@ struct SplitHeaders {
 
   HEAPWOOD_INLINE Visit visit(std::uint32_t position, std::uint32_t units,
                               std::uint32_t end) const {
-    // relaxed, both, so that the loads are in flight together and no acquire invalidates the
-    // multiprocessor's L1 at every hop. A link older than the state is still a valid position,
-    // except 0, which only the tail may have: it has not been written yet.
+    // relaxed, both: the two loads overlap, and no acquire invalidates the multiprocessor's L1 at
+    // every chunk. A link older than the state is still a valid position. The exception is 0, the
+    // link of the tail: in any other chunk it means that the link has not been written yet.
     std::uint32_t s = state_at(position).load(simt::relaxed);
     std::uint32_t link = link_at(position).load(simt::relaxed);
     if (s == none || (link == 0 && s != tail)) return {Found::nothing, 0};
     if (s == busy) return {Found::busy, link};
     if (s != free) return {Found::used, link};
-    // Tests before it locks: locking first, as published, hides chunks that are too small from all
-    // other walkers.
+    // Compares sizes before it locks. Locking first, as published, hides chunks that are too small
+    // from all other searches.
     if (link - position < units && !(link < end && is_joinable(link))) return {Found::small, link};
     // acquire: synchronizes with publish_free by the block's last owner.
     if (!state_at(position).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
       return {Found::busy, link};
     return {Found::claimed,
-            link_at(position).load(simt::relaxed)};  // only this thread may change it
+            link_at(position).load(simt::relaxed)};  // only this thread may change the link
   }
   HEAPWOOD_INLINE bool is_joinable(std::uint32_t position) const {
     return state_at(position).load(simt::relaxed) == free;
@@ -160,8 +161,8 @@ struct SplitHeaders {
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return link_at(position).load(simt::relaxed);
   }
-  // relaxed: a walker may follow an old link from here, but since it has met `busy` it does not
-  // count the lap as complete.
+  // relaxed: another thread may still follow an old link from here, but it has seen `busy` and
+  // therefore does not count its lap as complete.
   HEAPWOOD_INLINE void mark_busy(std::uint32_t position, std::uint32_t) const {
     state_at(position).store(busy, simt::relaxed);
   }
@@ -179,7 +180,8 @@ struct SplitHeaders {
   HEAPWOOD_INLINE Word32 state_at(std::uint32_t position) const { return Word32(state[position]); }
   HEAPWOOD_INLINE Word32 link_at(std::uint32_t position) const { return Word32(links[position]); }
   // release: orders the link before the state, and the block's memory too if it is freed. The
-  // header at the link needs no order: a walker that runs ahead of it restarts.
+  // header at the link needs no order: a thread that arrives there before it is written starts
+  // again.
   HEAPWOOD_INLINE void publish(std::uint32_t position, std::uint32_t link, State s) const {
     link_at(position).store(link, simt::relaxed);
     state_at(position).store(s, simt::release);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The pieces of a circular list. First come the heaps: RegEff section 5 (equation 1), a binary heap
-// of chunks. Level d of a heap has 2^d chunks of root/2^d units, so every level totals `root`. The
-// rest of the pool after the heaps is divided into pieces of one size.
+// The pieces of a circular list. First come the heaps of RegEff section 5 (equation 1): a heap is a
+// binary tree of chunks whose level d has 2^d chunks of root/2^d units, so every level totals
+// `root`. The rest of the pool after the heaps is divided into pieces of one size.
 //
 // Differs from the paper:
-//   - sizes are powers of two, and unless a smallest chunk is requested, the heaps get at most half
-//     of the pool and about 2^13 chunks;
-//   - pieces are permanent: free chunks do not grow beyond a piece, so a walk can begin at any
-//     piece at any time. Only a block larger than a piece of the rest takes several, as a whole;
-//   - each piece knows how many free chunks it has, so that walks skip full pieces, and where a
-//     walk through it should begin.
+// - sizes are powers of two, and unless a smallest chunk is requested, the heaps get at most half
+//   of the pool and about 2^13 chunks;
+// - pieces are permanent: free chunks do not grow beyond a piece, so a search can begin at any
+//   piece at any time. Only a block larger than a piece of the rest takes several, as a whole;
+// - each piece knows how many free chunks it has, so that searches skip full pieces, and where a
+//   search through it should begin.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace heapwood::alloc {
 
-// For the command line.
+// The setting `smallest` on the command line.
 inline constexpr AllocatorSetting smallest_setting = setting_of<&AllocatorOptions::smallest_chunk>(
     {.key = "smallest",
      .json = "smallest_chunk",
@@ -32,7 +32,7 @@ enum class Offsets { one, per_multiprocessor };
 
 // Places the offsets at equal distances. Each has its own 32-byte sector.
 struct FirstOffset {
-  static constexpr std::uint32_t stride = 8;  // words
+  static constexpr std::uint32_t stride = 8;  // in words: 32 bytes
   std::uint32_t* offsets;
   std::uint32_t units;  // between two offsets
   HEAPWOOD_FN void operator()(std::size_t i) const {
@@ -48,7 +48,8 @@ struct PresplitShape {
   std::uint32_t units = 0;  // of the pool
   std::uint32_t heaps = 1;
   std::uint32_t levels = 1;  // per heap
-  // Levels whose chunks are pieces; smaller chunks are in pieces of the last size.
+  // Levels whose chunks are pieces of their own. The smaller chunks of the lower levels are grouped
+  // in pieces of the last level's size.
   std::uint32_t piece_levels = 1;
   std::uint32_t root_shift = 0;  // log2 of the units of a heap's largest chunk
   // log2 of the units of a piece of the rest; the last piece may be smaller.
@@ -85,15 +86,15 @@ struct PresplitShape {
   HEAPWOOD_INLINE std::uint32_t root() const { return 1u << root_shift; }
   HEAPWOOD_INLINE std::uint32_t heap_units() const { return levels << root_shift; }
   HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
-  // Where the heaps end.
+  // The position at which the heaps end and the rest of the pool begins.
   HEAPWOOD_INLINE std::uint32_t rest() const { return heaps * heap_units(); }
   HEAPWOOD_INLINE std::uint32_t rest_piece() const { return 1u << rest_shift; }
   HEAPWOOD_INLINE std::uint32_t rest_pieces() const {
     return (units - rest() + rest_piece() - 1) >> rest_shift;
   }
 
-  // The units of n blocks of `each` units, at most all units (fewer than 2^30). In 32 bits the
-  // product can wrap.
+  // The units of n blocks of `each` units, at most all units (fewer than 2^30). Computed in 64 bits
+  // because the product can overflow 32.
   HEAPWOOD_INLINE std::uint32_t units_for(std::uint32_t each, std::uint32_t n) const {
     const std::uint64_t all = std::uint64_t{each} * n;
     return all < units ? static_cast<std::uint32_t>(all) : units;
@@ -133,13 +134,13 @@ struct PresplitShape {
     const std::uint32_t finest = root_shift + 1 - piece_levels, in_heaps = rest() >> finest;
     return index < in_heaps ? index << finest : rest() + ((index - in_heaps) << rest_shift);
   }
-  // Where a walk continues if the piece at `begin` is too small: the later pieces of a heap are no
-  // larger, nor are those of the rest.
+  // Where a search continues if the piece at `begin` is too small: after the pieces that are no
+  // larger, which are the later ones of its heap, or all later ones of the rest.
   HEAPWOOD_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
     return begin < rest() ? begin - begin % heap_units() + heap_units() : units;
   }
-  // Entries of the table of pieces; those in the heaps are numbered as if all had the smallest
-  // size. The tail has an entry, which stays 0.
+  // Entries of the table of pieces. Those of the heaps are numbered as if all pieces had the
+  // smallest size. The tail has an entry too, which stays 0.
   HEAPWOOD_INLINE std::uint32_t table_size() const {
     return (rest() >> (root_shift + 1 - piece_levels)) + rest_pieces() + 1;
   }
@@ -148,7 +149,7 @@ struct PresplitShape {
   std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + rest_pieces() + 1; }
 };
 
-// State of each piece, in two words, and of each group of 256 entries, in one.
+// Two words of state per piece, and one word per group of 256 pieces.
 struct PieceTable {
   std::uint32_t* words = nullptr;
   std::uint32_t* sums = nullptr;
@@ -165,25 +166,25 @@ struct PieceTable {
   // that it is full. Raised before the release that frees and lowered after the acquire that
   // claims: relaxed, and never below the true number.
   HEAPWOOD_INLINE Word32 free_chunks(std::uint32_t index) const { return Word32(words[2 * index]); }
-  // Where to begin, as stored by the last thread to allocate or free there: a position in the
-  // piece, or any other value.
+  // The position at which a search through the piece begins, stored by the last thread that
+  // allocated or freed there. A hint: any value is allowed.
   HEAPWOOD_INLINE Word32 start(std::uint32_t index) const { return Word32(words[2 * index + 1]); }
-  // Whether no piece in the group of 256 entries has free chunks; next_group is the entry after
-  // them.
+  // Whether no piece in the group of 256 pieces around `index` has a free chunk. next_group: the
+  // first index after that group.
   HEAPWOOD_INLINE bool is_group_full(std::uint32_t index) const {
     return Word32(sums[index >> 8]).load(simt::relaxed) == 0;
   }
   static HEAPWOOD_INLINE std::uint32_t next_group(std::uint32_t index) { return (index | 255) + 1; }
 
-  // Adds `more` free chunks, modulo 2^32. The sum is modular too, so concurrent updates need no
-  // order.
+  // Adds `more` free chunks to the piece and its group, modulo 2^32, so `more` may stand for a
+  // negative number. Updates need no order because the sums are modular.
   HEAPWOOD_INLINE void add_free_chunks(std::uint32_t index, std::uint32_t more) const {
     Word32(sums[index >> 8]).fetch_add(more, simt::relaxed);
     free_chunks(index).fetch_add(more, simt::relaxed);
   }
 };
 
-// Writes and counts header i of the list. Executed once for every i < shape.headers().
+// Executed for every i < shape.headers(): writes header i of the list and counts its chunk.
 template <class Headers>
 struct Presplit {
   Headers headers;
@@ -202,7 +203,8 @@ struct Presplit {
           shape.piece(shape.rest() + (static_cast<std::uint32_t>(i - chunks) << shape.rest_shift));
       free(piece.begin, piece.end);
     } else {
-      headers.init(shape.units, 0, true);  // the tail: always used, leads back to the start
+      // The tail: always used; its link leads back to the start.
+      headers.init(shape.units, 0, true);
     }
   }
 

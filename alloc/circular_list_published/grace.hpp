@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Grace periods for headers that lie in the pool: a merged chunk, in whose middle a header lies, is
-// not handed out before all walkers that were under way at the merge have left. The paper assumes
-// that no thread is stopped for that long between reading a link and following it (RegEff section
-// 5.2).
+// Grace periods for headers that lie in the pool. A merged chunk has the header of its second half
+// in its middle; it is not handed out before all searches that were under way at the merge have
+// left. The paper assumes that no thread is stopped for that long between reading a link and
+// following it (RegEff section 5.2).
 //
-// Walks are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all groups.
-// A merged chunk carries the number of the first grace period that begins after the merge. The
-// chunk may be handed out once that period has ended. Periods are begun and ended by walkers that
-// meet such a chunk, by polling: no thread waits for another one. Each period begins by moving the
-// offsets that lead to a dead header. A thread stores a position to an offset only before the chunk
-// there can be merged, so a dead position is never stored after that.
+// Searches are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all
+// groups. A merged chunk carries the number of the first grace period that begins after the merge.
+// The chunk may be handed out once that period has ended. Threads that meet such a chunk begin and
+// end periods by polling: no thread waits for another one. Each period begins by moving the offsets
+// that lead to a dead header. A thread stores a position to an offset only before the chunk there
+// can be merged, so a dead position is never stored after that.
 //
 // Limits: 2^29 grace periods between a merge and the next use of the chunk.
 #pragma once
@@ -22,10 +22,10 @@
 
 namespace heapwood::alloc::published {
 
-// In the pool, initially zero.
+// The words of a group of readers, stored in the pool and initially zero.
 struct alignas(32) GraceGroup {
   RcuState readers;
-  std::uint64_t entered;  // before this grace period began; `all_left` once they have left
+  std::uint64_t entered;  // readers up to this grace period's begin; `all_left` once they have left
 };
 struct GraceWords {
   std::uint32_t periods;  // begun and ended: odd during a grace period
@@ -53,29 +53,30 @@ class Grace {
     Rcu(&groups_[section.group].readers).leave(section.parity);
   }
 
-  // The period after which a chunk that the caller has merged may be handed out; never 0.
+  // The number of the period after which a chunk that the caller has just merged may be handed out;
+  // never 0.
   HEAPWOOD_INLINE std::uint32_t reusable_after() const {
     // A read-modify-write, because a load would not order the merge before the next period.
-    // release: that period's later readers see the merged list. acquire: continues earlier merges'
-    // order.
+    // release: later readers of that period see the merged list. acquire: keeps the order of
+    // earlier merges.
     return first_after(periods().fetch_add(0, simt::acq_rel));
   }
-  // Whether a chunk with this period may be handed out: the period has ended, or is 0 (none).
+  // Whether a chunk with this period may be handed out: the period has ended, or is 0 (no period).
   HEAPWOOD_INLINE bool has_passed(std::uint32_t period) const {
-    // acquire: synchronizes with the end of the period, and so with the walkers that have left.
+    // acquire: synchronizes with the end of the period, and so with the searches that have left.
     return period == 0 || ((periods().load(simt::acquire) / 2 - period) & flag::period_mask) <=
                               flag::period_mask / 2;
   }
 
-  // Begins a grace period if none is in progress, else ends it if its walkers have left. For
-  // threads outside a section. move_offsets() moves offsets away from dead headers.
+  // Begins a grace period if none is in progress; otherwise ends it if its readers have left. For
+  // threads outside a read section. move_offsets() moves offsets away from dead headers.
   template <class F>
   HEAPWOOD_INLINE void poll(F move_offsets) const {
     const Word32 driver(words_->driver);
-    // acquire: `entered` as left by the last driver.
+    // acquire: makes `entered` visible as the last driver left it.
     if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
     if ((periods().load(simt::relaxed) & 1) == 0) {
-      periods().fetch_add(1, simt::acq_rel);  // as in reusable_after()
+      periods().fetch_add(1, simt::acq_rel);  // acq_rel: see reusable_after()
       move_offsets();
       HEAPWOOD_ROLLED
       for (std::uint32_t g = 0; g < count_; ++g)
@@ -91,10 +92,10 @@ class Grace {
           ++waiting;
         }
       }
-      // release: has_passed().
+      // release: synchronizes with has_passed().
       if (waiting == 0) periods().fetch_add(1, simt::acq_rel);
     }
-    driver.store(0, simt::release);  // hands over `entered`
+    driver.store(0, simt::release);  // release: publishes `entered`
   }
 
  private:

@@ -27,7 +27,8 @@ struct Header {
   std::uint32_t period = 0, link = 0;
 };
 
-// In the pool, as published; or in a table beside the memory, where no header becomes user data.
+// in_pool: headers lie in front of their blocks, as published. table: they lie in a table beside
+// the memory, and never become user data.
 enum class Storage { in_pool, table };
 
 namespace flag {
@@ -41,7 +42,7 @@ HEAPWOOD_INLINE constexpr State state(std::uint32_t flag) {
 }
 }  // namespace flag
 
-// Where headers lie, the same for both forms: {link:32, flag:32}.
+// Where headers lie. A header has 8 bytes in both representations: {link:32, flag:32}.
 template <Storage storage>
 struct HeaderLayout {
   static constexpr std::size_t stride = storage == Storage::in_pool ? granule : 8;
@@ -50,7 +51,7 @@ struct HeaderLayout {
   HEAPWOOD_INLINE std::byte* address(std::uint32_t position) const {
     return first + std::size_t{position} * stride;
   }
-  // From a copy of the 8 bytes.
+  // Decodes a copy of the header's 8 bytes.
   static Header decode(const std::byte* copy) {
     std::uint32_t words[2];
     std::memcpy(words, copy, sizeof(words));
@@ -73,7 +74,8 @@ struct FusedHeaders : HeaderLayout<storage> {
     HEAPWOOD_ROLLED
     while (unpacked(seen).state == State::free) {
       h = unpacked(seen);
-      // acquire, both: the last owner's release, and the header at the link.
+      // acquire, both: synchronizes with the last owner's release, and with the initialization of
+      // the header at the link.
       if (word(position).compare_exchange_strong(seen, packed(State::busy, 0, h.link),
                                                  simt::acquire, simt::acquire))
         return true;
@@ -81,15 +83,16 @@ struct FusedHeaders : HeaderLayout<storage> {
     h = unpacked(seen);
     return false;
   }
-  // Flag and link as they were at one moment.
+  // Flag and link as they were together at one moment.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
-    return unpacked(word(position).load(simt::acquire));  // acquire: as in try_lock
+    return unpacked(word(position).load(simt::acquire));  // acquire: see try_lock
   }
-  // relaxed: only the owner stores here.
+  // relaxed: only the chunk's owner stores to its link.
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return unpacked(word(position).load(simt::relaxed)).link;
   }
-  // For the owner. release: publishes the header at the link; a free chunk's memory too.
+  // Called by the chunk's owner. release: publishes the header at the link, and a free chunk's
+  // memory.
   HEAPWOOD_INLINE void publish(std::uint32_t position, State state, std::uint32_t period,
                                std::uint32_t link) const {
     store(position, state, period, link, simt::release);
@@ -119,7 +122,7 @@ struct TwoWordHeaders : HeaderLayout<storage> {
     link_at(position).store(link, simt::relaxed);
     flag_at(position).store(flag::of(state, 0), simt::relaxed);
   }
-  // As published: exchanges the flag first, then reads the link.
+  // In the published order: exchanges the flag first, then reads the link.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
     std::uint32_t seen = flag::of(State::free, 0);
     HEAPWOOD_ROLLED
@@ -129,16 +132,17 @@ struct TwoWordHeaders : HeaderLayout<storage> {
       if (flag_at(position).compare_exchange_strong(seen, flag::of(State::busy, 0), simt::acquire,
                                                     simt::acquire)) {
         h.state = State::free;
-        h.link = link_at(position).load(simt::relaxed);  // only this thread may change it
+        h.link = link_at(position).load(simt::relaxed);  // only this thread may change the link
         return true;
       }
     } while (flag::state(seen) == State::free);
     h = {flag::state(seen), 0, load_link(position)};
     return false;
   }
-  // A header that changes meanwhile counts as busy.
+  // Flag and link as they were together at one moment. A header that changes meanwhile is reported
+  // as busy.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
-    // acquire: a link that is older than this flag is not read.
+    // acquire: the link is read after the flag, so it is at least as new.
     const std::uint32_t seen = flag_at(position).load(simt::acquire);
     const std::uint32_t link = load_link(position);
     // relaxed: the link was read by an acquire, so this flag is at least as new as the link.
@@ -150,8 +154,8 @@ struct TwoWordHeaders : HeaderLayout<storage> {
   }
   HEAPWOOD_INLINE void publish(std::uint32_t position, State state, std::uint32_t period,
                                std::uint32_t link) const {
-    // A block that is freed is busy before its link leads past the chunk merged with it; in all
-    // other cases the link comes first.
+    // A block that is being freed becomes busy before its link changes, which then leads past the
+    // chunk merged with it. In all other cases the link is stored first.
     if (state == State::busy) flag_at(position).store(flag::of(state, period), simt::relaxed);
     // release: publishes the header at the link, and `busy` to a thread that reads this link.
     link_at(position).store(link, simt::release);
@@ -170,7 +174,7 @@ struct TwoWordHeaders : HeaderLayout<storage> {
     return Word32(words(position)[1]);
   }
   HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t position) const {
-    return link_at(position).load(simt::acquire);  // acquire: the header at the link is initialized
+    return link_at(position).load(simt::acquire);  // acquire: makes the header at the link visible
   }
 };
 

@@ -36,7 +36,8 @@ namespace heapwood::alloc::published {
 enum class Links { next, both };
 enum class Walks { from_offset, drawn };
 
-// The position of the previous chunk, in the 4 bytes before a header.
+// The position of the previous chunk, stored in the 4 bytes before a header. NoPrevious stores
+// nothing.
 struct NoPrevious {
   HEAPWOOD_INLINE void store(std::uint32_t, std::uint32_t) const {}
 };
@@ -46,7 +47,7 @@ struct PreviousWords {
     word(position).store(previous, simt::release);  // publishes the header of the previous chunk
   }
   HEAPWOOD_INLINE std::uint32_t load(std::uint32_t position) const {
-    return word(position).load(simt::acquire);  // that header is initialized
+    return word(position).load(simt::acquire);  // acquire: makes that header visible
   }
 
  private:
@@ -78,11 +79,11 @@ class List {
   static constexpr std::uint32_t min_chunk = doubly ? 2 : 1;  // units
   // MAX_FRAG of the paper: a chunk with this many times the units is split.
   static constexpr std::uint32_t max_fragmentation = 2;
-  // How often a walk that meets a merged chunk begins again before it goes past such chunks.
+  // How many times a search that meets a merged chunk begins again before it goes past such chunks.
   static constexpr std::uint32_t max_polls = 64;
   static constexpr std::uint32_t hops_per_draw = 8, own_draws = 16, max_draws = 32;
-  // A uniform pre-split whose chunk is not given: a power of two of bytes; in a pool of less than
-  // 1 MiB there are fewer chunks.
+  // Chunk size of a uniform pre-split if none is given: a power of two of bytes that gives about
+  // max_uniform_chunks chunks, but at least min_uniform_chunk. A pool below 1 MiB has fewer chunks.
   static constexpr std::uint64_t max_uniform_chunks = 1024, min_uniform_chunk = 1024;
 
   using Headers = Form<storage>;
@@ -105,14 +106,16 @@ class List {
     Header next;
     if (headers_.try_lock(end, next)) {
       merge(position, end, next.link);
-      // Before the merged chunk is free, so that it cannot be merged with the one at the link and
-      // leave the offset at a dead header. release: publishes that header to readers of the offset.
+      // Moved before the merged chunk is free. Otherwise that chunk could be merged with the one at
+      // the link, and the offset would lead to a dead header. release: publishes the header at the
+      // link to readers of the offset.
       offset(mine(thread)).store(next.link, simt::release);
       end = next.link;
       period = in_pool ? grace_.reusable_after() : 0;
     }
     if constexpr (doubly) {
-      const Section section = grace_.enter(thread);  // the previous chunk may be merged meanwhile
+      // Protects the previous chunk's header, which may be merged meanwhile.
+      const Section section = grace_.enter(thread);
       Header before;
       const std::uint32_t previous = previous_.load(position);
       if (position != 0 && headers_.try_lock(previous, before)) {
@@ -133,7 +136,7 @@ class List {
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
-    std::size_t metadata = 0;  // offset at which metadata began
+    std::size_t metadata = 0;  // offset at which the current metadata region begins
     std::vector<std::byte> window;
     std::uint32_t first = 0;
     for (std::uint32_t position = 0; position < shape_.units;) {
@@ -169,7 +172,7 @@ class List {
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
     pool_bytes_ = pool.bytes;
-    // A small pool has fewer offsets.
+    // A small pool has fewer offsets than multiprocessors.
     const auto max_offsets = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(pool.bytes / 1024, 1, std::max(1u, device.multiprocessors())));
     const std::uint32_t offsets = offset_count == Offsets::per_multiprocessor ? max_offsets : 1;
@@ -225,7 +228,8 @@ class List {
     previous_.store(end, position);
   }
 
-  // Walks from the offset, as published, and then once more before it refuses.
+  // Searches from the offset, as published, and makes another lap from the pool's start before it
+  // refuses.
   template <class Thread>
   HEAPWOOD_INLINE void* search(Thread& thread, std::uint32_t units) const {
     std::uint32_t polls = 0;
@@ -242,7 +246,7 @@ class List {
       if (result == Result::refused || thread.aborted()) return nullptr;
       if (result == Result::merged_chunk) {
         ++polls;
-        // Yields: the walkers that the grace period waits for need the processor.
+        // A long pause: the threads that the grace period waits for need the processor.
         thread.pause(turn + 64);
       } else if (!refusing) {
         refusing = true;
@@ -257,13 +261,13 @@ class List {
   enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. found: the chunk from `position` to `end` is locked. merged_chunk: a chunk is large
-  // enough, but walkers may still read in it; only if `stops` is true. busy, refused: whether a lap
-  // that is refusing has met a large enough chunk that may become free memory.
+  // never dead. Results: found: the chunk from `position` to `end` is locked. merged_chunk: a chunk
+  // is large enough, but other threads may still read in it; only if `stops` is true. busy,
+  // refused: whether a refusing lap has met a large enough chunk that may become free memory.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
                              std::uint32_t& position, std::uint32_t& end) const {
-    // acquire: the header at the offset is initialized.
+    // acquire: makes the header at the offset visible.
     position = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
     std::uint32_t start = position, hops = 0, draws = 0;
     bool wrapped = false, seen_busy = false;
@@ -300,10 +304,11 @@ class List {
 
   // Splits the locked chunk, publishes the block and moves the offset behind it. Returns its end.
   //
-  // No thread may get the rest while a link still leads past it. The chunk behind it could be
-  // merged with it, and a walker that begins after the grace period would follow that link into
-  // user data. So the rest is busy until all links lead to it, and the offset comes last. The chunk
-  // at `end` cannot be merged with the block meanwhile, because the block is still the caller's.
+  // No thread may get the remainder while a link still leads past it. The chunk behind it could be
+  // merged with it, and a search that begins after the grace period would follow that link into
+  // user data. So the remainder is busy until all links lead to it, and the offset is moved last.
+  // The chunk at `end` cannot be merged with the block meanwhile, because the caller owns the
+  // block.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t take(Thread& thread, std::uint32_t position, std::uint32_t end,
                                      std::uint32_t units) const {
@@ -311,7 +316,7 @@ class List {
       const std::uint32_t rest = position + units;
       if constexpr (in_pool) {
         headers_.init(rest, State::busy, end);
-      } else {  // a walker with an old position may find it immediately
+      } else {  // a thread with an old position may find the remainder immediately
         headers_.publish(rest, State::busy, 0, end);
       }
       previous_.store(rest, position);
@@ -327,7 +332,8 @@ class List {
     return end;
   }
 
-  // Draws a chunk of the pre-split that was large enough: of the caller's heaps, later of any.
+  // Draws a random chunk that was large enough in the pre-split: from the caller's heaps, later
+  // from any.
   template <class Thread>
   HEAPWOOD_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
                             std::uint32_t& to) const {
@@ -347,12 +353,12 @@ class List {
   HEAPWOOD_INLINE void move_offsets() const {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < (offset_count == Offsets::one ? 1 : shape_.offsets); ++i) {
-      std::uint32_t seen = offset(i).load(simt::acquire), to = seen;  // acquire: as in lap()
+      std::uint32_t seen = offset(i).load(simt::acquire), to = seen;  // acquire: see lap()
       Header h;
       HEAPWOOD_ROLLED
       while ((h = headers_.snapshot(to)).state == State::dead) to = h.link;
-      // release: as in take(). An offset that has changed since it was read stays: at that time its
-      // new chunk was not dead.
+      // release: publishes the header at the new position. An offset that another thread has
+      // changed meanwhile stays: its new chunk was not dead at that time.
       if (to != seen) offset(i).compare_exchange_strong(seen, to, simt::release, simt::relaxed);
     }
   }

@@ -18,11 +18,11 @@
 namespace heapwood::alloc::published {
 
 struct Shape {
-  std::uint32_t units = 0;  // of all chunks; the position of the tail
+  std::uint32_t units = 0;  // of all chunks; also the position of the tail
   std::uint32_t heaps = 1;
   std::uint32_t levels = 0;    // per heap
   std::uint32_t smallest = 1;  // units of a chunk of the last level
-  std::uint32_t offsets = 1;   // where walks begin, one every heaps/offsets heaps
+  std::uint32_t offsets = 1;   // where searches begin, one every heaps/offsets heaps
 
   static Shape choose(std::uint32_t units, std::uint32_t offsets, std::uint32_t smallest) {
     Shape s{
@@ -33,7 +33,8 @@ struct Shape {
     return s;
   }
 
-  // Chunks of `chunk` units, at most `units`. Fewer chunks than `offsets` reduce the offsets.
+  // A uniform pre-split: chunks of `chunk` units, together at most `units`. There are no more
+  // offsets than chunks.
   static Shape uniform(std::uint32_t units, std::uint32_t offsets, std::uint32_t chunk) {
     const std::uint32_t chunks = units / chunk;
     return {.units = units,
@@ -48,10 +49,11 @@ struct Shape {
   HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
   HEAPWOOD_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
   HEAPWOOD_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
-  // Between the initial positions of two offsets.
+  // Units between the initial positions of two offsets.
   std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
-  // Where chunk i of a heap begins, in units; i counts from 1, as in RegEff's equation 1.
+  // The position in units at which chunk i of a heap begins; i counts from 1, as in RegEff's
+  // equation 1.
   HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
     const unsigned level = simt::highest_bit(i);
     return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);
@@ -66,11 +68,11 @@ struct Shape {
     return (2u << (level < levels ? level : levels - 1)) - 1;
   }
 
-  // Headers to write: the chunks of the heaps, the last chunk, the tail.
+  // Headers to write: those of the heaps' chunks, of the last chunk and of the tail.
   std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + 2; }
 };
 
-// Writes header i. The previous chunk is recorded only if headers have a place for it.
+// Writes header i, and the position of its previous chunk if headers record that.
 template <class Headers, class Previous>
 struct WriteHeaders {
   Headers headers;

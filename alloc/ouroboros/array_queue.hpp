@@ -40,23 +40,24 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
                                          const Chunks*) const {
     const Word64 entry(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
-    // acquire: its slots are empty.
+    // acquire: makes the slots of the piece visible as empty.
     const auto is_attached = [&] {
       seen = entry.load(simt::acquire);
       return high(seen) == number && piece_in(seen) != Chunks::none;
     };
-    // The piece of the previous lap is still being emptied, or this one is about to be attached.
+    // The entry still has the piece of the previous lap, which is being emptied, or this one is
+    // about to be attached.
     return simt::wait_until(thread, is_attached) ? piece_in(seen) : Chunks::none;
   }
 
   template <class Thread>
   HEAPWOOD_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
                               std::uint32_t piece) const {
-    // relaxed: the number is handed out once.
+    // relaxed: each number is handed out once.
     const std::uint32_t number = low(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const Word64 entry(*pointer_at(chunks, q, number));
-    // Another thread may still be emptying the piece of the previous lap. release: the slots are
-    // empty.
+    // Other threads may still be emptying the piece of the previous lap. release: publishes the
+    // slots as empty.
     HEAPWOOD_ROLLED
     for (std::uint64_t seen = 0;
          !entry.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
@@ -87,7 +88,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
  private:
-  // {number:32, piece + 1:32}; 0: none.
+  // A pointer is {number of the piece:32, piece + 1:32}, or 0 for none.
   static HEAPWOOD_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (piece + 1);
   }

@@ -40,12 +40,13 @@ class ChunkItems {
  public:
   static constexpr AllocatorSetting settings[2] = {chunk_setting, search_setting};
 
-  // Chooses the parts of a shape that depend on this queue type. Every chunk may be in a queue.
+  // Sets the parts of the chunks' shape that this type of queue determines. Every chunk may be in a
+  // queue.
   static void choose(Shape& shape, std::size_t /*pool*/, std::size_t /*queue_slots*/) {
     shape.pieces = Queue::in_pieces ? 2 : 0;
     shape.max_pieces = shape.pieces + (shape.chunks >> (shape.chunk_shift - 2)) + 1;
   }
-  // Returns where the tables end if they begin at `offset`.
+  // Lays out the tables from `offset` on and returns the offset at which they end.
   std::size_t plan(const Shape& shape, std::size_t offset) {
     offset = round_up(queue_.plan(shape, false, chunks_.plan(shape, 1, offset)), 256);
     masks_at_ = offset;
@@ -64,7 +65,7 @@ class ChunkItems {
 
   HEAPWOOD_INLINE const Chunks& chunks() const { return chunks_; }
 
-  // `self` is a copy of this object in device memory, for functions out of line.
+  // `self` is the copy of this object in device memory, for functions that are not inlined.
   //
   // Lanes that call together wait for their units as one if a chunk has pages for all of them, and
   // then act separately: their chunks differ as soon as malloc and free mix. If each lane waited,
@@ -82,9 +83,9 @@ class ChunkItems {
     }));
     if (answer != Units::Wait::got)
       return allocate_slow(self, thread, group.lanes(), q, answer == Units::Wait::grow);
-    // Fast path: the thread's own head has a page, and at least one more.
+    // Fast path: the head for this thread has a page, and at least one more.
     const std::uint32_t own = thread.worker() & head_mask_;
-    // relaxed: only the choice of a chunk. Its word orders the rest.
+    // relaxed: only selects a chunk, whose state orders all accesses to it.
     const std::uint64_t seen = chunks_.word(q, Chunks::heads + own).load(simt::relaxed);
     std::uint32_t before = none;
     if (seen != 0) {
@@ -102,8 +103,8 @@ class ChunkItems {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     // release: hands the page over to the thread that sets this bit.
     mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-    // Before the pages are subtracted from the count, because retire() needs their units. A thread
-    // that gets a unit before the page is free waits for this thread.
+    // Signalled before the pages are subtracted from the count, because retire() needs their units.
+    // A thread that gets a unit before the page is free waits for this thread.
     const LaneGroup<Thread> class_mates(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     if (class_mates.rank() == 0) units(q).signal(class_mates.size(), 0);
     class_mates.sync();
@@ -112,13 +113,14 @@ class ChunkItems {
     chunk_mates.sync();
     if (chunk_mates.rank() == 0) release_pages(self, thread, c, chunk_mates.size());
   }
-  // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
+  // Takes a free chunk as pages of class q that are all in use. Returns `none` if there is no free
+  // chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const ChunkItems* self, Thread thread,
                                                          std::uint32_t q) {
     return self->new_chunk(thread, q, self->chunks_.shape().pages(q));
   }
-  // Frees chunks that their classes keep although they are empty. Returns false if there are none.
+  // Frees empty chunks that their classes have kept. Returns false if there are none.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
     bool any = false;
@@ -186,19 +188,19 @@ class ChunkItems {
     return has_pages(old, q) ? count_of(old) : none;
   }
 
-  // Returns the page for a thread that was counted, with `before` pages counted before it. nullptr
-  // only if the launch is aborted.
+  // Returns a page to a thread that was counted after `before` other pages. nullptr only if the
+  // launch is aborted.
   template <class Thread>
   HEAPWOOD_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c,
                                 std::uint32_t q, std::uint32_t before) const {
-    // As long as no page is freed, the page after the counted ones is the first free one.
+    // As long as no page is freed, page number `before` is the first free one.
     const std::uint64_t bit = std::uint64_t{1} << before % 64;
     // acquire: synchronizes with the last user of the page.
     const std::uint64_t taken = mask(c, before / 64).fetch_or(bit, simt::acquire);
     return (taken & bit) == 0 ? chunks_.page(c, q, before)
                               : find_other_page(self, thread, c, q, before / 64, taken);
   }
-  // Takes any other page. `taken`: pages of word w that were in use.
+  // Finds any other free page. `taken`: pages of word w of the bitmap that were in use.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread,
                                                 std::uint32_t c, std::uint32_t q, std::uint32_t w,
@@ -206,7 +208,8 @@ class ChunkItems {
     const std::uint32_t page_count = self->chunks_.shape().pages(q), words = (page_count + 63) / 64;
     HEAPWOOD_ROLLED
     for (std::uint32_t turn = 0;;) {
-      if (page_count < 64) taken |= ~std::uint64_t{0} << page_count;  // there are no such pages
+      // Bits for which there are no pages.
+      if (page_count < 64) taken |= ~std::uint64_t{0} << page_count;
       if (~taken != 0) {
         const unsigned bit = simt::lowest_bit(~taken);
         const std::uint64_t mine = std::uint64_t{1} << bit;
@@ -236,7 +239,7 @@ class ChunkItems {
     if (q >= chunks_.shape().classes()) return;
     if (!has_pages(old, q) && has_pages(old - n, q) && (old & listed(q)) == 0)
       add_to_queue(self, thread, c, q);
-    // In any case by a read-modify-write: a thread that takes the bit later sees the count.
+    // SumMap::set() is a read-modify-write: a thread that takes the bit later sees the new count.
     if (count_of(old) == n) empties().set(c);
   }
 
@@ -244,18 +247,18 @@ class ChunkItems {
   template <class Thread>
   static HEAPWOOD_OUTLINE void add_to_queue(const ChunkItems* self, Thread thread, std::uint32_t c,
                                             std::uint32_t q) {
-    // relaxed, wherever `listed` is changed: only this word is concerned.
+    // relaxed, wherever `listed` is changed: it orders no accesses outside this word.
     const std::uint64_t old = self->chunks_.state(c).fetch_or(listed(q), simt::relaxed);
     if ((old & listed(q)) == 0) self->push(thread, c, q);
   }
-  // Called on the copy in device memory.
+  // Puts chunk c into the queue of class q. Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     queue_.put(chunks_, thread, single_lane(thread), q, c, &queue_, &chunks_);
     chunks_.word(q, Chunks::ready).fetch_add(1, simt::relaxed);
   }
-  // Takes a listed chunk; `none` if there is none at the moment, or if the launch is aborted.
-  // Called on the copy in device memory.
+  // Takes a chunk from the queue of class q. Returns `none` if the queue has none at the moment, or
+  // if the launch is aborted. Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t pop(Thread& thread, std::uint32_t q) const {
     const Word64 ready = chunks_.word(q, Chunks::ready);
@@ -271,7 +274,8 @@ class ChunkItems {
   static HEAPWOOD_INLINE LaneGroup<Thread> single_lane(const Thread& thread) {
     return LaneGroup<Thread>(thread, 1u << thread.lane());
   }
-  // The chunk's entry has been removed. Adds it again if it has free pages.
+  // Called after the chunk's entry has been removed from the queue. Adds the chunk again if it has
+  // free pages.
   template <class Thread>
   HEAPWOOD_INLINE void remove_from_queue(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q))
@@ -288,7 +292,7 @@ class ChunkItems {
     for (unsigned turn = 0;; ++turn) {
       const std::uint32_t c = self->next_chunk(thread, q, h, seen, before);
       if (c != none) return self->page_of(self, thread, c, q, before);
-      // Another head, or a running thread, has the page.
+      // The page is in another head, or in a chunk that a running thread holds.
       if ((turn & 63) == 63 && thread.aborted()) return nullptr;
       thread.pause(turn);
       h = (h + 1) & self->head_mask_;
@@ -296,9 +300,9 @@ class ChunkItems {
       if (seen != 0) before = self->reserve(low(seen) - 1, q);
     }
   }
-  // Finds a chunk in which `before` pages are counted before the caller's: that of head `seen`,
-  // where it was counted already, or the next one of the queue. Called on the copy in device
-  // memory.
+  // Finds a chunk and counts a page in it for the caller; `before` gets the number of pages counted
+  // before that one. Tries the chunk of head `seen`, in which the page is counted already, then the
+  // chunks of the queue. Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
                                            std::uint64_t seen, std::uint32_t& before) const {
@@ -312,11 +316,11 @@ class ChunkItems {
       if (before == none) release_pages(this, thread, c, 1);
       std::uint64_t expected = queued ? 0 : seen;
       if (before == none || before + 1 == chunks_.shape().pages(q)) {
-        // Nothing is left in the chunk. It is removed by the thread that took it out of the queue
-        // or that removes it from the head.
+        // The chunk is full. It is removed by the thread that took it out of the queue, or by the
+        // one that removes it from the head.
         if (queued || head.compare_exchange_strong(expected, 0, simt::relaxed, simt::relaxed))
           remove_from_queue(thread, c, q);
-        // The chunk has more pages: make it the head, or put it back into the queue.
+        // The chunk has more pages: makes it the head, or puts it back into the queue.
       } else if (queued &&
                  !head.compare_exchange_strong(expected, c + 1, simt::relaxed, simt::relaxed)) {
         push(thread, c, q);
@@ -326,17 +330,18 @@ class ChunkItems {
     }
   }
 
-  // Slow path: the semaphore told the group to add a chunk (`grows`), or that no thread will. If
-  // there are too few pages for all, the first lanes get those that are free by now.
+  // Slow path: the semaphore has told the group to add a chunk (`grows`), or that no thread will
+  // add one. If there are too few pages for all lanes, the first lanes get those that are free by
+  // now.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t q, bool grows) {
     const LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n,
                         promised = grows ? others : 0;
-    std::uint32_t c = none;  // of the first lane, which gets the chunk's first page
-    // Add a chunk: one page for the first lane, the others for all who hold units. Without a chunk,
-    // withdraw the promise and take the units that are free by now.
+    std::uint32_t c = none;  // set in the first lane, which gets the chunk's first page
+    // Adds a chunk: its first page is for the first lane, the others for all threads that hold
+    // units. If there is no chunk, withdraws the promise and takes the units that are free by now.
     const std::uint32_t seats = group.once([&] {
       c = self->new_chunk(thread, q, 1);
       if (c == none) {
@@ -351,24 +356,24 @@ class ChunkItems {
     if (group.rank() >= seats) return nullptr;
     return allocate_from_queue(self, thread, q, thread.worker() & self->head_mask_, 0, none);
   }
-  // Creates a chunk of class q whose first `used` pages are in use: one, or all. Called on the copy
-  // in device memory.
+  // Turns a free chunk into one of class q, whose first `used` pages (one, or all) are in use.
+  // Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q,
                                           std::uint32_t used) const {
-    // Take a free chunk, or an empty one of any class.
+    // Take a free chunk, or an empty chunk of any class.
     std::uint32_t c = chunks_.take(thread);
     if (c == none) c = reclaim(this, thread);
     if (c == none) return none;
     // Reserve a slot for it in the class's queue, unless it has one. The slot belongs to the chunk
-    // permanently: it may return to this class, or still have an entry there.
+    // permanently: the chunk may return to this class, or its entry may still be there.
     if ((chunks_.state(c).load(simt::relaxed) & has_slot(q)) == 0) {
       const auto reserve_slots = [&] {
         return queue_.reserve_slots(chunks_, thread, q, 1, &queue_, &chunks_);
       };
       bool has_space = reserve_slots();
       if (!has_space) {
-        // There was no chunk for a piece of the queue.
+        // No chunk was free to become a piece of the queue. Reclaim an empty one for that.
         const std::uint32_t unneeded = reclaim(this, thread);
         if (unneeded != none) {
           chunks_.put_back(unneeded);
@@ -381,20 +386,19 @@ class ChunkItems {
       }
       chunks_.state(c).fetch_or(has_slot(q), simt::relaxed);
     }
-    // While the chunk has no class, no other thread sets a bit.
+    // Plain order suffices: while the chunk has no class, no other thread sets a bit of it.
     for (std::uint32_t i = 0; i < used; i += 64) {
       const std::uint32_t n = used - i;
       mask(c, i / 64).fetch_or(n < 64 ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0},
                                simt::relaxed);
     }
-    // acquire: synchronizes with the last users of the chunk's pages. release: continues the chain
-    // of threads that had the chunk in a large block. From here on other threads may count pages of
-    // it.
+    // acquire: synchronizes with the last users of the chunk's pages. release: passes their order
+    // on to later users of the chunk. From here on other threads may count pages of it.
     chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + used, simt::acq_rel);
     return c;
   }
 
-  // Takes an empty chunk from its class; `none` if no class can do without one.
+  // Takes an empty chunk away from its class. Returns `none` if each class needs its chunks.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
     std::uint32_t c = scaled(seed_of(thread), self->chunks_.shape().chunks);
@@ -405,16 +409,16 @@ class ChunkItems {
       if (Chunks::kind_of(seen) - 1 >= self->chunks_.shape().classes() || count_of(seen) != 0)
         continue;
       if (self->retire(c, seen)) return c;
-      // Threads with units are about to use its pages.
+      // The class needs this chunk: threads that hold units are about to use its pages.
       self->empties().set(c++);
       ++misses;
     }
     return none;
   }
-  // Removes a chunk that was empty, in the state `seen`, from its class.
+  // Removes an empty chunk from its class. `seen`: the state in which it was empty.
   HEAPWOOD_INLINE bool retire(std::uint32_t c, std::uint64_t seen) const {
     const std::uint32_t q = Chunks::kind_of(seen) - 1, pages = chunks_.shape().pages(q);
-    // Takes the units of all its pages first: no thread with a unit then needs one of them.
+    // Takes the units of all its pages first: then no thread that holds a unit needs one of them.
     if (!units(q).try_wait(pages)) return false;
     HEAPWOOD_ROLLED
     while (Chunks::kind_of(seen) == q + 1 && count_of(seen) == 0) {

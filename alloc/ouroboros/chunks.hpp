@@ -26,7 +26,7 @@
 
 namespace heapwood::alloc::ouroboros {
 
-// For the command line.
+// The setting `chunk` on the command line.
 inline constexpr AllocatorSetting chunk_setting = setting_of<&AllocatorOptions::chunk_bytes>(
     {.key = "chunk",
      .json = "chunk_bytes",
@@ -44,7 +44,8 @@ struct Shape {
   unsigned chunk_shift = 13;  // log2 of the bytes of a chunk
   unsigned word_shift = 7;    // log2 of the bytes from one shared word to the next
   std::uint32_t slots = 0;    // max slots of a queue in an array
-  // Chunks that are pieces of a class's queue from the start: the first ones.
+  // Chunks that are pieces of a class's queue from the start; they are the first chunks of the
+  // pool.
   std::uint32_t pieces = 0;
   std::uint32_t max_pieces = 0;
   bool lowest_first = false;  // AllocatorOptions::ChunkSearch
@@ -72,15 +73,15 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  // 32 GiB of 8 KiB chunks.
+  // Enough for 32 GiB in chunks of 8 KiB.
   static constexpr std::uint32_t max_chunks = (1u << 22) - 1;
-  // The buddy of the chunks, and the one of the memory beyond them, which may have no pages.
+  // One buddy for the chunks, and one for the memory beyond them, which may have no pages.
   static constexpr unsigned buddies = 2;
 
-  // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
-  // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
-  // attached (arrays), first to linking (lists): state of queues in pieces. heads: the open chunks
-  // (chunk queues).
+  // The words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its
+  // queue. ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for
+  // entries. attached (arrays), first to linking (lists): state of queues in pieces. heads: the
+  // chunks from which pages are being taken (chunk queues).
   enum Word : std::uint32_t {
     units,
     placed,
@@ -109,8 +110,8 @@ class Chunks {
     return std::uint64_t{kind} << kind_shift;
   }
 
-  // Returns where the tables end if they begin at `offset`, a multiple of 256. `maps`: bitmaps of
-  // chunks for the caller.
+  // Lays out the tables from `offset` (a multiple of 256) on and returns the offset at which they
+  // end. `maps`: the number of bitmaps of chunks that the caller needs.
   std::size_t plan(const Shape& shape, std::uint32_t maps, std::size_t offset) {
     shape_ = shape;
     words_at_ = offset;
@@ -126,7 +127,8 @@ class Chunks {
     states_at_ = offset;
     return offset + shape.chunks * sizeof(std::uint64_t);
   }
-  // Called on zeroed tables, after the buddies have been created. `buddy` points to their handles.
+  // Writes the initial tables; called after they have been zeroed and the buddies created. `buddy`
+  // points to their handles.
   template <class Device>
   void initialize(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
     base_ = base;
@@ -173,9 +175,9 @@ class Chunks {
     offset = static_cast<std::uint32_t>(pool_offset) & ((1u << shape_.chunk_shift) - 1);
     return static_cast<std::uint32_t>(pool_offset >> shape_.chunk_shift);
   }
-  // The class of a chunk, or `large` - 1 for a block of the buddy.
+  // The size class of the chunk's pages, or `large` - 1 for a block of the buddy.
   HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t c) const {
-    // relaxed: constant while a block is in use.
+    // relaxed: the kind is constant while a block of the chunk is in use.
     return c < shape_.chunks ? kind_of(state(c).load(simt::relaxed)) - 1 : large - 1;
   }
 
@@ -203,14 +205,15 @@ class Chunks {
       begin_search(exhausted);
     }
   }
-  // Frees a chunk that was in use. release: its last users' accesses.
+  // Frees a chunk that was in use. release: orders its last users' accesses before its next use.
   HEAPWOOD_INLINE void give_back(std::uint32_t c) const {
     map_at(0).set(c);
     clear_hint(exhausted);
     clear_hint(buddy_exhausted);
     clear_hint(no_full_word);
   }
-  // Puts a chunk back that could not be used because another one was missing: `exhausted` stays.
+  // Puts back a chunk that the caller has not used, because another one was missing. Leaves the
+  // hint `exhausted` as it is.
   HEAPWOOD_INLINE void put_back(std::uint32_t c) const {
     map_at(0).set(c);
     clear_hint(no_full_word);
@@ -220,17 +223,17 @@ class Chunks {
 
   // Called by a thread that found no memory for a page: moves chunks from the buddy, one thread at
   // a time; the others wait for that thread, which is running. Returns whether the caller should
-  // retry: true if there are free chunks, or after waiting for another thread. Called where few
-  // values are in registers, not where a chunk is needed.
+  // retry: true if there are free chunks, or after waiting for another thread. Called from places
+  // where few values are in registers.
   template <class Thread>
   static HEAPWOOD_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
     return !self->says_empty(buddy_exhausted) && refill_from_buddy_slow(self, thread);
   }
 
-  // Allocates a block larger than a chunk. Called on a copy in device memory.
+  // Allocates a block larger than a chunk. Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
-    // First from memory that serves nothing else.
+    // Tries the memory beyond the chunks first, because it serves only large blocks.
     void* block = buddy_[1].allocate(thread, bytes);
     HEAPWOOD_ROLLED
     for (bool again = block == nullptr; again;) {
@@ -253,8 +256,8 @@ class Chunks {
     return host.read(as<const std::uint64_t>(base_ + states_at_), shape_.chunks);
   }
 
-  // Reports the chunks and the buddy. is_used(c, q, i): whether page i of chunk c, of class q, is
-  // in use. A chunk for which is_empty(c) holds is one free region.
+  // Reports all chunks, and the buddy's blocks. is_used(c, q, i): whether page i of chunk c, of
+  // class q, is in use. A chunk for which is_empty(c) holds is one free region.
   template <class Visitor, class IsEmpty, class IsUsed>
   void walk(const HostView& host, Visitor visit, IsEmpty is_empty, IsUsed is_used) const {
     using State = Region::State;
@@ -282,9 +285,9 @@ class Chunks {
   }
 
  private:
-  static constexpr std::uint32_t words = heads + max_heads;  // per class
-  // exhausted: the bitmap has no chunk. buddy_exhausted: nor has the buddy. no_full_word: the
-  // bitmap has no full word. refilling: a thread is moving chunks from the buddy.
+  static constexpr std::uint32_t words = heads + max_heads;  // words per class
+  // exhausted: the bitmap has no chunk. buddy_exhausted: the buddy has none either. no_full_word:
+  // the bitmap has no word of 64 free chunks. refilling: a thread is moving chunks from the buddy.
   enum Hint : std::uint32_t { exhausted, buddy_exhausted, no_full_word, refilling, hints };
 
   HEAPWOOD_INLINE SumMap map_at(std::uint32_t i) const {
@@ -309,7 +312,7 @@ class Chunks {
   static constexpr std::uint32_t empty = 1, searching = 2;
 
   HEAPWOOD_INLINE void clear_hint(Hint which) const { hint(which).fetch_and(0, simt::release); }
-  // relaxed: a hint.
+  // relaxed: it is only a hint.
   HEAPWOOD_INLINE bool says_empty(Hint which) const {
     return hint(which).load(simt::relaxed) == empty;
   }
@@ -319,11 +322,11 @@ class Chunks {
   HEAPWOOD_INLINE void end_search(Hint which, bool has_found) const {
     if (has_found) return clear_hint(which);
     std::uint32_t expected = searching;
-    // relaxed: what was freed is ordered by the beginning.
+    // relaxed: the search's beginning has ordered what was freed before it.
     hint(which).compare_exchange_strong(expected, empty, simt::relaxed, simt::relaxed);
   }
 
-  // One search of take(). It starts at a chunk hashed per thread, or with `lowest_first` at the
+  // One search by take(). It starts at a chunk hashed per thread, or with `lowest_first` at the
   // first chunk. A thread that loses the lowest chunk to another one skips a hashed number of
   // chunks, from a range that grows with every loss.
   template <class Thread>
@@ -331,8 +334,8 @@ class Chunks {
     const SumMap free = map_at(0);
     const std::uint32_t seed = seed_of(thread);
     const auto hashed = [seed](std::uint32_t range) { return scaled(seed, range); };
-    // Within the chunks of the initial bitmap: threads that start after them would all meet at the
-    // first one.
+    // Starts among the chunks that the bitmap has initially: threads that start after these would
+    // all meet at the first one.
     const std::uint32_t max_range = shape_.small();
     std::uint32_t c = shape_.lowest_first ? 0 : hashed(max_range), range = 64;  // bits of a word
     HEAPWOOD_ROLLED
@@ -347,11 +350,11 @@ class Chunks {
   template <class Thread>
   static HEAPWOOD_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
     const Word32 refilling_now = self->hint(refilling);
-    // acquire: the chunks that the last thread moved.
+    // acquire: makes the chunks that the last thread moved visible.
     if (refilling_now.exchange(1, simt::acquire) != 0) {
       return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
     }
-    // The last thread has moved chunks, unless another thread has found none since.
+    // True if the last thread has moved chunks, unless another thread has found none since.
     bool has_chunks =
         self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     if (!has_chunks) {
@@ -363,7 +366,7 @@ class Chunks {
         if (block == nullptr) continue;
         std::uint32_t offset = 0;
         const std::uint32_t c = self->chunk_of(block, offset);
-        // relaxed: the bitmap publishes them.
+        // relaxed: setting the chunks' bits publishes their states.
         HEAPWOOD_ROLLED
         for (std::uint32_t i = 0; i < n; ++i)
           self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
@@ -400,7 +403,8 @@ class Chunks {
         return true;
       }
       if (got != 0) {
-        // The rest may have been given back meanwhile, so that the word is full.
+        // Frees the chunks that were taken. Other chunks of the word may have been freed meanwhile,
+        // so the word may be full now.
         free.raise(c, got);
         clear_hint(exhausted);
         clear_hint(no_full_word);

@@ -39,7 +39,7 @@ class IndexQueue {
   void reset(const Chunks& chunks, const Device& device) const {
     slots_.reset(chunks, device);
   }
-  // `self` and `chunks_copy`: as in take().
+  // `self` and `chunks_copy`: see take().
   template <class Thread>
   HEAPWOOD_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                      std::uint32_t n, const IndexQueue* self,
@@ -47,15 +47,16 @@ class IndexQueue {
     return slots_.reserve_slots(&self->slots_, chunks, chunks_copy, thread, q, n);
   }
 
-  // Reserves n consecutive positions for entries that have free slots; they must then be put.
+  // Reserves n consecutive positions of the queue. The caller has reserved slots for them and must
+  // put an entry at each.
   HEAPWOOD_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q,
                                         std::uint32_t n) const {
-    // relaxed: the number is handed out once.
+    // relaxed: each position is handed out once.
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
   }
 
   // Puts an entry for each lane of the group, unless the launch is aborted. `self` and
-  // `chunks_copy`: as in take().
+  // `chunks_copy`: see take().
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
                            std::uint32_t q, std::uint32_t entry, const IndexQueue* self,
@@ -68,8 +69,8 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
-  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy in
-  // device memory.
+  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy of this
+  // object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
                            std::uint64_t position, std::uint32_t entry) const {
@@ -80,8 +81,9 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
-  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
-  // entries hand nothing over. Called on the copy in device memory.
+  // Puts the entries e, e + step, e + 2 step, ... at n reserved positions; the lanes of the group
+  // share the work. The entries hand no memory over. Called on the copy of this object in device
+  // memory.
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
                            std::uint32_t q, std::uint64_t begin, std::uint32_t n,
@@ -95,7 +97,7 @@ class IndexQueue {
       if (run > n) run = n;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
-        // The exchanges are in flight together: none waits for the result of the previous one.
+        // All exchanges are issued before the first result is used.
         std::uint32_t missed = 0;
         HEAPWOOD_UNROLLED
         for (std::uint32_t k = 0; k < in_flight; ++k) {
@@ -104,7 +106,7 @@ class IndexQueue {
               index >= run || fill<false>(location.slot + index, entry + index * step);
           missed |= (filled ? 0u : 1u) << k;
         }
-        // The threads that will empty these slots are running.
+        // Waits for the slots that were full. The threads that will empty them are running.
         HEAPWOOD_ROLLED
         for (; missed != 0; missed &= missed - 1) {
           const std::uint32_t index = i + simt::lowest_bit(missed) * lanes;
@@ -118,13 +120,13 @@ class IndexQueue {
   }
 
   // Returns the next entry for each lane of the group, or `empty` if the launch is aborted. `self`
-  // and `chunks_copy` are copies of this object and of the chunks in device memory, for functions
-  // out of line.
+  // and `chunks_copy` are the copies of this object and of the chunks in device memory, for
+  // functions that are not inlined.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread,
                                      const LaneGroup<Thread>& group, std::uint32_t q,
                                      const IndexQueue* self, const Chunks* chunks_copy) const {
-    // relaxed: the number is handed out once.
+    // relaxed: each ticket is handed out once.
     const std::uint64_t first = group.once(
         [&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
@@ -147,7 +149,7 @@ class IndexQueue {
       // The lanes count the slots that they emptied separately for each piece, so that the release
       // of a piece does not wait for lanes at a later one.
       const LaneGroup<Thread> mates = group.part(slots_.is_same_piece(position, first));
-      mates.sync();  // before the release in leave()
+      mates.sync();  // orders the lanes' exchanges before the release in leave()
       if (mates.rank() == 0 && location.slot != nullptr &&
           slots_.leave(chunks, location, mates.size())) {
         on_piece_emptied(self, chunks_copy, thread, q, position, location);
@@ -177,7 +179,7 @@ class IndexQueue {
   // Fills the slot if it is empty. Uses compare-and-swap because two threads may want the same
   // slot, one lap apart: their order does not matter, but neither may overwrite the other's entry.
   //
-  // release: hands over what the entry represents. Nothing depends on an entry of a new chunk, but
+  // release: hands over what the entry represents. An entry of a new chunk hands nothing over, but
   // its slot may be in a piece, whose memory later belongs to users.
   template <bool hands_over>
   static HEAPWOOD_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {

@@ -53,7 +53,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                          std::uint32_t number, const LinkedQueue* self,
                                          const Chunks* chunks_copy) const {
-    // relaxed: only a place to start, and always a piece. `last`, unless the number is before it.
+    // relaxed: only where the search starts, which is always a piece: `last`, unless the wanted
+    // number is before it.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
       const std::uint64_t front = chunks.word(q, Chunks::front).load(simt::relaxed);
@@ -62,7 +63,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     std::uint32_t c = piece_in(from), hops = 0;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
-      // acquire: the slots of this piece and the link to the next one belong to their numbers.
+      // acquire: makes the slots of this piece and its link visible as they are for its present
+      // number.
       const std::uint64_t seen = link_of(chunks, c).load(simt::acquire);
       const auto distance = static_cast<std::int32_t>(number - number_in(seen));
       const bool is_in_list = class_in(seen) == q;
@@ -73,22 +75,23 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
         continue;
       }
       if (!is_in_list || distance < 0) {
-        // The piece has left the list or has a new number, or the wanted one lies before `last`.
+        // The piece has left the list or has a new number, or the wanted piece lies before `last`.
         c = piece_in(chunks.word(q, Chunks::first).load(simt::relaxed));
       } else if (puts && recycle_emptied(self, chunks_copy, q)) {
         continue;
       }
-      // Another thread is about to link the piece, or to empty one.
+      // Another thread is about to link the wanted piece, or to empty one.
       if ((turn & 63) == 63 && thread.aborted()) return Chunks::none;
       if (turn > 0) thread.pause(turn);
       ++turn;
     }
-    // Other threads then find it in one hop. Any of several concurrent stores may win.
+    // Lets other threads find this piece in one hop. If several threads store at a time, any of
+    // them may win.
     if (puts && hops > 0) chunks.word(q, Chunks::last).store(link(q, number, c), simt::relaxed);
     return c;
   }
 
-  // Called with a piece whose slots are empty.
+  // Adds a piece whose slots are empty to the list.
   template <class Thread>
   HEAPWOOD_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
                               std::uint32_t piece) const {
@@ -98,7 +101,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     end_linking(chunks, q);
   }
 
-  // Called for a piece that has been emptied.
+  // Makes the slots of an emptied piece available, and releases surplus pieces.
   template <class Thread>
   HEAPWOOD_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t,
                                std::uint32_t) const {
@@ -123,8 +126,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
  private:
   static constexpr std::uint32_t max_pieces_per_call = 64;
 
-  // The link of a piece: {number:32, class:8, next piece + 1:24}. `first` to `end` have the same
-  // form, with the piece itself.
+  // The link of a piece: {its number:32, its class:8, next piece + 1:24}. The words `first` to
+  // `end` have the same form, but contain the piece itself instead of the next one.
   static constexpr unsigned class_shift = 24;
   static constexpr std::uint32_t no_class = 0xff;
   static_assert(Chunks::max_chunks < (1u << class_shift));
@@ -146,14 +149,14 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return Word64(*link_at(chunks, piece));
   }
 
-  // Starts a change of the list, `first` and `end`. Returns false if another thread is changing
-  // them. acquire: that thread's changes.
+  // Gives the caller the right to change the list, `first` and `end`. Returns false if another
+  // thread is changing them. acquire: makes the last thread's changes visible.
   HEAPWOOD_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
     const Word64 busy = chunks.word(q, Chunks::linking);
     return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
   }
   HEAPWOOD_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
-    chunks.word(q, Chunks::linking).store(0, simt::release);  // release: the changes of the list
+    chunks.word(q, Chunks::linking).store(0, simt::release);  // release: publishes the changes
   }
 
   // Links an empty piece after `end` and returns the new end. release: publishes that the slots are
@@ -166,8 +169,9 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return link(q, number, piece);
   }
 
-  // Whether the piece at the beginning of the list is emptied and not the last one. If so, `next`
-  // is the second piece. acquire: the slots are empty, and all threads that used them have left.
+  // Whether the piece at the beginning of the list has been emptied and is not the last one. If so,
+  // `next` is the second piece. acquire: makes the slots visible as empty; all threads that used
+  // them have left.
   HEAPWOOD_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
                                         std::uint32_t& next) const {
     next = piece_in(link_of(chunks, piece).load(simt::relaxed));
@@ -222,7 +226,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return n > 0;
   }
 
-  // Advances `front` past emptied pieces. relaxed: it is a hint.
+  // Advances `front` past emptied pieces. relaxed: `front` is a hint.
   HEAPWOOD_INLINE void advance_front(const Chunks& chunks, std::uint32_t q) const {
     const Word64 front = chunks.word(q, Chunks::front);
     const std::uint64_t from = front.load(simt::relaxed);
@@ -233,7 +237,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);
       const bool is_emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
       if (class_in(next) != q || number_in(next) != number_in(to)) {
-        // The piece has left its place in the list.
+        // The piece has left its position: continues at the list's beginning if that is later.
         const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
         if (static_cast<std::int32_t>(number_in(first) - number_in(to)) <= 0) return;
         to = first;

@@ -84,14 +84,15 @@ class Ouroboros {
                                         : chunks.bytes_of_large(block);
   }
 
-  // Section 6.2.1: initialization that lays out the pages of a class without a malloc for each. A
-  // run is a chunk, of which all pages are handed out together; each is freed by itself. Larger
-  // blocks are runs of one.
+  // Section 6.2.1: initializes many pages of a class without a malloc for each. A run is a chunk
+  // whose pages are all allocated together; each page is freed by itself. A block larger than a
+  // chunk is a run of one.
   HEAPWOOD_INLINE std::uint32_t blocks_per_run(std::size_t bytes) const {
     const ouroboros::Shape& shape = items_.chunks().shape();
     return bytes > std::size_t{1} << shape.chunk_shift ? 1 : shape.pages(class_of(bytes));
   }
-  // The first of blocks_per_run() adjacent blocks, or nullptr. `bytes`: a power of two.
+  // Returns the first of blocks_per_run() adjacent blocks, or nullptr. `bytes` must be a power of
+  // two.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate_run(Thread& thread, std::size_t bytes) const {
     const ouroboros::Chunks& chunks = items_.chunks();
@@ -119,7 +120,7 @@ class Ouroboros {
   }
 
  protected:
-  // Has at most `limit` chunks; the rest of a larger pool serves large requests.
+  // `limit`: the maximum number of chunks; the rest of a larger pool serves large requests.
   template <class Device>
   void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options,
                const Device& device, std::uint32_t limit = ouroboros::Chunks::max_chunks) {
@@ -132,7 +133,7 @@ class Ouroboros {
         options.chunk_bytes != 0 ? options.chunk_bytes : pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
     shape.lowest_first = options.chunk_search == AllocatorOptions::ChunkSearch::lowest;
-    // As many chunks as fit together with their tables.
+    // Makes as many chunks as fit into the pool together with their tables.
     std::size_t max_chunks = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, limit);
     std::uint32_t pages = 0;
     for (;; max_chunks = pages) {
@@ -146,7 +147,8 @@ class Ouroboros {
       throw Error(Exit::usage, std::string(traits.id) +
                                    ": the pool is too small for its queues; give a larger pool");
     }
-    // The first buddy has the chunks and no other page, so each of its blocks can become chunks.
+    // The first buddy manages the chunks and no other page, so each of its blocks can become
+    // chunks.
     const std::size_t of_chunks = Buddy::bytes_for(shape.chunks, shape.chunk_shift),
                       rest = pool.bytes - tables_ - of_chunks;
     std::byte* const first = pool.base + tables_;
@@ -166,8 +168,8 @@ class Ouroboros {
     return bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
   }
 
-  // At the base: the buddies' handles, a copy of the items for functions out of line, the tables,
-  // the buddies.
+  // Layout from the pool's base: the buddies' handles, a copy of the items for functions that are
+  // not inlined, the tables, the buddies.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
   HEAPWOOD_INLINE const Items* self() const {
     return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes);

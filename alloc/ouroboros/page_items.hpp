@@ -43,7 +43,7 @@ namespace heapwood::alloc::ouroboros {
 // returns a part of it. Overhead: 4 bytes and 10 bits per chunk.
 class PageSpill {
  public:
-  // Its bitmaps are Chunks::map(q).
+  // The bitmaps of these lists are Chunks::map(q).
   std::size_t plan(const Shape& shape, std::size_t offset) {
     lists_at_ = offset;
     return offset + shape.chunks * sizeof(std::uint32_t);
@@ -59,8 +59,9 @@ class PageSpill {
     if (group.rank() == 0) add_list(chunks, q, c, make_list(i, i + n - 1, n));
   }
 
-  // Takes all pages of one chunk, {chunk:32, list:32}, or returns 0. Each thread searches from its
-  // own place, so that threads do not contend for the first list.
+  // Takes the list of one chunk as a whole. Returns {chunk:32, list:32}, or 0 if there are none.
+  // Each thread starts to search at a chunk of its own, so that threads do not contend for the
+  // first list.
   template <class Thread>
   HEAPWOOD_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
                                           std::uint32_t q) const {
@@ -69,7 +70,7 @@ class PageSpill {
     for (std::uint32_t c = scaled(seed_of(thread), chunks.shape().chunks);
          (c = map.find(c)) != SumMap::none;) {
       if (map.take(c) == 0) continue;
-      // acquire: the links, and the pages' last users.
+      // acquire: makes the links visible, and orders the pages' last users before their next ones.
       const std::uint32_t list = Word32(*list_at(chunks, c)).exchange(0, simt::acquire);
       if (list != 0) return std::uint64_t{c} << 32 | list;
     }
@@ -88,7 +89,7 @@ class PageSpill {
                                      std::uint32_t page) const {
     return *link(chunks, q, c, page) - 1;
   }
-  // Returns the n pages of a list from `page` on.
+  // Returns the last n pages of a list, which begin with `page`.
   HEAPWOOD_INLINE void put_back(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
                                 std::uint32_t page, std::uint32_t n, std::uint32_t list) const {
     add_list(chunks, q, c, make_list(page, last_of(list), n));
@@ -119,10 +120,10 @@ class PageSpill {
   }
 
  private:
-  // A list: {length:10, last page:10, first page + 1:10}, 0: empty. The link of a page is the next
-  // page + 1; that of the last page is undefined.
+  // A list is {length:10, last page:10, first page + 1:10}, or 0 if it is empty. The link of a page
+  // is the next page + 1; that of the last page is undefined.
   static constexpr unsigned page_bits = 10;
-  static constexpr std::uint32_t max_pages = 1u << page_bits;  // of a chunk, exclusive
+  static constexpr std::uint32_t max_pages = 1u << page_bits;  // pages per chunk are below this
   static HEAPWOOD_INLINE std::uint32_t make_list(std::uint32_t first, std::uint32_t last,
                                                  std::uint32_t length) {
     return length << 2 * page_bits | last << page_bits | (first + 1);
@@ -138,7 +139,7 @@ class PageSpill {
     return as<std::uint32_t>(chunks.page(c, q, i));
   }
 
-  // Prepends the list to the present one.
+  // Prepends the list to the chunk's present one.
   HEAPWOOD_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
                                 std::uint32_t list) const {
     const Word32 word(*list_at(chunks, c));
@@ -172,9 +173,9 @@ class PageItems {
            .max = 1 << 28,
            .is_bytes = false})};
 
-  // Chooses the parts of a shape that depend on this queue type. The queue of a class has
-  // `queue_slots` slots (at most `max_slots`), rounded up to a power of two or to whole pieces; 0:
-  // pieces may occupy 1/32 of the chunks.
+  // Sets the parts of the chunks' shape that this type of queue determines. The queue of a class
+  // has `queue_slots` slots (at most `max_slots`), rounded up to a power of two or to whole pieces.
+  // If that is 0, pieces may occupy 1/32 of the chunks.
   static void choose(Shape& shape, std::size_t pool, std::size_t queue_slots) {
     shape.slots = 32;
     const std::size_t wanted =
@@ -188,7 +189,7 @@ class PageItems {
                                                      shape.chunks);
     shape.max_pieces = std::max(shape.pieces, static_cast<std::uint32_t>(pieces));
   }
-  // Returns where the tables end if they begin at `offset`.
+  // Lays out the tables from `offset` on and returns the offset at which they end.
   std::size_t plan(const Shape& shape, std::size_t offset) {
     offset = chunks_.plan(shape, shape.classes(), offset);
     return queue_.plan(shape, true, spill_.plan(shape, offset));
@@ -201,7 +202,7 @@ class PageItems {
 
   HEAPWOOD_INLINE const Chunks& chunks() const { return chunks_; }
 
-  // `self` is a copy of this object in device memory, for functions out of line.
+  // `self` is the copy of this object in device memory, for functions that are not inlined.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
@@ -229,7 +230,8 @@ class PageItems {
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
-  // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
+  // Takes a free chunk as pages of class q that are all in use. Returns `none` if there is no free
+  // chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const PageItems* self, Thread thread,
                                                          std::uint32_t q) {
@@ -238,7 +240,7 @@ class PageItems {
     if (c != Chunks::none) self->chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
     return c;
   }
-  // Releases memory that is kept although it is free; there is none.
+  // Releases memory that is kept although it is free. Queues of pages keep none.
   template <class Thread>
   static HEAPWOOD_INLINE bool collect(const PageItems*, Thread&) {
     return false;
@@ -275,8 +277,8 @@ class PageItems {
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
   // An entry is {chunk:22, page:9, fresh:1}. A fresh page has not been used since its chunk was
-  // added. The previous accesses to the memory, as part of a large block, are handed over through
-  // the chunk's state, once for all its pages.
+  // added; the earlier accesses to the memory are handed over through the chunk's state, once for
+  // all its pages.
   static constexpr std::uint32_t fresh = 1;
   static HEAPWOOD_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) {
     return c << 10 | i << 1;
@@ -286,7 +288,7 @@ class PageItems {
     return Units(chunks_.word_at(q, Chunks::units));
   }
 
-  // Takes a page for each lane of the group, which holds units for them.
+  // Takes a page for each lane of the group, for which the group holds units.
   template <class Thread>
   HEAPWOOD_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group,
                              std::uint32_t q) const {
@@ -297,10 +299,12 @@ class PageItems {
     if ((entry & fresh) != 0 && !wait_for_chunk(thread, c, q)) return nullptr;
     return chunks_.page(c, q, entry >> 1 & 511);
   }
-  // Waits for a chunk that another thread has added. Returns false if the launch is aborted.
+  // Waits until the thread that adds the chunk has published it. Returns false if the launch is
+  // aborted.
   template <class Thread>
   HEAPWOOD_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    // acquire: its class, for the thread that frees the page, and its last users' accesses.
+    // acquire: makes the chunk's class visible to the thread that frees the page, and orders the
+    // chunk's last users before the page's.
     const auto known = [&] {
       return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1);
     };
@@ -315,13 +319,14 @@ class PageItems {
     self->spill_.put(self->chunks_, single, q, c, i, 1);
   }
 
-  // Slow path: the semaphore told the group to add chunks (`grows`), or that no thread will. If
-  // there are too few pages for all, the first lanes get those that are free by now.
+  // Slow path: the semaphore has told the group to add chunks (`grows`), or that no thread will add
+  // any. If there are too few pages for all lanes, the first lanes get those that are free by now.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const PageItems* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t q, bool grows) {
     LaneGroup<Thread> group(thread, lanes);
-    // Other threads wait for the pages after those of this group.
+    // `after`: the pages of the last chunk that this group does not need; other threads wait for
+    // them.
     const std::uint32_t pages = self->chunks_.shape().pages(q),
                         after = (0 - group.size()) & (pages - 1);
     std::uint32_t promised = grows ? after : 0, served = 0;
@@ -329,8 +334,8 @@ class PageItems {
     // Take pages that have no slot in the queue.
     if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) !=
         0) {
-      // A list that has been taken is hidden until its pages are signaled. Threads that look for
-      // one meanwhile must wait and not fail.
+      // A list that has been taken is hidden until its pages are signalled. The promise makes
+      // threads that look for one meanwhile wait instead of fail.
       if (!grows && group.rank() == 0) self->units(q).promise(after);
       promised = after;
       page = self->take_spilled(thread, group, q, served, promised);
@@ -355,9 +360,9 @@ class PageItems {
   }
 
   // Takes lists of pages without a slot until each lane has a page and as many others as `promised`
-  // are in the queue, or there are no lists. Returns the lane's page, if it is one of the first
-  // `served` lanes. Reduces `promised` by what it has signaled. Called on the copy in device
-  // memory.
+  // are in the queue, or until there are no lists. Returns the lane's page if it is one of the
+  // first `served` lanes. Reduces `promised` by what it has signalled. Called on the copy of this
+  // object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void* take_spilled(Thread& thread, const LaneGroup<Thread>& group,
                                      std::uint32_t q, std::uint32_t& served,
@@ -368,14 +373,14 @@ class PageItems {
       const std::uint64_t found = group.once([&] { return spill_.take_list(chunks_, thread, q); });
       if (found == 0) break;
       group.sync();  // makes the acquired links visible to all lanes
-      // Divide the list: pages of the group's own, and others for the queue.
+      // Divide the list into pages for the group and others for the queue.
       const std::uint32_t c = PageSpill::chunk_of(found), list = PageSpill::list_of(found),
                           count = PageSpill::length_of(list), missing = group.size() - served,
                           own = count < missing ? count : missing, others = count - own;
       const bool queues = others > 0 && group.once([&] {
         return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, others, &queue_, &chunks_)};
       }) != 0;
-      // Reserve places in the queue and signal the units.
+      // Reserve positions in the queue and signal the units.
       std::uint64_t position = 0;
       if (queues) {
         const std::uint32_t kept = others < promised ? others : promised;
@@ -404,7 +409,7 @@ class PageItems {
       }
       served += own;
       if (others > 0 && !queues) {
-        // The queue is full of pages that are units already, so no thread waits for more.
+        // The queue has no slot: all of its pages have been signalled, so no thread waits for more.
         if (group.rank() == 0) {
           spill_.put_back(chunks_, q, c, current, others, list);
           if (promised > 0) units(q).signal(0, promised);
@@ -416,8 +421,8 @@ class PageItems {
   }
 
   // Adds as many chunks as hold `needed` pages, which is the size of the group or 0, and at least
-  // one. Returns a page for each lane, or nullptr if there was none or none is needed. Called on
-  // the copy in device memory.
+  // one. Returns a page for each lane, or nullptr if no chunk was free or no page is needed. Called
+  // on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
                              std::uint32_t needed, std::uint32_t promised) const {

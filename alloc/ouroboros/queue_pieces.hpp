@@ -37,11 +37,11 @@ class QueuePieces {
 
   struct Location {
     std::uint32_t* slot = nullptr;  // nullptr: the launch is aborted
-    std::uint32_t piece = 0;        // a chunk
+    std::uint32_t piece = 0;        // the chunk that is the piece
   };
 
-  // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
-  // `puts`: for a thread that puts an entry.
+  // Returns the slot of a position. `run` gets the number of adjacent slots from there on. puts:
+  // the caller puts an entry; otherwise it takes one.
   template <bool puts, class Thread>
   HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                 std::uint64_t position, std::uint32_t& run, const Derived* self,
@@ -58,7 +58,7 @@ class QueuePieces {
   // piece is now empty; the caller must then call on_piece_emptied().
   HEAPWOOD_INLINE bool leave(const Chunks& chunks, const Location& location,
                              std::uint32_t n) const {
-    // release: the slots are empty; acquire: so are the others.
+    // release: publishes the slots as empty. acquire: makes the others visible as empty.
     return taken_of(chunks, location.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
   HEAPWOOD_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const {
@@ -70,9 +70,9 @@ class QueuePieces {
     derived().recycle(chunks, thread, q, number_of(position), location.piece);
   }
 
-  // Reserves slots for n entries (at most the slots of a piece), which are then put. Returns false
-  // if there are none. `self` and `chunks_copy` are copies of this object and of the chunks in
-  // device memory, for functions out of line.
+  // Reserves slots for n entries (at most the slots of a piece), which the caller then puts.
+  // Returns false if there are none. `self` and `chunks_copy` are the copies of this object and of
+  // the chunks in device memory, for functions that are not inlined.
   template <class Thread>
   HEAPWOOD_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks,
                                      const Chunks* chunks_copy, Thread& thread, std::uint32_t q,
@@ -89,7 +89,7 @@ class QueuePieces {
     return answer == FreeSlots::Wait::got ||
            (answer == FreeSlots::Wait::grow && add_piece(self, chunks_copy, thread, q, n));
   }
-  // The slots of a piece become free together.
+  // Does nothing: the slots of a piece become free together, in return_slots().
   HEAPWOOD_INLINE void release_slots(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
@@ -99,14 +99,14 @@ class QueuePieces {
     taken_at_ = round_up(offset, 256);
     return taken_at_ + shape.chunks * sizeof(std::uint32_t);
   }
-  // The first chunks are the first pieces, class by class.
+  // The first chunks of the pool become the first pieces, class by class.
   template <class Device>
   void reset_pieces(const Chunks& chunks, const Device& device) const {
     const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
                       (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
-    // If slots are reserved permanently, T entries and the next position occupy up to (T - 1) /
-    // slots + 2 pieces.
+    // If slots are reserved permanently, T entries and the position after them occupy up to (T - 1)
+    // / slots + 2 pieces.
     const std::uint64_t pieces = shape.pieces,
                         free_slots =
                             FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
@@ -132,8 +132,8 @@ class QueuePieces {
   HEAPWOOD_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
     if (counts_) FreeSlots(chunks.word_at(q, Chunks::free_slots)).signal(slots(), 0);
   }
-  // Takes the slots of a piece out of use if enough others are available. The caller releases an
-  // emptied piece then.
+  // Takes the slots of a piece out of use if enough others are available; the caller then releases
+  // an emptied piece.
   HEAPWOOD_INLINE bool take_surplus(const Chunks& chunks, std::uint32_t q) const {
     return counts_ && FreeSlots(chunks.word_at(q, Chunks::free_slots))
                           .try_wait(slots(), chunks.shape().pieces << slot_shift_);
@@ -164,7 +164,7 @@ class QueuePieces {
   }
 
  private:
-  // Counts slots; pieces are handed over where they are attached.
+  // The semaphore only counts slots; the pieces themselves are handed over where they are attached.
   using FreeSlots = BasicBulkSemaphore<false>;
 
   // Adds a piece that the caller has promised; the caller keeps n slots of it.
@@ -174,7 +174,7 @@ class QueuePieces {
     const FreeSlots free_slots(chunks->word_at(q, Chunks::free_slots));
     const std::uint32_t others = self->slots() - n;
     const Word64 pieces = chunks->word(q, Chunks::pieces);
-    // relaxed: only a number.
+    // relaxed: the count orders no accesses.
     const bool is_allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().max_pieces;
     const std::uint32_t piece = is_allowed ? chunks->take(thread) : Chunks::none;
     if (piece == Chunks::none) {
@@ -195,8 +195,8 @@ class QueuePieces {
   HEAPWOOD_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
   unsigned slot_shift_ = 0;
-  // Queues of pages: the number of entries varies, so free slots are counted. In queues of chunks a
-  // chunk keeps its slot.
+  // Whether free slots are counted: in queues of pages, because their number of entries varies. In
+  // queues of chunks each chunk keeps its slot.
   bool counts_ = false;
   std::size_t taken_at_ = 0;
 };

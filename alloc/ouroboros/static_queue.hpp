@@ -24,8 +24,8 @@ class StaticQueue {
     std::uint32_t piece = 0;
   };
 
-  // counts: the number of entries varies and must not exceed the slots. Otherwise there is a slot
-  // for every chunk.
+  // counts: whether free slots are counted, because the number of entries varies and could exceed
+  // the slots. Without it there is a slot for every chunk.
   std::size_t plan(const Shape& shape, bool counts, std::size_t offset) {
     counts_ = counts;
     length_ = counts ? shape.slots : 1;
@@ -46,8 +46,8 @@ class StaticQueue {
     }
   }
 
-  // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
-  // `puts`: for a thread that puts an entry.
+  // Returns the slot of a position. `run` gets the number of adjacent slots from there on. puts:
+  // the caller puts an entry; otherwise it takes one.
   template <bool puts, class Thread>
   HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread&, std::uint32_t q,
                                 std::uint64_t position, std::uint32_t& run, const StaticQueue*,
@@ -63,14 +63,14 @@ class StaticQueue {
   HEAPWOOD_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t,
                                         const Location&) const {}
 
-  // Reserves slots for n entries, which are then put. Returns false if there are none.
+  // Reserves slots for n entries, which the caller then puts. Returns false if there are none.
   template <class Thread>
   HEAPWOOD_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*,
                                      Thread&, std::uint32_t q, std::uint32_t n) const {
     if (!counts_) return true;
-    // relaxed: only a number. Uses subtraction because a compare-and-swap succeeds only about once
-    // per L2 round trip. A thread that briefly reads too small a value, because another thread is
-    // undoing its subtraction, gets no slot.
+    // relaxed: the count orders no accesses. Uses subtraction because a compare-and-swap succeeds
+    // only about once per L2 round trip. A thread that briefly reads too small a value, because
+    // another thread is undoing its subtraction, gets no slot.
     const Word64 free_slots = chunks.word(q, Chunks::free_slots);
     if (static_cast<std::int64_t>(free_slots.fetch_sub(n, simt::relaxed)) >= std::int64_t{n})
       return true;
@@ -96,12 +96,13 @@ class StaticQueue {
   }
 
  private:
-  // Queues of pages of up to 256 bytes are long, because there are many such pages.
+  // The first classes, with pages of up to 256 bytes, have longer queues, because there are many
+  // such pages.
   static constexpr std::uint32_t long_queues = 5;
   HEAPWOOD_INLINE std::uint32_t length(std::uint32_t q) const {
     return q < long_queues ? length_ : short_length_;
   }
-  // The first slot of a class.
+  // The index of the class's first slot.
   HEAPWOOD_INLINE std::size_t first(std::uint32_t q) const {
     const std::uint32_t many = q < long_queues ? q : long_queues;
     return std::size_t{many} * length_ + std::size_t{q - many} * short_length_;

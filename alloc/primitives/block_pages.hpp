@@ -52,13 +52,15 @@ class BlockPages {
     bool roomy = false;                // whether there are hints for roomy pages
   };
 
-  // Blocks of class k reserved in a page; take() determines which blocks they are.
+  // A reservation: blocks of class k that are counted in a page. take() determines which blocks
+  // they are.
   struct Seats {
     std::uint32_t page = none;
-    std::uint32_t before = none;  // count before the reservation; none: nothing is reserved
+    // The page's count before the reservation; none: nothing is reserved.
+    std::uint32_t before = none;
     std::uint32_t k = 0;
 
-    // Number of blocks reserved, of the `n` requested.
+    // How many of the `n` requested blocks have been reserved.
     HEAPWOOD_INLINE std::uint32_t count(const BlockPages& pages, std::uint32_t n) const {
       return before == none ? 0 : pages.fitting(before, k, n);
     }
@@ -140,8 +142,8 @@ class BlockPages {
 
   HEAPWOOD_INLINE Word32 state(std::uint32_t page) const { return Word32(states()[page]); }
 
-  // Counts up to n blocks of class k in the page. Returns the count before, or none if the page is
-  // full or of another class.
+  // Counts up to n blocks of class k in the page. Returns the previous count, or none if the page
+  // is full or of another class.
   HEAPWOOD_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k,
                                         std::uint32_t n) const {
     // acquire: synchronizes with the last users of the blocks, which may have been of another
@@ -155,17 +157,18 @@ class BlockPages {
   // Reserves a block, and changes an empty page of another class to k. May also fail because
   // another thread uses the page.
   HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
-    // acquire: as in reserve().
+    // acquire: synchronizes with the last users of the blocks, which may have been of another
+    // class.
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
     if (class_of(old) == k && count_of(old) + n <= blocks(k)) return count_of(old);
     return settle(self(), page, k, n, old);
   }
 
-  // enter() that reads the state first, for a page that probably cannot serve the request. Fails
-  // only if it cannot.
+  // Like enter(), but reads the state first, for a page that probably cannot serve the request.
+  // Fails only if it cannot.
   static HEAPWOOD_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
                                                        std::uint32_t k, std::uint32_t n) {
-    // relaxed: decides only what to try.
+    // relaxed: decides only whether to try.
     std::uint32_t seen = self->state(page).load(simt::relaxed);
     HEAPWOOD_ROLLED
     for (;;) {
@@ -204,7 +207,7 @@ class BlockPages {
     const auto page = static_cast<std::uint32_t>(offset >> shape_.page_shift);
     const auto granules = static_cast<std::uint32_t>((offset & (page_bytes() - 1)) / granule);
     const LaneGroup<Thread> page_mates(thread, thread.together(states() + page));
-    page_mates.sync();  // these lanes' accesses to their blocks come before both releases
+    page_mates.sync();  // orders these lanes' accesses to their blocks before both releases
     const std::uint32_t n = page_mates.size();
     // release: hands the blocks over to a thread that gives the page to another class or is counted
     // later.
@@ -229,7 +232,7 @@ class BlockPages {
       if (self->fits(seen, k) && (!empty_only || count_of(seen) == 0)) {
         const std::uint32_t before = look_and_enter(self, page, k, n);
         if (before != none) return {page, before, k};
-        // Another thread was faster.
+        // Another thread has taken the last blocks meanwhile: tries the next page.
       } else {
         drop(self, page, map);
       }
@@ -258,7 +261,8 @@ class BlockPages {
                                : map == self->empty() ? in_empty
                                                       : in_roomy;
     self->hints(map).take(page);
-    // release: the hint is cleared before another thread finds the flag clear and sets both.
+    // release: orders the clearing of the hint before a thread that finds the flag clear sets both
+    // again.
     const std::uint32_t old = self->state(page).fetch_and(~flag, simt::release);
     list(self, page, old & ~flag);
   }
@@ -267,7 +271,8 @@ class BlockPages {
                                     std::uint32_t seen) {
     HEAPWOOD_ROLLED
     for (std::uint32_t flag; (flag = self->unlisted(seen)) != 0; seen |= flag) {
-      // acquire: the hint is set after the thread that cleared the flag has cleared the hint.
+      // acquire: orders the hint that is set next after the clearing by the thread that cleared the
+      // flag.
       seen = self->state(page).fetch_or(flag, simt::acquire);
       const std::uint32_t k = class_of(seen);
       const std::uint32_t map = flag == in_empty  ? self->empty()
@@ -276,7 +281,7 @@ class BlockPages {
       if ((seen & flag) == 0) self->hints(map).set(page);
     }
   }
-  // The flag of one such hint, or 0.
+  // The flag of a hint that a page in this state needs and does not have, or 0.
   HEAPWOOD_INLINE std::uint32_t unlisted(std::uint32_t state) const {
     const std::uint32_t n = count_of(state), k = class_of(state);
     if ((state & in_empty) != 0) return 0;
@@ -290,8 +295,8 @@ class BlockPages {
 
   // Subtracts blocks that were counted but cannot be allocated.
   HEAPWOOD_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
-    // relaxed: these blocks have had no user. A read-modify-write continues the release sequence of
-    // the blocks that had.
+    // relaxed: these blocks had no user. A read-modify-write continues the release sequence of
+    // blocks that had one.
     const std::uint32_t left = state(page).fetch_sub(n, simt::relaxed) - n;
     if (unlisted(left) != 0) list(self(), page, left);
   }
@@ -342,7 +347,7 @@ class BlockPages {
   static constexpr std::size_t table_at = 128;
   static constexpr std::size_t states_at = table_at + sizeof(std::uint32_t) * SumMap::table_entries;
 
-  // How many of n blocks fit in a page whose count is `before`.
+  // How many of n blocks of class k fit in a page whose count is `before`.
   HEAPWOOD_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k,
                                         std::uint32_t n) const {
     const std::uint32_t capacity = blocks(k);
@@ -355,7 +360,8 @@ class BlockPages {
                                                std::uint32_t old) {
     const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
     if (class_of(old) != k && count_of(old) == 0) {
-      // Empty except for the blocks just counted, which are counted again in the new class.
+      // The page is empty except for the blocks just counted, which are counted again in the new
+      // class.
       std::uint32_t seen = old + n;
       if (self->change(page, seen, k, n)) return 0;
     }
@@ -363,8 +369,8 @@ class BlockPages {
     return got > 0 ? count_of(old) : none;
   }
 
-  // in_word: the number of blocks of class k that word w of the bitmap describes; places: their
-  // bits.
+  // in_word: how many blocks of class k word w of the bitmap describes. places: the bits of these
+  // blocks.
   HEAPWOOD_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
     const std::uint32_t rest = blocks(k) - w * 64;
     return rest < 64 ? rest : 64;
@@ -376,7 +382,8 @@ class BlockPages {
     return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
   }
 
-  // take() for lanes whose first choice was taken, from word w on, whose known bits are `taken`.
+  // The part of take() for lanes whose first choice was taken. Searches from word w on; `taken` are
+  // its bits as last read.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
                                          std::uint32_t page, std::uint32_t k, std::uint32_t w,
@@ -389,7 +396,7 @@ class BlockPages {
         const bool picks = group.rank() < simt::popcount(clear);
         const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
         const std::uint64_t wanted = group.reduce_or(std::uint64_t{picks} << bit);
-        // acquire: as in take().
+        // acquire: synchronizes with the last users of the blocks.
         taken = group.once([&] { return self->mask(page, w).fetch_or(wanted, simt::acquire); });
         group.sync();
         const bool won = picks && (taken >> bit & 1) == 0;
@@ -397,8 +404,8 @@ class BlockPages {
         if (won) return self->block(page, w * 64 + bit, k);
         taken |= wanted;
       } else {
-        // Other threads are faster only as long as they allocate and free blocks: pause after each
-        // lap.
+        // A lane fails only while other threads allocate and free blocks here. It pauses after each
+        // lap of the bitmap.
         w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
         taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
         if (w == 0) {
@@ -414,7 +421,7 @@ class BlockPages {
   // Returns false if the page is in another state, which is stored in `seen`.
   HEAPWOOD_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k,
                               std::uint32_t n) const {
-    // Hints of the old class are outdated from here on. A hint as an empty page remains set.
+    // From here on hints of the old class are outdated. A hint as an empty page remains set.
     const std::uint32_t next = (k * one_class | (seen & in_empty)) + fitting(0, k, n);
     // acquire: synchronizes with the last users of the page's blocks.
     if (!state(page).compare_exchange_strong(seen, next, simt::acquire, simt::relaxed))

@@ -6,11 +6,11 @@
 //
 // Serves n pages from a block of 2^k >= n pages and frees the pages after the first n immediately.
 //
-// Splitting and merging hold blocks that no bitmap shows. Each level counts the threads that hide
-// something of its sizes (Motion). A request fails only if a search found nothing and nothing of
-// that size or larger was hidden from it; this is exact and takes a few loads, without reading the
-// bits. The only exception: a thread gives up without that proof after blocks of its own level or
-// above were split or merged during each of `max_moves` searches.
+// A thread that splits or merges a block hides it: meanwhile no bitmap shows the block. Each level
+// counts the threads that hide something of its sizes (Motion). A request fails only if a search
+// found nothing and nothing of that size or larger was hidden from it; this is exact and takes a
+// few loads, without reading the bits. The only exception: a thread gives up without that proof
+// after blocks of its own level or above were split or merged during each of `max_moves` searches.
 //
 // Limits: fewer than 2^30 pages; the largest request is the largest block, a power of two.
 // Overhead: 4.2 bytes per page.
@@ -36,20 +36,20 @@ class Buddy {
  public:
   Buddy() = default;
 
-  // How many pages of 2^page_shift bytes fit, including their tables.
+  // How many pages of 2^page_shift bytes fit into `bytes` together with their tables.
   static std::uint32_t pages_in(std::size_t bytes, unsigned page_shift) {
     std::vector<RunMap::Shape> shapes;
     return plan(nullptr, bytes, page_shift, shapes).pages_;
   }
 
-  // The fewest bytes that hold `pages` pages and their tables.
+  // The smallest number of bytes that holds `pages` pages and their tables.
   static std::size_t bytes_for(std::uint32_t pages, unsigned page_shift) {
     std::vector<RunMap::Shape> shapes;
     return lay_out(pages, page_shift, shapes).end();
   }
 
   // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. The
-  // first `taken` pages belong to the caller, as if it had requested them.
+  // first `taken` pages belong to the caller, as if it had allocated them.
   template <class Device>
   static Buddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device,
                       std::uint32_t taken = 0) {
@@ -99,9 +99,9 @@ class Buddy {
     std::uint64_t seen = 1;  // as if a thread were inside: no check after the first search
     HEAPWOOD_ROLLED
     for (unsigned turn = 0, moves = 0; moves < max_moves; ++turn) {
-      // A search after which the request may fail is thorough. Other searches make a few attempts
-      // per level before a larger block is split, twice as many each turn: thousands of threads
-      // that want the few visible blocks would otherwise take them one after the other.
+      // Only a thorough search may be the reason to fail the request. The other searches make a few
+      // attempts per level before they split a larger block, twice as many each turn: thousands of
+      // threads that want the few visible blocks would otherwise take them one after the other.
       const unsigned attempts = Motion::is_idle(seen) || turn > 10 ? ~0u : 2u << turn;
       const std::uint32_t page = search(k, n, seed, {attempts, turn > 0});
       if (page != RunMap::none) {
@@ -113,7 +113,8 @@ class Buddy {
       const std::uint64_t now = motion_sum(k);
       moves += now != seen;
       seen = now;
-      // The threads inside are running; on the CPU one may have been preempted.
+      // The threads that hide blocks are running; on the CPU one may have been preempted, hence the
+      // longer pauses.
       if (!Motion::is_idle(seen)) thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
       if ((turn & 15) == 15 && thread.aborted()) return nullptr;
     }
@@ -128,23 +129,23 @@ class Buddy {
     give_back(page, n);
   }
 
-  // The size of a block that is in use.
+  // The size of a block that is in use, in bytes.
   HEAPWOOD_INLINE std::size_t bytes_of(const void* block) const {
     const auto page = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory());
     return std::size_t{lengths()[page >> page_shift_]} << page_shift_;
   }
 
-  // Frees n pages (1 to 64, in one aligned 64) that were allocated as part of other blocks, or
-  // belonged to the caller from the start.
+  // Frees n pages (1 to 64, in one aligned group of 64) that were allocated as part of other
+  // blocks, or have belonged to the caller from the start.
   HEAPWOOD_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }
 
-  // Reports each free block as a region of its own, as it can be allocated. Offsets are from
-  // `origin`.
+  // Reports each free block as a region of its own. Offsets are relative to `origin`.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     walk(host, origin, visit, [](std::uint32_t) { return false; });
   }
-  // is_elsewhere(p): page p belongs to the caller, which has just reported it.
+  // Reports the pages like the other overload, but leaves out each page p for which is_elsewhere(p)
+  // is true: it belongs to the caller, which has just reported it.
   template <class Visitor, class IsElsewhere>
   void walk(const HostView& host, const std::byte* origin, Visitor visit,
             IsElsewhere is_elsewhere) const {
@@ -157,7 +158,8 @@ class Buddy {
         host.read(reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at), levels_);
     for (unsigned level = 0; level < levels_; ++level) {
       const auto bits = host.read(words() + shapes[level].words_at, shapes[level].words());
-      const auto run = [&](std::uint32_t unit, std::uint32_t units) {  // within a word
+      // The units lie within one word.
+      const auto run = [&](std::uint32_t unit, std::uint32_t units) {
         const std::uint64_t mask = (~std::uint64_t{0} >> (64 - units)) << unit % 64;
         return (bits[unit / 64] & mask) == mask;
       };
@@ -197,7 +199,7 @@ class Buddy {
     b.bytes_ = bytes;
     return b;
   }
-  // The tables and pages of a buddy with `pages` pages.
+  // Lays out the tables and pages of a buddy with `pages` pages.
   static Buddy lay_out(std::uint32_t pages, unsigned page_shift,
                        std::vector<RunMap::Shape>& shapes) {
     Buddy b;
@@ -214,14 +216,14 @@ class Buddy {
     b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
     return b;
   }
-  // Where the pages end.
+  // The offset at which the pages end.
   std::size_t end() const { return memory_offset_ + (std::size_t{pages_} << page_shift_); }
 
   static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 units of the level below
   static constexpr unsigned max_levels = 5;
   static constexpr unsigned max_moves = 256;
-  // At the base: one Motion word per level, each in a sector of its own, the shapes of the levels,
-  // the words of all maps, the lengths, the pages.
+  // Layout from `base_`: one Motion word per level, each in a cache sector of its own, the shapes
+  // of the levels, the words of all maps, the lengths, the pages.
   static constexpr std::size_t motion_stride = 64, shapes_at = max_levels * motion_stride;
   static constexpr std::size_t words_at = shapes_at + max_levels * sizeof(RunMap::Shape);
   static_assert(words_at % sizeof(std::uint64_t) == 0);
@@ -239,8 +241,9 @@ class Buddy {
             motion(level)};
   }
 
-  // A thread that can hide a block of 2^k pages announces this at the block's level or above. Each
-  // count only grows while no thread is inside, so the sum is unchanged only if every count is.
+  // A thread that can hide a block of 2^k pages announces this at the block's level or above. While
+  // no thread is inside, the counts only grow, so an unchanged sum means that every count is
+  // unchanged.
   HEAPWOOD_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
     HEAPWOOD_ROLLED
@@ -262,7 +265,7 @@ class Buddy {
     HEAPWOOD_ROLLED
     for (unsigned level = own; level < levels_; ++level) {
       const unsigned shift = unit_shift * level;
-      // Units of lower levels that are freed below are hidden until then.
+      // The units of lower levels that are freed further below are hidden until then.
       const bool rest = (n & ((1u << shift) - 1)) != 0;
       Motion hiding(rest ? motion(level - 1) : nullptr);
       const std::uint32_t unit = map(level).take(level == own ? k % unit_shift : 0,
@@ -276,7 +279,7 @@ class Buddy {
         HEAPWOOD_ROLLED
         for (unsigned l = level; l-- > 0;) {
           const std::uint32_t behind = (last >> unit_shift * l) + 1;
-          // Covered by the Motion above; the word was empty and does not become full.
+          // The Motion above covers this free: the word was empty and does not become full.
           Motion none(nullptr);
           if (behind % 64 != 0) map(l).free(behind, 64 - behind % 64, none);
         }
@@ -287,7 +290,7 @@ class Buddy {
     return RunMap::none;
   }
 
-  // Frees pages [first, first + n), which start at a valid start of a block of at least n pages.
+  // Frees pages [first, first + n); `first` is where a block of n pages or more may start.
   HEAPWOOD_INLINE void give_back(std::uint32_t first, std::uint32_t n) const {
     HEAPWOOD_ROLLED
     for (unsigned level = levels_; level-- > 0;) {
@@ -304,7 +307,7 @@ class Buddy {
     Motion below(nullptr);
     HEAPWOOD_ROLLED
     for (bool full = true; full; n = 1, unit /= 64, ++level) {
-      // Merged units are hidden until they are free at this level.
+      // Units that are merged are hidden until they are free at this level.
       Motion here(motion(level));
       full = map(level).free(unit, n, here);
       below.end();

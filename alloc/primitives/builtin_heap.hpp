@@ -32,7 +32,7 @@ class BuiltinHeap {
     std::uint32_t locked;
     Block* first;
   };
-  // In the pool, aligned to 64; used on the CPU only.
+  // The heap's state, stored in the pool and aligned to 64; used on the CPU only.
   template <unsigned count>
   struct Head {
     std::uint64_t live;  // bytes in use, headers included
@@ -42,7 +42,7 @@ class BuiltinHeap {
 
   BuiltinHeap() = default;
 
-  // Zeroes `head`.
+  // Creates the heap and zeroes `head`.
   template <unsigned count, class Device>
   static BuiltinHeap create(Head<count>* head, std::uint64_t bytes, const Device& device) {
     static_assert((count & (count - 1)) == 0);
@@ -72,7 +72,7 @@ class BuiltinHeap {
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > capacity_) return nullptr;
     if (counts_bytes_) return allocate_counted(thread, padded(bytes));
-    // On the GPU; the CPU counts bytes.
+    // Here malloc is the GPU's; on the CPU allocate_counted() is used.
     void* block = malloc(padded(bytes));
     if (reinterpret_cast<std::uintptr_t>(block) % granule == 0) return block;
     free(block);
@@ -89,11 +89,11 @@ class BuiltinHeap {
   }
 
  private:
-  // Allocates on the CPU. The C library aligns to 16 bytes.
+  // Allocates on the CPU, where bytes are counted. The C library aligns to 16 bytes.
   template <class Thread>
   HEAPWOOD_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
     const std::uint64_t size = bytes + sizeof(Block);
-    // relaxed, here and below: only a count; malloc orders the memory itself.
+    // relaxed, here and below: the count orders no accesses; malloc orders those to the memory.
     Word64 live(*live_);
     std::uint64_t now = live.load(simt::relaxed);
     do {
@@ -127,10 +127,11 @@ class BuiltinHeap {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
     return lists_[(address * 0x9e3779b97f4a7c15u) >> 32 & list_mask_];
   }
-  // Waits only for a running CPU thread, which holds the lock for a few instructions.
+  // Locks the list. Waits only for a running CPU thread, which holds the lock for a few
+  // instructions.
   template <class Thread>
   static HEAPWOOD_INLINE void lock(Thread& thread, List& list) {
-    // acquire: the last holder's changes to the list.
+    // acquire: makes the last holder's changes to the list visible.
     for (unsigned turn = 0; Word32(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
       thread.pause(turn);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What serves requests too large for an allocator's pages: LargePart, a buddy in a part of the
-// pool, or HeapPart, the platform's malloc, as in the published ScatterAlloc, Halloc and XMalloc.
+// Two ways to serve requests too large for an allocator's pages: LargePart, a buddy in a part of
+// the pool, and HeapPart, the platform's malloc, as in the published ScatterAlloc, Halloc and
+// XMalloc.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,12 @@ inline constexpr AllocatorSetting large_setting = setting_of<&AllocatorOptions::
 
 class LargePart {
  public:
-  static constexpr std::size_t head_bytes = 256;  // capacity of `head`
+  static constexpr std::size_t head_bytes = 256;  // bytes that `head` must have
   static constexpr bool in_pool = true;
 
   LargePart() = default;
 
-  // Where the part begins in a pool, given the bytes for small requests.
+  // The offset of the part in a pool whose small requests need `small_bytes`.
   static std::size_t offset(std::size_t /*pool_bytes*/, std::size_t small_bytes) {
     return small_bytes / 256 * 256;
   }
@@ -79,9 +80,9 @@ class LargePart {
   const std::byte* begin_ = nullptr;
 };
 
-// Drop-in replacement for LargePart. The whole pool then serves small requests, and the heap may
-// use the same number of bytes in addition. Its blocks are recognized by their addresses; walk()
-// does not report them.
+// Replaces LargePart. The whole pool then serves small requests, and the heap may use the same
+// number of bytes in addition. Its blocks are recognized by their addresses; walk() does not report
+// them.
 class HeapPart {
  public:
   static constexpr std::size_t head_bytes = 256;
@@ -157,14 +158,15 @@ class HeapPart {
   std::size_t span_ = 0, rest_ = 0;
 };
 
-// An allocator A that is Base, which has a HeapPart, under traits of its own: the heap has as many
+// An allocator A with traits of its own, derived from a Base with a HeapPart. The heap has as many
 // bytes as the pool, for builds and all other commands.
 template <class A, class Base>
 struct WithHeap : Base {
-  static constexpr std::array<AllocatorSetting, 0> settings{};  // no other large part
+  // There is no choice of another large part.
+  static constexpr std::array<AllocatorSetting, 0> settings{};
   template <class Device>
   static A create(Pool pool, const AllocatorOptions& options, const Device& device) {
-    check_pool(A::traits, pool);  // names A in its messages
+    check_pool(A::traits, pool);  // its messages name A
     return {{Base::create(pool, options, device)}};
   }
 };

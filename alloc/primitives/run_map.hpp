@@ -4,11 +4,11 @@
 // within a word need no splitting or merging: two free halves are simply two sets of bits.
 //
 // The rank of a word is k if 2^k is its largest aligned free run. For each rank a SumMap
-// (sum_map.hpp) holds the words of that rank as hints, so a run is found with a few loads, in a
-// word without a larger one if such a word exists. A thread that changes a word's rank drops the
-// old hint, sets the new one and reads the word again. Of two threads that change a word, the one
-// that updates its hints later sees the other's change to the word, so in the end the hints agree
-// with it.
+// (sum_map.hpp) holds the words of that rank as hints. So a run is found with a few loads, and in a
+// word without a larger run if there is one. A thread that changes a word's rank drops the old
+// hint, sets the new one and reads the word again. Of two threads that change a word, the one that
+// updates its hints later sees the other's change to the word, so in the end the hints agree with
+// it.
 //
 // A hint that is being updated briefly hides units that others have freed. Each such update is
 // therefore announced as a Motion, which begins before a word's rank rises and before a hint is
@@ -28,27 +28,27 @@ namespace heapwood::alloc {
 // nothing was hidden from it.
 class Motion {
  public:
-  // nullptr: there is nothing to announce.
+  // `word` may be nullptr, if there is nothing to announce.
   HEAPWOOD_INLINE explicit Motion(std::uint64_t* word) : word_(word) {}
 
   HEAPWOOD_INLINE void begin() {
     if (word_ == nullptr || inside_) return;
     inside_ = true;
-    // acquire: nothing is hidden before this; together with the release in load_after_search() it
+    // acquire: nothing is hidden before this. With the release in load_after_search(), the hiding
     // comes after the search of every thread that reads the count without this thread.
     Word64(*word_).fetch_add(1, simt::acquire);
   }
   // `moved` is false if nothing was changed. The count then returns to its previous value, so that
-  // threads that find nothing do not keep each other searching.
+  // threads that find nothing do not make each other search again.
   HEAPWOOD_INLINE void end(bool moved = true) {
     if (!inside_) return;
     inside_ = false;
-    // release: a thread that sees this thread gone also sees its effects.
+    // release: a thread that sees that this thread has left also sees its changes.
     Word64(*word_).fetch_add((moved ? one_move : 0) - 1, simt::release);
   }
 
   static HEAPWOOD_INLINE std::uint64_t load(std::uint64_t* word) {
-    // acquire: the effects of the threads that have left.
+    // acquire: makes the changes of the threads that have left visible.
     return Word64(*word).load(simt::acquire);
   }
   static HEAPWOOD_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
@@ -69,7 +69,7 @@ class RunMap {
   static constexpr std::uint32_t none = SumMap::none;
   static constexpr unsigned ranks = 6;  // plus one for words without a free unit
 
-  // The position of a map in an array of words shared with other maps.
+  // Where a map lies in an array of words that it shares with other maps.
   struct Shape {
     std::uint32_t units = 0;
     std::uint32_t words_at = 0, hints_at = 0, hint_words = 0;
@@ -104,7 +104,8 @@ class RunMap {
                                      SearchMode mode, Motion& motion_of_search) const {
     const std::uint32_t words = shape_->words();
     const std::uint32_t start = scaled(seed, words);
-    // All loads in flight together, so that an empty map costs one memory latency.
+    // All loads are issued before the first result is used, so that an empty map costs one memory
+    // latency.
     std::uint32_t nonempty_ranks = 0;
     HEAPWOOD_UNROLLED
     for (unsigned rank = 0; rank < ranks; ++rank)
@@ -112,7 +113,8 @@ class RunMap {
     HEAPWOOD_ROLLED
     for (nonempty_ranks &= ~0u << k; nonempty_ranks != 0; nonempty_ranks &= nonempty_ranks - 1) {
       const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
-      // From `start` to the end, then from the beginning: every hint once, including wrong ones.
+      // Visits every hint once, including wrong ones: from `start` to the end, then from the
+      // beginning.
       bool wrapped = start == 0;
       std::uint32_t next = start, end = words;
       HEAPWOOD_ROLLED
@@ -142,10 +144,10 @@ class RunMap {
     Word64 word(words_[shape_->words_at + i]);
     const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64,
                         full = ~std::uint64_t{0};
-    // Announced before it is done, unless the rank stays the same: a thread that then frees more
-    // units of the same rank relies on this thread to set the hint. release, here and below: hands
-    // the units over. acquire: also propagates that threads that freed units of this word earlier
-    // have announced it.
+    // Announced before the units are freed, unless the rank stays the same: a thread that then
+    // frees more units of the same rank relies on this thread to set the hint. release, here and
+    // below: hands the units over. acquire: also propagates that threads that freed units of this
+    // word earlier have announced it.
     std::uint64_t before = word.load(simt::relaxed);
     if (rank_of(before) != rank_of(before | mask) || (before | mask) == full ||
         !word.compare_exchange_strong(before, before | mask, simt::acq_rel, simt::relaxed)) {
@@ -154,7 +156,7 @@ class RunMap {
     }
     std::uint64_t after = before | mask;
     // acquire: synchronizes with all threads that freed units of this word. Fails if another thread
-    // took a unit; then the last thread to free units does this.
+    // took a unit; then the last thread to free a unit empties the word.
     if (after == full && word.compare_exchange_strong(after, 0, simt::acquire, simt::relaxed)) {
       after = 0;
     } else {
@@ -164,7 +166,7 @@ class RunMap {
     return after == 0;
   }
 
-  // The rank of a word; `ranks` if it has no free unit.
+  // The rank of a word whose free units are the bits of w; `ranks` if there are none.
   static HEAPWOOD_INLINE unsigned rank_of(std::uint64_t w) {
     if (w == 0) return ranks;
     unsigned rank = 0;
@@ -181,7 +183,7 @@ class RunMap {
   }
 
  private:
-  // Mask with one bit set in every 2^k.
+  // A mask whose set bits are the multiples of 2^k.
   static HEAPWOOD_INLINE std::uint64_t aligned(unsigned k) {
     return k == 0   ? ~std::uint64_t{0}
            : k == 1 ? 0x5555555555555555u
@@ -222,7 +224,7 @@ class RunMap {
     HEAPWOOD_ROLLED
     for (; runs != 0 && mode.attempts > 0; runs = starts(seen, k), --mode.attempts) {
       motion_of_search.begin();
-      // Best fit until an attempt fails; then any run, so that thousands of threads do not contend
+      // Best fit for the first attempt, then any run, so that thousands of threads do not contend
       // for the same one.
       const unsigned bit = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
       mode.scatter = true;

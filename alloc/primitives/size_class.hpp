@@ -27,7 +27,7 @@ HEAPWOOD_INLINE std::uint32_t granules(std::uint32_t k) {
 }
 HEAPWOOD_INLINE std::size_t bytes(std::uint32_t k) { return granules(k) * std::size_t{granule}; }
 
-// n / granules(k)
+// Returns n / granules(k) without a general division.
 HEAPWOOD_INLINE std::uint32_t divide(std::uint32_t n, std::uint32_t k) {
   if (k == 0) return n;
   n >>= (k - 1) / 2;

@@ -21,7 +21,7 @@ namespace heapwood::alloc {
 class SumMap {
  public:
   static constexpr std::uint32_t none = ~0u;
-  // First word of levels 0..5, unused, index of the top level.
+  // Entries 0 to 5: first word of that level; 6: unused; 7: index of the top level.
   static constexpr unsigned table_entries = 8;
 
   // Returns the number of words of a map of `bits` bits, and fills in where its levels begin in the
@@ -49,8 +49,8 @@ class SumMap {
   // Sets the bits `mask` << (bit % 64) (at least one) of the bit's word; returns the word's
   // previous value.
   HEAPWOOD_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
-    // acq_rel, here and below: release hands over what the bits represent; acquire orders this
-    // thread's next summary operation after that of the thread that emptied the word (see above).
+    // acq_rel, here and below. release: hands over what the bits represent. acquire: orders this
+    // thread's next operation on the summary after that of the thread that emptied the word.
     const std::uint64_t old = word(0, bit / 64).fetch_or(mask << (bit % 64), simt::acq_rel);
     if (old == 0) set_hint(1, bit / 64);
     return old;
@@ -77,12 +77,12 @@ class SumMap {
   // Returns the first set bit at or after `index`, without wrapping around, or `none`. Moves up a
   // level if a word is empty and down if a hint is set, always to the right.
   HEAPWOOD_INLINE std::uint32_t next(std::uint32_t index) const {
-    std::uint32_t level = 0, size = bits_;  // of this level
+    std::uint32_t level = 0, size = bits_;  // number of words of this level
     const std::uint32_t highest = top();
     HEAPWOOD_ROLLED
     for (;;) {
       if (index >= size) return none;
-      // relaxed: only a candidate.
+      // relaxed: what is found is only a candidate.
       const std::uint64_t w =
           word(level, index / 64).load(simt::relaxed) & (~std::uint64_t{0} << (index % 64));
       if (w != 0) {
@@ -100,12 +100,12 @@ class SumMap {
     }
   }
 
-  // Returns a bit's word. relaxed: only candidates.
+  // Returns the word of a bit. relaxed: its bits are only candidates.
   HEAPWOOD_INLINE std::uint64_t look(std::uint32_t bit) const {
     return word(0, bit / 64).load(simt::relaxed);
   }
 
-  // Whether there is a hint that leads to a bit.
+  // Whether there is a hint that leads to a set bit.
   HEAPWOOD_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
 
  private:

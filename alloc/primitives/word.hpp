@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Words of a pool that many threads change, their halves, and numbers that spread threads evenly.
+// Helpers for words of a pool that many threads change, for their halves, and for numbers that
+// spread threads evenly.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace heapwood::alloc {
 using Word32 = simt::atomic_ref<std::uint32_t>;
 using Word64 = simt::atomic_ref<std::uint64_t>;
 
-// The T at an address of the pool.
+// The address in the pool as a pointer to T.
 template <class T>
 HEAPWOOD_INLINE T* as(std::byte* address) {
   return reinterpret_cast<T*>(address);
@@ -31,7 +32,7 @@ template <class Thread>
 HEAPWOOD_INLINE std::uint32_t seed_of(const Thread& thread) {
   return (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
 }
-// The seed as a number below n: consecutive threads get places far apart.
+// Maps the seed to a number below n, such that the numbers of consecutive threads are far apart.
 HEAPWOOD_INLINE std::uint32_t scaled(std::uint32_t seed, std::uint32_t n) {
   return high(std::uint64_t{seed} * n);
 }

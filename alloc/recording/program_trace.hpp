@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a program asked of its allocator, without the addresses it got: requests and frees in order,
-// by warp and kernel. `heapwood replay` runs it with every allocator. trace_file.hpp writes and
-// reads it; docs/workloads.md describes both. Host code.
+// The requests and frees of a program in order, by warp and kernel, without the addresses it got.
+// `heapwood replay` repeats them with every allocator. trace_file.hpp writes and reads a trace;
+// docs/workloads.md describes both. Host code.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@
 
 namespace heapwood::alloc {
 
-// An event of a trace; its index is its number. The events of a warp are in the warp's order. An
-// event is after every event that it depends on: a free is after the request of its block.
+// An event of a trace, identified by its index. The events of a warp are in the warp's order. An
+// event comes after every event that it depends on: a free comes after the request of its block.
 struct TraceEvent {
   enum class Kind : std::uint8_t { allocate, free };
 
-  std::uint32_t warp = 0;     // of its kernel
+  std::uint32_t warp = 0;     // number in its kernel
   std::uint32_t request = 0;  // its own number, from 0; of a free: the request whose block it frees
   std::uint64_t bytes : 48 = 0;  // of a request
   std::uint64_t lane : 8 = 0;
@@ -35,11 +35,11 @@ struct ProgramTrace {
   std::string source;            // what was recorded: one line of text
   std::uint64_t pool_bytes = 0;  // of the recorded run
   std::vector<TraceEvent> events;
-  // The number of events up to the end of each kernel; the last one is the number of events.
+  // For each kernel the number of events up to its end; the last number is that of all events.
   std::vector<std::size_t> kernel_ends;
   std::uint32_t requests = 0;  // events that allocate
 
-  // What the recorded program did and the trace does not contain.
+  // What the recorded program did but the trace does not contain.
   std::uint64_t dropped = 0;    // events that did not fit into the buffer
   std::uint64_t refused = 0;    // requests that returned nullptr
   std::uint64_t unmatched = 0;  // frees of blocks whose request was not recorded
@@ -47,13 +47,13 @@ struct ProgramTrace {
   bool operator==(const ProgramTrace&) const = default;
 };
 
-// Built event by event from a recording, in which a free names an address.
+// Builds a trace event by event from a recording, in which a free names an address.
 class ProgramTraceBuilder {
  public:
   void add(const RecordedEvent& event) {
     if (event.word == 0) return;
     if (event.kind() == RecordedEvent::Kind::allocate) {
-      // A recording that was cut off may miss the free of the last block at this address.
+      // Overwrites an older block at this address: a recording that was cut off may miss its free.
       live_[event.offset()] = trace_.requests;
       add(event, TraceEvent::Kind::allocate, trace_.requests++);
     } else {
@@ -66,8 +66,8 @@ class ProgramTraceBuilder {
       live_.erase(found);
     }
   }
-  // Ends a kernel: the events added since the last one ended are its events. Does nothing if there
-  // are none.
+  // Ends a kernel, which consists of the events added since the previous call. Does nothing if
+  // there are none.
   void end_kernel() {
     const std::size_t begin = trace_.kernel_ends.empty() ? 0 : trace_.kernel_ends.back();
     if (trace_.events.size() > begin) trace_.kernel_ends.push_back(trace_.events.size());

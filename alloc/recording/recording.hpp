@@ -12,13 +12,13 @@
 
 namespace heapwood::alloc {
 
-// An event of a recording; its index is its time.
+// An event of a recording; its index is its point in time.
 struct RecordedEvent {
   enum class Kind : std::uint8_t { allocate, free };
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
   static constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 48) - 1;
-  // written | granules << 24 | low 16 bits of the warp << 8 | lane << 2 | kind: 0 if a launch was
-  // stopped before the event was written.
+  // {written:1, offset of the block in granules:39, low bits of the warp:16, lane:6, kind:2}, or 0
+  // if a launch was stopped before the event was written.
   std::uint64_t word = 0;
   std::uint64_t bytes : 48 = 0;  // as requested
   std::uint64_t high_warp : 16 = 0;
@@ -37,12 +37,12 @@ struct RecordedEvent {
   unsigned warp() const {
     return static_cast<unsigned>(word >> 8 & 0xffffu) | static_cast<unsigned>(high_warp) << 16;
   }
-  // From the pool's base.
+  // The block's offset from the pool's base.
   std::uint64_t offset() const { return ((word & ~written) >> 24) * granule; }
 };
 static_assert(sizeof(RecordedEvent) == 16);
 
-// In device memory.
+// Counters of a recording, in device memory.
 struct EventCounts {
   std::uint64_t events = 0;   // all, also those that did not fit
   std::uint64_t refused = 0;  // requests; these are not events
@@ -68,7 +68,7 @@ struct EventWriter {
         RecordedEvent::make(kind, thread.lane(), thread.worker(), offset / granule, bytes);
   }
   HEAPWOOD_INLINE void count_refusal() const {
-    // relaxed: only a number.
+    // relaxed: the count orders no other memory.
     Word64(counts->refused).fetch_add(1, simt::relaxed);
   }
 };

@@ -34,7 +34,7 @@ class Reader {
       if (c < 0x20 || c > 0x7e) fail("the text in its header is damaged");
     }
     at_ += source_bytes;
-    // Each kernel takes at least a byte, and each event two.
+    // A kernel takes at least one byte of the file, and an event two.
     const std::size_t rest = file_.size() - at_;
     if (kernels > rest || events > rest / 2) fail_truncated();
     if (events >= max_events) fail("more than 2^31 events");
@@ -92,7 +92,8 @@ class Reader {
     return value;
   }
 
-  // A number has one form: no byte 0 at its end.
+  // Reads a number of variable length. Each number has one valid encoding: without a byte 0 at its
+  // end.
   std::uint64_t number() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -16,7 +16,7 @@ namespace trace_file {
 
 inline constexpr std::string_view magic = "HWTRACE\n";
 inline constexpr std::uint32_t version = 1;
-// Positions of the header's fields, all little-endian; `source` is where the text begins.
+// Offsets of the header's fields, all little-endian; `source_at` is where the text begins.
 inline constexpr std::size_t version_at = 8, source_bytes_at = 12, kernels_at = 16, events_at = 24,
                              dropped_at = 32, refused_at = 40, unmatched_at = 48, pool_at = 56,
                              checksum_at = 64, source_at = 72;
@@ -39,7 +39,7 @@ inline std::uint64_t checksum(std::string_view file) {
 
 class Writer {
  public:
-  // Seven bits per byte, the lowest first; all bytes but the last have bit 7 set.
+  // Writes a number, seven bits per byte, the lowest first; all bytes but the last have bit 7 set.
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
     text_ += static_cast<char>(value);
@@ -60,8 +60,8 @@ inline std::uint64_t thread_of(const TraceEvent& event) {
 
 }  // namespace trace_file
 
-// The file's content. The trace is one that ProgramTraceBuilder or read_program_trace() made;
-// characters of its source that are not printable ASCII become '?'.
+// Returns the file's content for a trace that ProgramTraceBuilder or read_program_trace() made.
+// Characters of its source that are not printable ASCII become '?'.
 inline std::string program_trace_file(const ProgramTrace& trace) {
   using namespace trace_file;
   std::string source = trace.source.substr(0, max_source_bytes);
@@ -87,7 +87,8 @@ inline std::string program_trace_file(const ProgramTrace& trace) {
     file.number(end - i);
     for (; i < end; ++i) {
       const TraceEvent& event = trace.events[i];
-      // The difference to the previous event's thread: 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+      // The difference to the previous event's thread is coded without a sign: 0, -1, 1, -2, ... as
+      // 0, 1, 2, 3, ...
       const std::uint64_t change = thread_of(event) - thread;
       thread = thread_of(event);
       const std::uint64_t folded = change >> 63 != 0 ? ~(change << 1) : change << 1;
@@ -103,8 +104,8 @@ inline std::string program_trace_file(const ProgramTrace& trace) {
   return text;
 }
 
-// Throws Error{Exit::scene}, one line that begins with `name`, if the file is not a valid trace.
-// Uses at most 16 bytes of memory per byte of the file.
+// Reads a trace from the content of a file. Throws Error{Exit::scene}, one line that begins with
+// `name`, if it is not valid. Uses at most 16 bytes of memory per byte of the file.
 ProgramTrace read_program_trace(std::string_view file, const std::string& name);
 
 }  // namespace heapwood::alloc

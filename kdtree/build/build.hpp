@@ -23,25 +23,26 @@ namespace heapwood::kdtree {
 enum class RefKind : std::uint8_t {
   clipped,  // 32 bytes: id and the bounds of the triangle's part inside the node
   ids,      // 4 bytes: triangle ids as in the papers; every visit repeats the exact clip
-  // 4 bytes: ids; bounds are the triangle's box cut by the node's: faster builds, worse trees
+  // 4 bytes: triangle ids. The bounds of a ref are its triangle's box cut by the node's box, which
+  // makes builds faster and trees worse
   boxes,
 };
 inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefKind::boxes};
 const char* name(RefKind kind);
 std::size_t ref_bytes(RefKind kind);
-// Calls f.template operator()<kind>(), with `ids` for `boxes`: their kernels are the same, and each
-// triangle says which it is (PackedCorners).
+// Calls f.template operator()<kind>(). For `boxes` the kind is `ids`: both use the same kernels,
+// which read from PackedCorners which of the two a build uses.
 template <class F>
 auto with_ref_kind(RefKind kind, F f) {
   return kind == RefKind::clipped ? f.template operator()<RefKind::clipped>()
                                   : f.template operator()<RefKind::ids>();
 }
 
-// An allocator that keeps its pool from build to build, with the fragmentation that each build
-// leaves, instead of resetting it. The pool must keep its address. Device malloc, whose heap is
-// outside the pool, is set up again for each build.
+// An allocator that is not reset between builds: each build starts with the fragmentation that the
+// previous one left. The pool must keep its address. Device malloc, whose heap is outside the pool,
+// is set up again for each build.
 struct KeptAllocator {
-  std::any handle;  // empty: the next build resets the pool. A build that throws empties it
+  std::any handle;  // empty: the next build resets the pool. A build that throws makes it empty
   std::function<std::vector<alloc::Region>()> regions;  // walks the pool as the last build left it
 };
 
@@ -73,7 +74,7 @@ struct BuildRun {
 struct InstrumentedRun {
   BuildRun run;
   alloc::RequestStats requests;
-  alloc::Fragmentation at_end;  // after the build: nothing is live if the allocator can free
+  alloc::Fragmentation at_end;  // after the build, when nothing is live if the allocator can free
 };
 
 // An instrumented build with a record of every request and free (alloc/adaptors/recorded.hpp).
@@ -98,9 +99,9 @@ struct WorkspaceLimits {
 
 // Resident warps per multiprocessor of a GPU (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
-// Whether the compiler limits the registers of build kernels, so that these warps are resident.
-// Without the limit (CMake option HEAPWOOD_UNCAPPED) the number of warps follows from the registers
-// that an allocator needs.
+// Whether the compiler limits the registers of build kernels, so that warps_per_multiprocessor
+// warps are resident. Without the limit (CMake option HEAPWOOD_UNCAPPED) the number of warps
+// follows from the registers that an allocator needs.
 #ifdef HEAPWOOD_UNCAPPED
 inline constexpr bool limits_registers = false;
 #else
@@ -123,8 +124,8 @@ class Workspace {
   RefKind refs() const;
   const simt::DeviceId& device() const;
   alloc::Pool pool() const;
-  // Options for the allocator of a build: the part of the pool beyond the first size of `--pool
-  // auto` is spare memory for caches of warps.
+  // Options with which a build creates its allocator. The part of the pool beyond the size that
+  // `--pool auto` tries first is spare memory, for caches of warps.
   alloc::AllocatorOptions allocator_options() const;
   // The settings of single allocators (pages, chunks, queues).
   void set_allocator_options(const alloc::AllocatorOptions& options);
@@ -140,11 +141,12 @@ class Workspace {
   void resize_pool(std::size_t bytes);
   // Bytes of device memory besides the pool.
   std::size_t overhead_bytes() const;
-  // Exchanges the pool for another one of the same device, for allocators that keep theirs.
+  // Exchanges the pool for another one on the same device. For allocators that keep their pool
+  // between builds.
   void swap_pool(simt::Memory& other);
   // The tree of the last build, copied to the host.
   Tree download() const;
-  // That tree where it is, until the next build.
+  // The tree of the last build in device memory; valid until the next build.
   DeviceTree device_tree() const;
 
   struct Parts;  // for the kernel's driver (driver.hpp)

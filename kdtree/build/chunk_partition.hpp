@@ -16,7 +16,7 @@ class ChildBins {
  public:
   static constexpr bool uses_bounds = true;
 
-  // `box`: the node's, cut by the plane. Syncs.
+  // `box` is the node's box, which the constructor cuts at the plane. Syncs.
   HEAPWOOD_INLINE ChildBins(Warp& warp, ChooseScratch& scratch, const PackedCorners* corners,
                             const Box& box, const Cut& cut, bool bin_left, bool bin_right)
       : scratch_(scratch),
@@ -32,8 +32,8 @@ class ChildBins {
     clear_histograms(warp, scratch);
   }
 
-  // The bounds that a child will compute when it loads the ref. They are those in the node unless
-  // the triangle crosses the plane (see clip_bounds()).
+  // The bounds that each child will compute when it loads the ref. They are the bounds in the node
+  // unless the triangle crosses the plane (see clip_bounds()).
   HEAPWOOD_INLINE Sides bounds(std::uint32_t id, const Box& box, bool to_left,
                                bool to_right) const {
     Sides sides{box, box};
@@ -54,8 +54,8 @@ class ChildBins {
     }
     return sides;
   }
-  // Pass 0 bins one side of every lane's ref, so that both sides share a pass; pass 1 bins the
-  // right side of straddling refs.
+  // Pass 0 bins one part of every lane's ref; pass 1 bins the right parts of straddling refs. So
+  // refs of both sides share a pass.
   HEAPWOOD_INLINE void add(Warp& warp, const Sides& sides, bool to_left, bool to_right) {
     const bool first_right = !to_left;
     HEAPWOOD_ROLLED
@@ -75,7 +75,7 @@ class ChildBins {
       }
     }
   }
-  // Adds the sums to the child on a side. The caller syncs first.
+  // Adds the histogram of one side to that child. The caller syncs first.
   HEAPWOOD_INLINE void add_to(SharedNode& child, Warp& warp, unsigned side) const {
     child.add_histogram(warp, scratch_.histogram + side * histogram_words);
     tight_.add_to(child, warp, side);
@@ -86,17 +86,17 @@ class ChildBins {
   const PackedCorners* corners_;
   unsigned axis_;
   float plane_;
-  Box below_, above_;  // the children's
+  Box below_, above_;  // boxes of the two children
   bool bin_left_, bin_right_;
   GatheredBounds<Warp, 2> tight_;
 };
 
-// Reserves the positions of all refs [first, last) of a node at once.
+// Reserves the positions of all refs [first, last) of a node together.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE SidePair reserve_stretch(Warp& warp, SharedNode& node, const NodeTask& task,
                                          const Cut& cut, const PackedCorners* corners,
                                          std::uint32_t first, std::uint32_t last) {
-  // Two 16-bit counts in one word: a chunk has at most 512 refs.
+  // Two counts of 16 bits in one word; a chunk has at most 512 refs.
   std::uint32_t sides = 0;
   HEAPWOOD_UNROLLED_4
   for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
@@ -112,8 +112,8 @@ HEAPWOOD_INLINE SidePair reserve_stretch(Warp& warp, SharedNode& node, const Nod
   return cursor.share(warp, cursor.reserve(warp, {sides & 0xffffu, sides >> 16}));
 }
 
-// move_chunk() for one CPU thread with clipped refs: the positions of the whole chunk are reserved
-// at once, and the moved refs are binned afterwards, one side after the other.
+// move_chunk() for one CPU thread with clipped refs. Reserves the positions of the whole chunk
+// together, and bins the moved refs afterwards, one side after the other.
 template <class Kernel, class Warp>
 bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, SharedNode& node,
                      std::uint32_t first, std::uint32_t last) {
@@ -122,7 +122,7 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
   const Moved sides = count_sides(task.refs, first, last, cut, k.corners);
   const SidePair counts{node.child_n[0], node.child_n[1]}, moved{sides.left, sides.right};
   const SidePair position = SharedCursor{node.cursor}.reserve(warp, moved);
-  // Sanity check, as in partition_refs().
+  // Sanity check: cannot fail, because the choice counted with the same comparisons.
   if ((position + moved).exceeds(counts)) {
     fail_partition(warp, task.n, counts, position + moved);
     return false;
@@ -141,12 +141,12 @@ bool move_chunk_simd(const Kernel& k, Warp& warp, ChooseScratch& scratch, Shared
   return true;
 }
 
-// Moves and bins the refs of a chunk. False: the kernel is aborted.
+// Moves and bins the refs of a chunk. Returns false if the kernel is aborted.
 template <class Kernel, class Warp>
 HEAPWOOD_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scratch,
                                 SharedNode& node, std::uint32_t chunk) {
   using Refs = typename Kernel::Refs;
-  // All loads from the node are issued before the first one is waited for.
+  // All loads from the node are issued before the first result is used.
   const NodeTask task = node.task;
   const Cut cut{node.axis, node.plane, node.flats_right};
   const PartitionArrays arrays{task.refs,     task.n,        task.box,
@@ -160,7 +160,8 @@ HEAPWOOD_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scra
   bool fits;
   SidePair moved;
   if constexpr (Refs::stores_bounds) {
-    // Loading the refs twice is cheap: one reservation for the whole chunk.
+    // The refs are loaded twice, first to count them. That is cheap and allows one reservation for
+    // the whole chunk.
     OwnStretch placement{reserve_stretch<Refs>(warp, node, task, cut, k.corners, first, last)};
     fits = partition_refs<Refs>(warp, arrays, cut, k.corners, first, last, placement, bins);
     moved = placement.next;

@@ -19,11 +19,12 @@
 
 namespace heapwood::kdtree {
 
-// The time limit of a build. All launches share it: a restart with larger arrays does not extend
-// it.
+// The time limit of a build. All its launches share the limit: a restart with larger arrays does
+// not extend it.
 class BuildDeadline {
  public:
-  // Messages name `what`. The limit starts at options.started or, by default, at construction.
+  // `what` is the subject of error messages. The limit starts at options.started or, by default, at
+  // construction.
   BuildDeadline(std::string what, const BuildOptions& options)
       : what_(std::move(what)),
         seconds_(options.seconds),
@@ -34,14 +35,15 @@ class BuildDeadline {
   double launch(F f) const {
     return f(limits());
   }
-  // Call before a restart. Throws simt::Stopped after an interruption or when the time is up.
+  // Must be called before a restart. Throws simt::Stopped after an interruption or when the time is
+  // up.
   void check() const {
     simt::check_outcome(0, {}, simt::interrupted() || limits().seconds <= 0, simt::interrupted(),
                         limits());
   }
 
  private:
-  // Messages state the limit of the build, not the part of it that a launch has.
+  // Error messages state the limit of the build, not what is left of it for a launch.
   simt::LaunchLimits limits() const {
     return {.seconds = seconds_ - simt::seconds_since(started_),
             .what = what_.c_str(),
@@ -53,9 +55,9 @@ class BuildDeadline {
   simt::HostClock::time_point started_;
 };
 
-// Warps of a launch. Where memory is scarce, a scene with little work per warp is built faster by
-// fewer warps: as many as the allocator prefers, but at least two fifths of the resident ones. Both
-// limits were measured (docs/experiments.md).
+// The number of warps of a launch. If memory is scarce, a scene with little work per warp is built
+// faster by fewer warps: as many as the allocator prefers, but at least two fifths of the resident
+// ones. Both limits were measured (docs/experiments.md).
 template <class Allocator>
 unsigned warps_for(const Allocator& allocator, std::size_t triangles, unsigned resident) {
   if constexpr (requires { allocator.preferred_warps(resident); }) {
@@ -141,7 +143,7 @@ bool keeps_pool(const Device& device) {
   return !requires(alloc::Pool pool) { Allocator::release(pool, device.id()); };
 }
 
-// The kept handle if it is one of this allocator, else nullptr.
+// The kept handle if it belongs to this allocator, otherwise nullptr.
 template <class Allocator, class Device>
 const Allocator* kept_handle(const KeptAllocator& kept, const Device& device) {
   const auto* handle = std::any_cast<Allocator>(&kept.handle);
@@ -151,7 +153,8 @@ const Allocator* kept_handle(const KeptAllocator& kept, const Device& device) {
   return handle;
 }
 
-// What Allocator is created with for a build. Without a context it has no persistent warps.
+// The options with which a build creates Allocator. Persistent warps need an allocator with a
+// context.
 template <class Allocator>
 alloc::AllocatorOptions options_for(const Workspace& workspace) {
   alloc::AllocatorOptions options = workspace.allocator_options();
@@ -173,7 +176,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
       used = earlier
                  ? *earlier
                  : Allocator::create(workspace.pool(), options_for<Allocator>(workspace), device);
-      // A build that does not end leaves blocks in the pool: the next one resets it.
+      // A build that was stopped leaves blocks in the pool, so the next one must reset it.
       if (kept) kept->handle.reset();
       return used;
     });
@@ -184,7 +187,8 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   return run;
 }
 
-// One kernel serves instrumented and recorded builds: with capacity 0 nothing is recorded.
+// One kernel serves instrumented and recorded builds: if the recording's capacity is 0, nothing is
+// recorded.
 template <class Allocator, class Device>
 RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
                            std::size_t capacity) {

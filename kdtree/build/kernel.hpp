@@ -18,14 +18,15 @@
 
 namespace heapwood::kdtree {
 
-// Codes for Warp::fail.
+// Error codes, passed to Warp::fail.
 enum BuildError : std::uint32_t {
   nodes_overflow = 1,  // the node array is full
   refs_overflow = 2,   // the ref array is full
   count_mismatch = 3,  // a bug: a partition moved other numbers of refs than the choice counted
 };
 
-// The chunks [item.chunk, end) that found no space in the queue: the warp processes them itself.
+// Chunks of a shared node that found no space in the queue, from item.chunk up to `end`: the warp
+// processes them itself.
 struct Backlog {
   WorkItem item;
   std::uint32_t end = 0;
@@ -43,8 +44,8 @@ struct BuildCounters {
   // size of the first request that failed, or of the larger of two made together
   std::uint64_t failed_bytes = 0;
   Box bounds;  // of the scene, written by one warp
-  // The root's two phases (root_phases.hpp), each pieces finished:32 | claimed:32, and the state
-  // that separates them.
+  // One word for each of the root's two phases (root_phases.hpp), {pieces finished:32, pieces
+  // claimed:32}, and the state that separates the phases.
   alignas(128) std::uint64_t bounds_pieces = 0;
   alignas(128) std::uint64_t init_pieces = 0;
   alignas(128) RootState root = RootState::unknown;
@@ -55,16 +56,16 @@ template <class Allocator, RefKind kind, class ProbeType = NoProbe>
 struct BuildKernel {
   using Refs = RefArray<kind>;
   using Probe = ProbeType;
-  // Blocks of two warps give the finest steps of registers per warp; warps do not depend on their
-  // block.
+  // Blocks of two warps: the smaller a block, the finer the steps in which the number of resident
+  // warps, and so of registers per warp, can be chosen. Warps do not depend on their block.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor =
       limits_registers ? warps_per_multiprocessor * 32 / block_threads : 1;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
-  // Minimum size of a node that is published for another warp. A warp with more than max_kept_tasks
-  // nodes on its stack publishes nodes of any size: if each split cuts most refs in two, few refs
-  // become many nodes.
+  // A node must have min_published_refs refs to be published for another warp. A warp with more
+  // than max_kept_tasks nodes on its stack publishes nodes of any size: if each split cuts most
+  // refs in two, a few refs become many nodes.
   static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4,
                                  max_kept_tasks = 6;
   // While most warps are idle, a shared node's child with more refs than this becomes a shared node
@@ -72,13 +73,13 @@ struct BuildKernel {
   // the tree does not depend on it.
   static constexpr std::uint32_t shared_limit_when_idle = 384;
   static_assert(shared_limit_when_idle >= exact_limit && shared_limit_when_idle <= shared_limit);
-  // Stack bound: a node that moves to the top leaves fewer than max_kept_tasks nodes below it, and
-  // is then split down to the last level.
+  // The stack cannot overflow: a node that moves to the top leaves fewer than max_kept_tasks nodes
+  // below it, and is then split down to the last level at most.
   static_assert(stack_size >= max_kept_tasks - 1 + max_depth - 1);
 
-  // Whether small nodes are split in a loop without calls, with nodes that need a call left to the
-  // code behind it (NodeSplitter::split_nodes). For other allocators the loop would hold a second
-  // copy of their code.
+  // Whether small nodes are split in a loop without calls, which leaves nodes that need a call to
+  // the code after it (NodeSplitter::split_nodes). For allocators without a context the loop would
+  // need a second copy of the allocator's code.
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
   static constexpr bool splits_in_loop = has_context || alloc::never_frees<Allocator>;
   // A node whose split has been chosen, with the blocks of its children if they are allocated.
@@ -87,8 +88,9 @@ struct BuildKernel {
     alloc::BlockPair blocks;
     std::uint64_t tickets;
   };
-  // For a node whose split has been chosen: its children's arrays, if they are allocated (else
-  // `left` is nullptr); the array of n refs that they replace, until it is freed (else nullptr).
+  // A node whose split has been chosen. children: its children's arrays; `left` is nullptr if they
+  // are not allocated yet. parent: the node's own array of n refs, until it is freed (then
+  // nullptr).
   struct Replacement {
     ChildArrays children;
     std::byte* parent;
@@ -101,7 +103,7 @@ struct BuildKernel {
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
-    ChosenSplit chosen;  // of the warp's node, if its path says so
+    ChosenSplit chosen;  // split of the warp's node, valid if the node's path says so
     [[no_unique_address]] std::conditional_t<has_context, Replacement, Nothing> replacement;
     Backlog backlog;
     bool refused;  // this warp was just refused memory, or has just released its cached memory
@@ -116,7 +118,7 @@ struct BuildKernel {
   const Triangle* triangles;
   std::uint32_t triangle_count;  // at least 1
   bool are_boxes;                // refs have the kind `boxes`
-  Probe probe;                   // an empty one takes up padding only
+  Probe probe;                   // a probe without members occupies only padding
   PackedCorners* corners;
   TaskQueue queue;
   SharedNodes shared;
@@ -131,7 +133,7 @@ struct BuildKernel {
 };
 
 // Refs per chunk of a shared node: enough to be worth waking a warp, few enough to occupy all
-// warps. Chunks are smaller while `waiting` warps have no other work.
+// warps. If `waiting` warps have no other work, chunks are smaller.
 HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
   const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
   const std::uint32_t even = in_rounds(n / 2048),
@@ -140,12 +142,13 @@ HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting 
   return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
 }
 
-// Whether a warp uses vectors in place of lanes (simd.hpp): a CPU thread with clipped refs.
+// Whether this warp processes refs with SIMD instructions (simd.hpp): only a CPU thread with
+// clipped refs.
 template <class Refs, class Warp>
 inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
 
-// chunk_size() for a given warp. With vectors there are no rounds of lanes: chunks are larger, as
-// long as every thread gets some.
+// chunk_size() for a given warp. A CPU thread with SIMD has no rounds of 32 lanes: its chunks are
+// larger, as long as every thread gets some.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE std::uint32_t chunk_size_for(Warp& warp, std::uint32_t n, std::uint32_t waiting) {
   if constexpr (uses_simd<Refs, Warp>) {
@@ -172,7 +175,8 @@ HEAPWOOD_INLINE ParentSplit parent_split(const ChosenSplit& split) {
           split.children.allowance};
 }
 
-// The task of the child on one side. Selecting whole structs would place them in local memory.
+// The task of the child on side `side`. Selects member by member, because selecting whole structs
+// would put them into local memory.
 HEAPWOOD_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side,
                                     std::byte* refs, std::uint32_t pair) {
   return {refs,
@@ -215,8 +219,8 @@ HEAPWOOD_INLINE void clear_histograms(Warp& warp, ChooseScratch& scratch) {
   warp.sync();
 }
 
-// Bins the clipped refs [first, last) of `node`, whose array is `refs` and whose box is `box`. For
-// one CPU thread; other threads may still be filling other parts of the array.
+// Counts the clipped refs [first, last) in the bins of `node`. `refs` is the node's array and `box`
+// its box. For one CPU thread; other threads may still be filling other parts of the array.
 inline void bin_array_for(SharedNode& node, ChooseScratch& scratch, const std::byte* refs,
                           std::uint32_t first, std::uint32_t last, const Box& box) {
   const Box tight = bin_refs(refs, first, last, box, scratch.sums);

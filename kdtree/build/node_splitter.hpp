@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The node that a warp splits, and the work of one warp alone on it and its descendants, with the
+// Holds the node that a warp splits, and splits it and its descendants by this warp alone, with the
 // private stack, the arrays of refs and the output.
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace heapwood::kdtree {
 
-// The slow path of a node for which no split costs less than a leaf: a split in its middle, which
-// is then the node's chosen split. This is rare, so the code is called, not inlined. The task is in
-// scratch.stack[entry]. Leaves the split in scratch.chosen; returns false if there is none.
+// The slow path of a node for which no split costs less than a leaf. Chooses a split in its middle,
+// which becomes the node's chosen split. This is rare, so the code is called, not inlined. The task
+// is in scratch.stack[entry]. Leaves the split in scratch.chosen; returns false if there is none.
 template <class Kernel, class Warp>
 HEAPWOOD_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& scratch,
                                          const PackedCorners* corners, SahCosts costs,
@@ -29,9 +29,9 @@ HEAPWOOD_OUTLINE bool choose_middle_slow(Warp warp, typename Kernel::Scratch& sc
   return split.found();
 }
 
-// Chooses a split in the middle of a node and returns the path with which the node is the next one
-// again: it is then split there, or becomes a leaf. Call it right after the choice of choose.hpp
-// for the same node.
+// Chooses a split in the middle of a node. The caller makes the node its next task again with the
+// path that this returns; the node is then split there, or becomes a leaf. Must be called right
+// after choose() for this node.
 template <class Kernel, class Warp>
 HEAPWOOD_INLINE NodePath choose_middle_of(const Kernel& k, Warp& warp,
                                           typename Kernel::Scratch& scratch,
@@ -54,9 +54,9 @@ class NodeSplitter {
   using Tree = TreeWriter<Kernel, Warp>;
   using Probe = typename Kernel::Probe::template Of<Warp>;
 
-  // What follows a node. task: its larger child, which is the new task. pop: another node of the
-  // stack. finish: the rest of this node's work, which may need calls and is the caller's. middle:
-  // choose_middle_split(). nothing: none of these.
+  // What to do after a node. task: split its larger child, which is the new task. pop: take another
+  // node from the stack. finish: the caller finishes this node, which may need calls. middle: call
+  // choose_middle_split(). nothing: there is no node.
   enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
   HEAPWOOD_INLINE NodeSplitter(const Kernel& kernel, Warp& warp, Scratch& scratch,
@@ -75,7 +75,7 @@ class NodeSplitter {
   // Whether the kernel is aborted.
   HEAPWOOD_INLINE bool is_stopped() const { return stop_; }
   HEAPWOOD_INLINE void stop() { stop_ = true; }
-  // Those of the tree; stop if its output overflows.
+  // Functions of the tree writer; they stop this warp if the output overflows.
   HEAPWOOD_INLINE std::uint32_t reserve_pair() { return tree_.reserve_pair(stop_); }
   HEAPWOOD_INLINE void write_leaf(const NodeTask& task) { tree_.write_leaf(task, stop_); }
   HEAPWOOD_INLINE void write_root_leaf() { tree_.write_root_leaf(stop_); }
@@ -91,15 +91,15 @@ class NodeSplitter {
     shared_index_ = index;
     set_task(k_.shared[index].task);
   }
-  // Makes the content of task() the next node to split.
+  // Declares that task() has been set to the next node to split.
   HEAPWOOD_INLINE void renew_task() { has_task_ = true; }
-  // Whether there is a node to split, which the caller must then do.
+  // Returns whether task() is a node to split, and clears that: the caller must split it.
   HEAPWOOD_INLINE bool take_task() {
     const bool has_task = has_task_;
     has_task_ = false;
     return has_task;
   }
-  // The task's index if it is a shared node. Later tasks are none.
+  // Returns the index of the task's shared node, or no_shared_node, and clears it for later tasks.
   HEAPWOOD_INLINE std::uint32_t take_shared_index() {
     const std::uint32_t index = shared_index_;
     shared_index_ = no_shared_node;
@@ -126,7 +126,8 @@ class NodeSplitter {
   // Splits the task or makes it a leaf, if that needs no call. Otherwise `rest` is what the caller
   // needs to finish it.
   HEAPWOOD_INLINE Next split_node(Unfinished& rest) {
-    // Load the tickets that tell how many warps wait: the choice hides the latency.
+    // Load the tickets that tell how many warps wait. Choosing the split hides the latency of this
+    // load.
     const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
     const std::uint32_t index = shared_index_;
@@ -134,7 +135,7 @@ class NodeSplitter {
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
                                                task.path.depth());
-    // Choose the cheapest split, unless an earlier visit has.
+    // Choose the cheapest split, unless that was done at an earlier visit.
     ChosenSplit split{};
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
     if (task.path.may_choose()) {
@@ -150,7 +151,7 @@ class NodeSplitter {
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
       return Next::middle;
     if constexpr (!Kernel::splits_in_loop) {
-      // The caller allocates and does the rest.
+      // Without a context the caller allocates and finishes the node.
       rest = {splits ? split : ChosenSplit{}, {}, tickets};
       return Next::finish;
     } else {
@@ -167,7 +168,8 @@ class NodeSplitter {
           }
         }
       } else if (splits) {
-        // Allocate for small and shared nodes in one place: one copy of the allocator's code.
+        // Allocate here for small and for shared nodes, so that the allocator's code is inlined
+        // once.
         blocks = memory_.allocate_children(split.nl(), split.nr());
         if (Memory::is_allocated(blocks) && index == no_shared_node)
           return end_small(task, split, Memory::arrays_in(blocks, split), tickets);
@@ -198,7 +200,7 @@ class NodeSplitter {
     task_.path = task_.path.with_chosen_split();
     has_task_ = true;
   }
-  // Moves a small node's refs to its children's arrays. The larger child is the next task and the
+  // Moves a small node's refs to its children's arrays. The larger child becomes the next task; the
   // smaller one goes on the stack.
   HEAPWOOD_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
                                    const ChildArrays& arrays, std::uint32_t pair) {
@@ -221,7 +223,7 @@ class NodeSplitter {
     if (task.n != 0) stack_.push_free_entry();
     warp_.sync();
   }
-  // Publishes the oldest node of the stack if `tickets` shows a waiting warp.
+  // Publishes the oldest node of the stack if `tickets` shows that a warp waits.
   HEAPWOOD_INLINE void publish_oldest(std::uint64_t tickets) {
     const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
     if (waiting == 0 || stack_.is_empty()) return;
@@ -230,7 +232,8 @@ class NodeSplitter {
   }
 
  private:
-  // The children's arrays of a node that was resumed with them.
+  // Returns whether the children's arrays of the node are allocated already, and stores them in
+  // `arrays`.
   HEAPWOOD_INLINE bool take_allocated(const NodeTask& task, ChildArrays& arrays) const {
     if (!task.path.has_chosen_split()) return false;
     arrays = scratch_.replacement.children;

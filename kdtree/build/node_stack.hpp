@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The private stack of a warp: the nodes that it has still to split and has given to no other warp.
-// The warp pops the newest node. If other warps wait, it publishes the oldest one, which is nearly
-// always the largest.
+// The private stack of a warp: the nodes that it has still to split and has not published. The warp
+// pops the newest node. If other warps wait, it publishes the oldest one, which is nearly always
+// the largest.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace heapwood::kdtree {
 template <class Kernel, class Warp>
 class NodeStack {
  public:
-  // `entries` are in Scratch: Kernel::stack_size of them.
+  // `entries` has Kernel::stack_size elements, in the warp's Scratch.
   HEAPWOOD_INLINE NodeStack(Warp& warp, NodeTask* entries) : warp_(warp), entries_(entries) {}
 
   HEAPWOOD_INLINE std::uint32_t size() const { return top_ - bottom_; }
@@ -22,13 +22,13 @@ class NodeStack {
   HEAPWOOD_INLINE NodeTask pop() {
     --top_;
     const NodeTask task = entries_[top_ % Kernel::stack_size];
-    warp_.sync();  // all lanes have read it
+    warp_.sync();  // all lanes have read the entry
     return task;
   }
 
   // Publishes the oldest node. A node that is too small to be worth publishing moves to the top of
-  // the stack instead. Call it only after a load_tickets() that saw a waiting warp; `mostly_idle`:
-  // it saw most warps waiting. The stack must not be empty.
+  // the stack instead. May be called only after a load_tickets() that saw a waiting warp;
+  // `mostly_idle`: it saw most warps waiting. The stack must not be empty.
   HEAPWOOD_INLINE void publish_oldest(const TaskQueue& queue, bool mostly_idle) {
     const NodeTask& oldest = entries_[bottom_ % Kernel::stack_size];
     const std::uint32_t min_refs =
@@ -47,9 +47,9 @@ class NodeStack {
     warp_.sync();
   }
 
-  // A node is pushed in two steps: lane 0 stores it in the free entry; after that all lanes push it
-  // and sync. In between, the entry passes the node to and from called functions, because a node by
-  // value would be copied to the call's stack frame.
+  // A node is pushed in two steps: lane 0 stores it in the free entry; then all lanes push it and
+  // sync. In between, called functions get the node and return it in that entry, because a node
+  // passed by value would be copied to the call's stack frame.
   HEAPWOOD_INLINE std::uint32_t free_entry() const { return top_ % Kernel::stack_size; }
   HEAPWOOD_INLINE void store_in_free_entry(const NodeTask& task) {
     if (warp_.lane() == 0) entries_[free_entry()] = task;

@@ -11,8 +11,9 @@
 
 namespace heapwood::kdtree {
 
-// Splits of nodes with at most max_uncounted_refs refs are not counted: nearly all nodes are that
-// small, and counting would slow each of them. SAH and depth bound those.
+// Splits of nodes with at most max_uncounted_refs refs do not count towards the allowance: nearly
+// all nodes are that small, and counting would slow each of them. SAH cost and depth limit their
+// splits.
 inline constexpr std::uint32_t max_uncounted_refs = 32;
 // The root's allowance: the refs that counted splits may make of each triangle. It is smaller in
 // small scenes, where more of the splits are not counted. Trees have at most 16 refs per triangle
@@ -21,13 +22,13 @@ HEAPWOOD_INLINE float root_allowance(std::uint32_t triangles) {
   return triangles > 4096 ? 10.0f : 7.0f;
 }
 
-// One word with the node's depth, the number of consecutive splits above it that cost no less than
-// a leaf, whether the node's own split is chosen already, and the scene's scale for SplitCost, a
-// power of two of which only the exponent is stored.
+// The state that a node inherits from its path, in one word: the depth, the number of consecutive
+// splits above it that cost no less than a leaf, whether the node's own split is chosen already,
+// and the scene's scale for SplitCost, a power of two of which only the exponent is stored.
 class NodePath {
  public:
   NodePath() = default;
-  // The path of the root.
+  // The path of the root of a tree.
   HEAPWOOD_INLINE explicit NodePath(float scale) : word_(simt::bits(scale)) {}
 
   HEAPWOOD_INLINE unsigned depth() const { return word_ & depth_mask; }
@@ -37,11 +38,11 @@ class NodePath {
   HEAPWOOD_INLINE bool may_choose() const {
     return (word_ & (depth_mask | chosen_bit)) < max_depth;
   }
-  // Whether the node's split is chosen: Scratch::chosen.
+  // Whether the node's split has been chosen and is in Scratch::chosen.
   HEAPWOOD_INLINE bool has_chosen_split() const { return (word_ & chosen_bit) != 0; }
   HEAPWOOD_INLINE NodePath with_chosen_split() const { return NodePath(word_ | chosen_bit); }
   HEAPWOOD_INLINE NodePath without_chosen_split() const { return NodePath(word_ & ~chosen_bit); }
-  // The path of the same node, which becomes a leaf if no split costs less.
+  // The path of this node with splits forbidden that cost more than a leaf.
   HEAPWOOD_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
   HEAPWOOD_INLINE NodePath with_poor_splits(unsigned count) const {
     return NodePath((word_ & ~poor_mask) | count * poor_unit);
@@ -59,29 +60,29 @@ class NodePath {
 struct alignas(16) NodeTask {
   std::byte* refs;
   std::uint32_t n;
-  std::uint32_t node;  // index in the tree
+  std::uint32_t node;  // the node's index in the tree
   Box box;
   NodePath path;
-  float allowance;  // refs that splits may make of each ref of the node
+  float allowance;  // max refs that splits may make of each ref of the node
 };
 static_assert(sizeof(NodeTask) == 48);
 
 // The allowance of both children of a node whose split adds refs: allowance * n / (n + added). It
 // divides the parent's limit, allowance * n, among the children in proportion to their refs. The
-// result never exceeds that value, is at most 0.01% below it, is the same on every device and is
-// cheaper than a division.
+// result never exceeds the exact quotient, is at most 0.01% below it, is identical on every device
+// and costs less than a division.
 HEAPWOOD_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_t added) {
   if (added == 0) return allowance;
   const float whole = static_cast<float>(n + added);
   float inverse = simt::from_bits(0x7ef311c7u - simt::bits(whole));  // 1 / whole within 13%
-  inverse = inverse * (2.0f - whole * inverse);                      // Newton: from below
+  inverse = inverse * (2.0f - whole * inverse);  // a Newton step; approaches from below
   inverse = inverse * (2.0f - whole * inverse);
   return allowance * (static_cast<float>(n) * inverse);
 }
 
-// What the children of a node inherit from its path.
+// What the children of a node inherit from it.
 struct Inherited {
-  NodePath path;  // at the depth of the node itself
+  NodePath path;  // at the node's own depth
   float allowance;
 };
 

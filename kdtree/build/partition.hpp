@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Moving a node's refs to its children's arrays, in rounds of one ref per lane. Nodes that one warp
-// splits, chunks of shared nodes and the per-level builder differ in the placement, which reserves
-// the positions of a round's refs, and in the bins.
+// Moves a node's refs to its children's arrays, in rounds of one ref per lane. The code is shared
+// by nodes that one warp splits, by chunks of shared nodes and by the per-level builder. They
+// differ in the placement, which reserves the positions of a round's refs, and in the bins.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heapwood::kdtree {
 
-// Numbers of refs on the two sides, or positions in the children's arrays.
+// Two numbers of refs, or two positions in the children's arrays: one per side.
 struct SidePair {
   std::uint32_t left = 0, right = 0;
 
@@ -39,17 +39,17 @@ struct PartitionArrays {
   Box box;  // of the node
   std::byte *left, *right;
   SidePair counts;  // sizes of the children's arrays
-  // The refs' bounds as gather_all() has stored them, so that refs that do not store bounds need
-  // not be clipped again; or nullptr.
+  // The refs' bounds on the split's axis as gather_all() has stored them, so that refs that do not
+  // store bounds need not be clipped again; or nullptr.
   const Interval* intervals = nullptr;
 };
 
-// A placement reserves the positions of a round's refs: reserve() returns them in lane 0, share()
-// in all lanes, so that a caller has other work between the two. `prefetches`: the next round's
-// refs are loaded before this round's are moved (only refs that store bounds). `checks_rounds`: the
-// loop ends at a round that does not fit.
+// A placement reserves the positions of a round's refs. reserve() returns them in lane 0 and
+// share() in all lanes, so that a caller can do other work in between. `prefetches`: the next
+// round's refs are loaded before this round's are moved (only refs that store bounds).
+// `checks_rounds`: the loop ends at a round that does not fit.
 
-// Placement in a warp's own stretch of the children's arrays.
+// The warp has stretches of the children's arrays of its own, and counts positions without atomics.
 struct OwnStretch {
   static constexpr bool prefetches = false, checks_rounds = true;
   SidePair next;
@@ -65,12 +65,13 @@ struct OwnStretch {
     return position;
   }
 };
-// OwnStretch for a node that one warp splits alone. The caller checks `next` at the end.
+// One warp splits the node alone, so its stretches are the whole arrays. The caller checks `next`
+// at the end.
 struct WholeNode : OwnStretch {
   static constexpr bool prefetches = true, checks_rounds = false;
 };
-// Placement by a cursor that all warps of a shared node advance. relaxed: the positions are
-// distinct, and nothing is read through them before the phase ends.
+// All warps of a shared node advance one cursor. relaxed: the positions are distinct, and nothing
+// is read through them before the phase ends.
 struct SharedCursor {
   static constexpr bool prefetches = false, checks_rounds = true;
   std::uint64_t& cursor;
@@ -88,8 +89,8 @@ struct SharedCursor {
   }
 };
 
-// Bins process a round's refs while they are in registers. This class does nothing; ChildBins in
-// chunk_partition.hpp bins the refs. bounds() returns the bounds of a ref's parts if refs do not
+// Bins process a round's refs while they are in registers. NoBins does nothing; ChildBins in
+// chunk_partition.hpp counts the refs. bounds() returns the bounds of a ref's parts if refs do not
 // store them; add() is called after the refs have been stored.
 struct NoBins {
   static constexpr bool uses_bounds = false;
@@ -100,7 +101,8 @@ struct NoBins {
   HEAPWOOD_INLINE void add(Warp&, const Sides&, bool, bool) const {}
 };
 
-// Moves the refs [first, last). False: a round did not fit, with a placement that checks.
+// Moves the refs [first, last). Returns false if a round did not fit; only placements with
+// `checks_rounds` notice that.
 template <class Refs, class Warp, class Placement, class Bins>
 HEAPWOOD_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const Cut& cut,
                                     const PackedCorners* corners, std::uint32_t first,
@@ -111,7 +113,8 @@ HEAPWOOD_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, c
   const std::uint32_t lower_lanes = (1u << warp.lane()) - 1u;
   const auto load = [&](std::uint32_t i) {
     if constexpr (!Refs::stores_bounds && !Bins::uses_bounds) {
-      // Only the bounds on the axis matter, and only whether they are below or above the plane.
+      // Without stored bounds, only the bounds on the split's axis are needed, and only whether
+      // they are below or above the plane.
       Interval on_axis;
       if (arrays.intervals != nullptr) {
         on_axis = arrays.intervals[axis * in_fours(arrays.n) + i];
@@ -169,7 +172,8 @@ HEAPWOOD_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair&
   if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
 }
 
-// The error of a kernel that stopped with count_mismatch. `operand`: of fail_partition().
+// The message for a kernel that stopped with count_mismatch. `operand` is what fail_partition()
+// passed.
 inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
   const auto text = [](SidePair sides) {
     return std::to_string(sides.left) + " and " + std::to_string(sides.right);

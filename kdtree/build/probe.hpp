@@ -18,12 +18,12 @@
 namespace heapwood::kdtree {
 
 enum class Phase : std::uint8_t {
-  bounds,    // a piece of the root: corner copies and bounds
-  init,      // a piece of the root: its array and its bins
-  choose,    // the split of a shared node
-  move,      // a chunk of a shared node: moving refs to the children and binning them
-  binned,    // a node that one warp splits by bins and refinement
-  exact,     // a node that one warp splits by all candidates
+  bounds,    // piece of the root: copying corners and finding the scene's bounds
+  init,      // piece of the root: filling its array and counting its refs in bins
+  choose,    // choosing the split of a shared node
+  move,      // chunk of a shared node: moving refs to the children and binning them
+  binned,    // node that one warp splits by bins and refinement
+  exact,     // node that one warp splits by all candidates
   leaf,      // writing ids to the output
   allocate,  // in the allocator
   free,
@@ -71,7 +71,7 @@ struct TimeProbe {
   struct State {
     TimeSums* sums;
     std::uint64_t origin, begin, since;
-    std::uint32_t cell;  // level and phase
+    std::uint32_t cell;  // of the current level and phase
     std::uint32_t shift;
   };
 
@@ -83,7 +83,7 @@ struct TimeProbe {
       if (lane_ == 0) begin(probe, state, warp.worker());
     }
 
-    // Enters a phase until the end of the scope.
+    // Enters a phase and leaves it at the end of the scope.
     class Scope {
      public:
       HEAPWOOD_INLINE Scope(State& state, bool mine, Phase phase, unsigned level)
@@ -130,13 +130,13 @@ struct TimeProbe {
   static HEAPWOOD_OUTLINE void begin(const TimeProbe& probe, State& state, unsigned worker) {
     const std::uint64_t now = simt::device_nanoseconds();
     std::uint64_t first = 0;
-    // relaxed: the number alone is exchanged; all warps obtain the same one from this
-    // compare-exchange.
+    // relaxed: only the start time is shared. The first exchange wins, so all warps get the same
+    // time.
     if (simt::atomic_ref<std::uint64_t>(*probe.origin)
             .compare_exchange_strong(first, now, simt::relaxed, simt::relaxed)) {
       first = now;
     }
-    // clamped: another warp may have read the clock later and stored first
+    // clamped: another warp may have read the clock later but stored its time first
     const std::uint64_t since = now < first ? first : now;
     state = {&probe.sums[worker & (probe.copies - 1)],
              first,
@@ -146,7 +146,7 @@ struct TimeProbe {
              probe.shift};
   }
 
-  // Adds the time since the last change to the old cell.
+  // Adds the time since the last change of phase to the cell of the old phase.
   static HEAPWOOD_OUTLINE void change(State& state, std::uint32_t cell) {
     const std::uint64_t now = simt::device_nanoseconds();
     const std::uint64_t length = now - state.since;
@@ -180,7 +180,7 @@ struct TimeProbe {
     add(state.sums->waits[k], 1);
   }
 
-  // relaxed: plain counters, which the host reads after the launch.
+  // relaxed: the counters order no other memory; the host reads them after the launch.
   static HEAPWOOD_INLINE void add(std::uint64_t& word, std::uint64_t value) {
     simt::global_ref(word).fetch_add(value, simt::relaxed);
   }

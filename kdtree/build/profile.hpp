@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Time profile of the single-kernel builder: how long its warps are in each phase
-// (probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
-// same build with the no-cost allocator, which shows what another allocator costs in total. Kernels
-// with a probe are compiled for clipped refs only.
+// Time profile of the single-kernel builder: how long its warps are in each phase (probe.hpp), by
+// level of the tree and over time, and how long they wait for work. Also builds the tree with the
+// no-cost allocator: the difference is what another allocator costs in total. Kernels with a probe
+// are compiled for clipped refs only.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct BuildProfile {
   BuildRun run;  // slower than a build without the probe
   std::vector<WarpTimes> warps;
   TimeSums sums;
-  std::uint64_t bucket_ns = 0;  // of sums.by_time
+  std::uint64_t bucket_ns = 0;  // width of a bucket of sums.by_time
 
   std::uint64_t lifetime_ns() const;  // sum over all warps
   std::uint64_t wall_ns() const;      // from the first start of a warp to the last end
@@ -25,9 +25,9 @@ struct BuildProfile {
 
 const char* name(Phase phase);
 
-// Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
-// large enough for the whole build. The constructor finds the size by building. `mesh` must outlive
-// it.
+// Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in a pool of its own that
+// is large enough for the whole build. The constructor finds the size by building. `mesh` must
+// outlive this object.
 class NoCostBuilder {
  public:
   NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options);
@@ -38,7 +38,7 @@ class NoCostBuilder {
   Workspace workspace_;
 };
 
-// Its build on a GPU; defined only if simt::has_cuda.
+// NoCostBuilder's build on a GPU; defined only if simt::has_cuda.
 BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options);
 
 }  // namespace heapwood::kdtree

@@ -8,7 +8,7 @@
 
 namespace heapwood::kdtree {
 
-// The device memory of the probe.
+// The device memory in which the probes count.
 class ProfileMemory {
  public:
   static constexpr std::uint32_t copies = 64;
@@ -46,7 +46,7 @@ class ProfileMemory {
   simt::Buffer<WarpTimes> warps_;
 };
 
-// The build of NoCostBuilder.
+// NoCostBuilder's build on any device.
 template <class Device>
 BuildRun build_no_cost(const Device& device, Workspace& workspace, const BuildOptions& options) {
   return build_with<alloc::PrivateBump, RefKind::clipped>(device, workspace, options, [&] {
@@ -62,8 +62,8 @@ BuildProfile profile_of(const Device& device, Workspace& workspace, const BuildO
   using Kernel = BuildKernel<Allocator, RefKind::clipped, TimeProbe>;
   ProfileMemory memory(workspace.device(), device.template resident_warps<Kernel>());
   BuildProfile profile;
-  // The build time is known only afterwards, so the build is repeated with longer buckets until it
-  // fits into them. The first build also warms up the device.
+  // The width of the time buckets must be chosen before the build time is known. So the build is
+  // repeated with wider buckets until it fits into them. The first build also warms up the device.
   std::uint32_t shift = 10, wanted = shift;
   do {
     shift = wanted;

@@ -37,7 +37,8 @@ class RefMemory {
       if (warp_.lane() == 0) allocator.deallocate(warp_, Refs::block_of(refs, n));
     }
   }
-  // An array for n > 0 refs. nullptr if the pool is exhausted, which counts as a failed split.
+  // Returns an array for n > 0 refs, or nullptr if the pool is exhausted, which counts as a failed
+  // split.
   HEAPWOOD_INLINE std::byte* allocate(std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     void* block = nullptr;
@@ -52,8 +53,8 @@ class RefMemory {
     count_failed_split(*k_.counters, warp_, n);
     return nullptr;
   }
-  // Blocks for arrays of nl and nr refs, none for 0 refs. If the pool is exhausted it returns no
-  // block and holds none.
+  // Returns blocks for arrays of nl and nr refs; 0 refs need no block. If the pool is exhausted,
+  // returns no block and keeps none allocated.
   HEAPWOOD_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     if constexpr (has_context) {
@@ -74,7 +75,7 @@ class RefMemory {
   HEAPWOOD_INLINE static void count_failed_split(BuildCounters& counters, Warp& warp,
                                                  std::uint32_t n) {
     if (warp.lane() != 0) return;
-    // relaxed: read after the launch.
+    // relaxed: the host reads the count after the launch.
     simt::global_ref(counters.failed_splits).fetch_add(1, simt::relaxed);
     std::uint64_t none = 0;
     simt::atomic_ref<std::uint64_t>(counters.failed_bytes)
@@ -83,7 +84,7 @@ class RefMemory {
 
   // ---- with a context only ----------------------------------------------------------------------
 
-  // The beginning and the end of the use of a context; end() releases its cached memory.
+  // Begin and end the use of the context; end() also releases the memory that it caches.
   HEAPWOOD_INLINE void begin() {
     if constexpr (has_context) context_.begin(warp_);
   }
@@ -93,8 +94,8 @@ class RefMemory {
   HEAPWOOD_INLINE void release_if_scarce() {
     if constexpr (has_context) context_.release_if_scarce(warp_);
   }
-  // Arrays for the children of a node that one warp splits, the larger one in the place of the
-  // node's own, if that needs no call.
+  // Gets arrays for the children of a node that one warp splits: the larger child takes the place
+  // of the node's own array. Returns false if that needs a call.
   HEAPWOOD_INLINE bool try_split_in_place(const NodeTask& task, const Split& split,
                                           ChildArrays& arrays) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
@@ -107,20 +108,20 @@ class RefMemory {
         split.nl() < split.nr() ? ChildArrays{array, task.refs} : ChildArrays{task.refs, array};
     return true;
   }
-  // The slow path after a failed try_split_in_place(), by a call: true if it made space, so that
-  // try_split_in_place() is worth repeating; false if allocate_children() is needed.
+  // The slow path after a failed try_split_in_place(), by a call. Returns true if it made space, so
+  // that try_split_in_place() is worth repeating; false if allocate_children() is needed.
   HEAPWOOD_INLINE bool make_room(const NodeTask& task, const Split& split) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     return context_.may_shrink(granules_of(task.n)) &&
            context_.make_room(warp_, granules_of(smaller(split)));
   }
-  // Frees a leaf's array, which stays readable, if that needs no call.
+  // Frees a leaf's array, whose contents stay readable. Returns false if that needs a call.
   HEAPWOOD_INLINE bool try_free_early(const NodeTask& task) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
     return context_.try_deallocate(warp_, Refs::block_of(task.refs, task.n), granules_of(task.n));
   }
-  // Whether a shared node's array is freed only after the warp has split the child that it
-  // continues with, because other warps wait for that split.
+  // Whether the array of a shared node is freed late, after the warp has split the child with which
+  // it continues. Other warps wait for that split.
   HEAPWOOD_INLINE bool delays_parent_free() const {
     if constexpr (has_context) return context_.may_delay_frees();
     return false;
@@ -147,7 +148,7 @@ class RefMemory {
       if (nl != 0) blocks.first = allocator.allocate(warp_, left_bytes);
       if (nr != 0) blocks.second = allocator.allocate(warp_, right_bytes);
     } else {
-      // Two lanes allocate at once, so that both requests are in flight together.
+      // Two lanes allocate at the same time, so that the latencies of both requests overlap.
       const std::size_t wanted = warp_.lane() == 0   ? left_bytes
                                  : warp_.lane() == 1 ? right_bytes
                                                      : 0;

@@ -17,24 +17,24 @@ class RefusedNodes {
   using Stack = NodeStack<Kernel, Warp>;
   using Memory = RefMemory<Kernel, Warp>;
 
-  // Results of take_deferred() besides an index and no_shared_node.
+  // Results of take_deferred() other than the index of a shared node and no_shared_node.
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
 
   HEAPWOOD_INLINE RefusedNodes(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel), warp_(warp), scratch_(scratch) {}
 
-  // Nodes that are refused memory are deferred if other nodes may free some.
+  // Whether nodes that are refused memory are deferred: only if other nodes can free some.
   HEAPWOOD_INLINE bool are_deferred() const { return alloc::frees_individually(k_.allocator); }
 
-  // The caller syncs.
+  // The caller syncs afterwards.
   HEAPWOOD_INLINE void begin() {
     if (warp_.lane() != 0) return;
     scratch_.refused = false;
     scratch_.last_try = no_node;
   }
-  // Defers a node that was refused memory for n refs; `index`: of the shared node, if it is one.
-  // False: the node becomes a leaf, because no other node can free memory, or because too many
-  // nodes are deferred.
+  // Defers a node that was refused memory for n refs. `index` is that of its shared node, or
+  // no_shared_node. Returns false if the node must become a leaf: no other node can free memory, or
+  // too many nodes are deferred.
   HEAPWOOD_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index,
                              std::uint32_t n) {
     if (!are_deferred()) {
@@ -44,15 +44,16 @@ class RefusedNodes {
     stack.store_in_free_entry(task);
     return defer_slow(k_.queue, k_.counters, warp_, scratch_, stack.free_entry(), index, n);
   }
-  // Takes a deferred node, unless this warp was refused memory just before. Returns the index of a
-  // shared node; no_shared_node if the task is in the stack's free entry; found_trim if all warps
-  // are to release their cached memory; or found_nothing. `all_idle`: no warp has work. In that
-  // case all warps first release their cached memory, the last of them retries, and a node that is
-  // refused again becomes a leaf.
+  // Takes a deferred node, unless this warp was refused memory just before. `all_idle`: no warp has
+  // work. In that case all warps first release their cached memory, the last of them retries, and a
+  // node that is refused again becomes a leaf.
+  //
+  // Returns the index of a shared node, no_shared_node if the task is in the stack's free entry,
+  // found_trim if all warps are to release their cached memory, or found_nothing.
   HEAPWOOD_INLINE std::uint32_t take_deferred(const Stack& stack, bool all_idle) {
     return take_deferred_slow(k_.queue, warp_, scratch_, stack.free_entry(), all_idle);
   }
-  // For a warp that has released its cached memory: this alone is no reason to retry.
+  // Called by a warp that has released its cached memory, which alone is no reason to retry.
   HEAPWOOD_INLINE void skip_next_retry() {
     if (warp_.lane() == 0) scratch_.refused = true;
     warp_.sync();
@@ -61,14 +62,14 @@ class RefusedNodes {
  private:
   static constexpr std::uint32_t no_node = ~0u;
 
-  // The node is in scratch.stack[entry].
+  // Defers the node in scratch.stack[entry].
   static HEAPWOOD_OUTLINE bool defer_slow(TaskQueue queue, BuildCounters* counters, Warp warp,
                                           Scratch& scratch, std::uint32_t entry,
                                           std::uint32_t index, std::uint32_t n) {
     bool is_deferred = false;
     if (warp.lane() == 0) {
       NodeTask& task = scratch.stack[entry];
-      task.path = task.path.without_chosen_split();  // it is chosen again
+      task.path = task.path.without_chosen_split();  // the split will be chosen again
       is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
       scratch.refused = is_deferred;
     }
@@ -77,12 +78,12 @@ class RefusedNodes {
     if (!is_deferred) Memory::count_failed_split(*counters, warp, n);
     return is_deferred;
   }
-  // Leaves a task in scratch.stack[entry].
+  // Takes a deferred node and leaves its task in scratch.stack[entry].
   static HEAPWOOD_OUTLINE std::uint32_t take_deferred_slow(TaskQueue queue, Warp warp,
                                                            Scratch& scratch, std::uint32_t entry,
                                                            bool all_idle) {
     const bool refused = scratch.refused;
-    warp.sync();  // all lanes have read it
+    warp.sync();  // all lanes have read scratch.refused
     if (warp.lane() == 0) scratch.refused = false;
     if (refused && !all_idle) return found_nothing;
     if (Kernel::has_context && all_idle && TaskQueue::trim(queue, warp)) return found_trim;

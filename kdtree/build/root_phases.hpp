@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The start of a build: the root's phases bounds and init, which all warps join from the launch on.
-// Warps claim pieces by one word per phase.
+// The start of a build: the phases `bounds` and `init` of the root. All warps join both from the
+// launch on. A phase is divided into pieces, which warps claim through one word per phase.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heapwood::kdtree {
 
-// Every warp calls gather_bounds(), begin_init() and, if that returns `open`, fill().
+// Every warp calls gather_bounds(), then begin_init() and, if that returns `open`, fill().
 template <class Kernel, class Warp>
 class RootPhases {
  public:
@@ -28,8 +28,8 @@ class RootPhases {
         chunk_(chunk_size_for<Refs>(warp, kernel.triangle_count, warp.workers())),
         chunks_((kernel.triangle_count + chunk_ - 1) / chunk_) {}
 
-  // Copies corners and gathers the scene's bounds. True: this warp finished the last piece and must
-  // call open().
+  // Copies corners and finds the scene's bounds. Returns true to the warp that finished the last
+  // piece, which must call open().
   HEAPWOOD_INLINE bool gather_bounds(Memory& memory) {
     std::uint64_t& pieces = k_.counters->bounds_pieces;
     return process_pieces(pieces, claim_piece(pieces), array_pieces + chunks_,
@@ -42,16 +42,17 @@ class RootPhases {
                             }
                           });
   }
-  // Opens the phase init. False: the root's array was refused.
+  // Starts the phase `init`. Returns false if the root's array was refused.
   HEAPWOOD_INLINE bool open(Memory& memory) {
     const std::uint32_t n = k_.triangle_count;
     const Box scene = root_.tight_box();
     std::byte* const array = array_pieces != 0 ? root_.task.refs : memory.allocate(n);
-    warp_.sync();  // all lanes have read it
+    warp_.sync();  // all lanes have read root_
     if (warp_.lane() == 0) {
       k_.counters->bounds = scene;
       root_.task = {array, n, 0, scene, NodePath(scale_of(scene)), root_allowance(n)};
-      // release: publishes the scene's bounds and everything that was written in the bounds phase.
+      // release: publishes the scene's bounds and everything that was written in the phase
+      // `bounds`.
       simt::atomic_ref<RootState>(k_.counters->root)
           .store(array != nullptr ? RootState::open : RootState::refused, simt::release);
     }
@@ -59,25 +60,26 @@ class RootPhases {
     return array != nullptr;
   }
 
-  // Waits for the end of the phase bounds. Returns `unknown` if the kernel is aborted.
+  // Waits for the end of the phase `bounds`. Returns `unknown` if the kernel is aborted.
   HEAPWOOD_INLINE RootState begin_init() {
-    // The piece is claimed before the wait because the claim is itself a round trip to L2. A late
-    // warp delays no phase: it has claimed nothing yet, and the other warps claim piece after
-    // piece.
+    // Claims a piece of the next phase before the wait, because the claim is itself a round trip to
+    // L2. A late warp delays no phase: it has claimed nothing yet, and the other warps claim piece
+    // after piece.
     first_init_piece_ = claim_piece(k_.counters->init_pieces);
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     RootState state = RootState::unknown;
     if (warp_.lane() == 0) {
       const simt::atomic_ref<RootState> word(k_.counters->root);
-      // Loads are relaxed until the value arrives, then one is acquire, as in TaskQueue::pop(). The
-      // wait ends: the pieces of the bounds phase belong to warps that do not wait.
+      // Polls with relaxed loads and acquires once the value has arrived: each acquire on a GPU
+      // invalidates L1. The wait ends, because the pieces of the phase `bounds` belong to warps
+      // that do not wait.
       simt::wait_until(warp_, [&] { return word.load(simt::relaxed) != RootState::unknown; });
       state = word.load(simt::acquire);
     }
     return static_cast<RootState>(warp_.shfl(static_cast<std::uint32_t>(state), 0));
   }
-  // Fills the root's array and bins it. True: this warp finished the last piece and continues with
-  // the root.
+  // Fills the root's array and counts its refs in bins. Returns true to the warp that finished the
+  // last piece, which continues with the root.
   HEAPWOOD_INLINE bool fill() {
     return process_pieces(k_.counters->init_pieces, first_init_piece_, chunks_,
                           [&](std::uint32_t piece) { fill_piece(piece * chunk_); });
@@ -85,8 +87,8 @@ class RootPhases {
 
  private:
   static constexpr bool uses_simd = kdtree::uses_simd<Refs, Warp>;
-  // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
-  // that all warps would wait for after the phase.
+  // With a context, allocating the root's array is one more piece of the phase `bounds`. After that
+  // phase, all warps would wait for the call.
   static constexpr std::uint32_t array_pieces = Kernel::has_context ? 1 : 0;
 
   // Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
@@ -100,7 +102,7 @@ class RootPhases {
       seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
     return warp_.shfl(seen, 0);
   }
-  // Processes pieces until none is left. True: this warp finished the last one.
+  // Processes pieces until none is left. Returns true to the warp that finished the last piece.
   template <class Do>
   HEAPWOOD_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen,
                                       std::uint32_t count, Do piece) {
@@ -143,7 +145,8 @@ class RootPhases {
   Scratch& scratch_;
   [[no_unique_address]] Probe probe_;
   SharedNode& root_;
-  std::uint32_t chunk_, chunks_;  // refs per piece; pieces without the array's
+  // Refs per piece; number of pieces, without the one that allocates the array.
+  std::uint32_t chunk_, chunks_;
   std::uint64_t first_init_piece_ = 0;
 };
 

@@ -17,8 +17,8 @@ namespace heapwood::kdtree {
 inline constexpr std::uint32_t no_shared_node = 0xffffffffu, root_index = 0;
 
 struct alignas(128) SharedNode {
-  // Written by the warp that opens a phase and read by those that join it; the flags of the queue's
-  // entries order the accesses.
+  // Written by the warp that opens a phase and read by those that join it. The flags of the queue's
+  // entries order these accesses.
   NodeTask task;
   std::byte* child[2];
   std::uint32_t child_n[2];
@@ -27,17 +27,18 @@ struct alignas(128) SharedNode {
   std::uint32_t axis;
   float plane;
   bool flats_right;
-  NodePath child_path;  // of both children, like their allowance
+  NodePath child_path;  // of both children, which also have the same allowance
   float child_allowance;
   std::uint32_t chunk;  // refs per chunk
   std::uint32_t chunks;
   std::uint32_t next_free;
 
-  // Modified by all warps of a phase; zero while the node is free.
-  alignas(128) std::uint64_t cursor;                      // positions reserved: right:32 | left:32
-  alignas(128) std::uint32_t done;                        // chunks finished
-  std::uint32_t tight[6];                                 // max ordered keys: ~lo.xyz, hi.xyz
-  alignas(128) std::uint64_t histogram[histogram_words];  // ends:32 | begins:32
+  // Modified by all warps of a phase; zero while the node is free. `cursor`: positions reserved in
+  // the children's arrays, {right:32, left:32}.
+  alignas(128) std::uint64_t cursor;
+  alignas(128) std::uint32_t done;  // chunks finished
+  std::uint32_t tight[6];  // bounds of all refs, as maxima of ordered keys: ~lo.xyz, hi.xyz
+  alignas(128) std::uint64_t histogram[histogram_words];  // refs per bin: {ends:32, begins:32}
 
   HEAPWOOD_INLINE Box tight_box() const {
     return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]),
@@ -45,8 +46,8 @@ struct alignas(128) SharedNode {
             {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]),
              simt::from_ordered_key(tight[5])}};
   }
-  // Adds a warp's histogram (bins.hpp). All lanes call. relaxed: read only after the phase, ordered
-  // by the end of its last chunk.
+  // Adds a warp's histogram (bins.hpp). All lanes must call this. relaxed: read only after the
+  // phase, ordered by the end of its last chunk.
   template <class Warp>
   HEAPWOOD_INLINE void add_histogram(Warp& warp, const std::uint32_t* counted) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
@@ -82,12 +83,12 @@ struct alignas(128) SharedNode {
   }
 };
 
-// Gathers the bounds of `boxes` sets of refs in a warp: six maxima of ordered keys per set
+// Finds the bounds of `boxes` sets of refs in a warp: six maxima of ordered keys per set
 // (SharedNode::tight), each held by one lane.
 template <class Warp, unsigned boxes = 1>
 class GatheredBounds {
  public:
-  // Adds the boxes of the lanes with `has_box` to set `of`. All lanes call.
+  // Adds the boxes of the lanes with `has_box` to set `of`. All lanes must call this.
   HEAPWOOD_INLINE void add(Warp& warp, bool has_box, const Box& box, unsigned of = 0) {
     const auto gather = [&](unsigned k, std::uint32_t key) {
       const std::uint32_t highest = warp.reduce_max(has_box ? key : 0);
@@ -101,8 +102,8 @@ class GatheredBounds {
     gather(4, simt::ordered_key(box.hi.y));
     gather(5, simt::ordered_key(box.hi.z));
   }
-  // Adds set `of` to the node's bounds. All lanes call. relaxed: read only after the phase, ordered
-  // by the end of its last chunk.
+  // Adds set `of` to the node's bounds. All lanes must call this. relaxed: read only after the
+  // phase, ordered by the end of its last chunk.
   HEAPWOOD_INLINE void add_to(SharedNode& node, Warp& warp, unsigned of = 0) const {
     HEAPWOOD_UNROLLED
     for (unsigned i = 0; i < each; ++i) {
@@ -117,12 +118,12 @@ class GatheredBounds {
   std::uint32_t maxima_[each] = {};
 };
 
-// The array of shared nodes: the first `fresh` of them have been used, and released ones are on
-// stacks whose tops carry tags against ABA. Thousands of nodes may end at once, so there are many
-// stacks.
+// The array of shared nodes. The first `fresh` of them have been used; those that were released are
+// on stacks, whose tops carry tags against ABA. There are many stacks, because thousands of nodes
+// may end at the same time.
 class SharedNodes {
  public:
-  // about 30 warps of a large GPU per stack; a search visits all stacks
+  // A large GPU has about 30 warps per stack. A search for a released node visits all stacks
   static constexpr std::uint32_t stack_count = 64;
 
   struct alignas(128) Counters {
@@ -139,9 +140,9 @@ class SharedNodes {
 
   HEAPWOOD_INLINE SharedNode& operator[](std::uint32_t index) const { return nodes_[index]; }
 
-  // Allocates a cleared node for each child that needs one; no_shared_node if there is none. One
-  // lane calls. Nodes that were never used come first, with one add for both children. The count
-  // `fresh` may exceed the size of the array; a build adds less than 2^32.
+  // Allocates a cleared node for each child that needs one; stores no_shared_node if there is none.
+  // One lane calls this. Nodes that were never used come first, with one add for both children. The
+  // count `fresh` may exceed the size of the array; a build adds less than 2^32.
   HEAPWOOD_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index,
                                      std::uint32_t& right_index) const {
     left_index = right_index = no_shared_node;
@@ -157,7 +158,7 @@ class SharedNodes {
       (side == 0 ? left_index : right_index) = index;
     }
   }
-  // Releases a node that no warp uses any more. All lanes call.
+  // Releases a node that no warp uses any more. All lanes must call this.
   template <class Warp>
   HEAPWOOD_INLINE void release(Warp& warp, std::uint32_t index) const {
     nodes_[index].clear(warp);
@@ -176,18 +177,21 @@ class SharedNodes {
   }
 
  private:
-  // Pops a released node, or no_shared_node; stack `first` % stack_count is visited first.
+  // Pops a released node, or returns no_shared_node. Visits all stacks, beginning with stack
+  // `first` % stack_count.
   HEAPWOOD_INLINE std::uint32_t pop_released(std::uint32_t first) const {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < stack_count; ++i) {
       const simt::atomic_ref<std::uint64_t> top(counters_->stacks[(first + i) % stack_count].top);
-      // acquire: the releasing warp has cleared the node.
+      // acquire: makes visible that the releasing warp has cleared the node.
       std::uint64_t seen = top.load(simt::acquire);
       while (static_cast<std::uint32_t>(seen) != 0) {
         const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
         const std::uint32_t next =
             simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
-        // acq_rel: as in release(); a failed exchange loads the top again, with acquire.
+        // acquire: makes the next node's link visible. release: what earlier releasing warps
+        // published stays visible to later pops. A failed exchange loads the top again, with
+        // acquire.
         if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next,
                                       simt::acq_rel, simt::acquire)) {
           return index;

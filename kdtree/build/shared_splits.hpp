@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The phase in which many warps move the refs of a shared node to its children: one warp opens it,
-// all warps process chunks, and the warp that finishes the last chunk ends it.
+// Splits a shared node: one warp opens the phase in which many warps move its refs to the children,
+// all warps process chunks, and the warp that finishes the last chunk ends the phase.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class SharedSplits {
                                const Probe& probe)
       : k_(kernel), warp_(warp), scratch_(scratch), probe_(probe) {}
 
-  // The caller syncs.
+  // The caller syncs afterwards.
   HEAPWOOD_INLINE void begin() {
     if (warp_.lane() == 0) scratch_.backlog = {};
   }
-  // The next chunk of the backlog, or kind none.
+  // The next chunk of the backlog, or an item of kind `none`.
   HEAPWOOD_INLINE WorkItem next_of_backlog() {
     const Backlog backlog = scratch_.backlog;
     warp_.sync();
@@ -34,7 +34,7 @@ class SharedSplits {
     return backlog.item;
   }
 
-  // Stores a shared node's split and publishes the chunks. `tickets`: from load_tickets().
+  // Stores a shared node's split and publishes its chunks. `tickets` comes from load_tickets().
   HEAPWOOD_INLINE void open(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
                             const ChildArrays& arrays, std::uint32_t pair, std::uint64_t tickets) {
     SharedNode& node = k_.shared[index];
@@ -47,8 +47,8 @@ class SharedSplits {
             : shared_limit;
     const unsigned axis = split.axis();
     const float p = split.position();
-    // Two round trips to L2 overlap: one lane reserves space in the queue, another one the
-    // children's shared nodes.
+    // Two lanes work at the same time, so that two round trips to L2 overlap: one reserves space in
+    // the queue, the other one allocates the children's shared nodes.
     std::int32_t room_before = 0;
     std::uint32_t indices[2] = {no_shared_node, no_shared_node};
     constexpr unsigned second = Warp::width == 1 ? 0 : 1;
@@ -84,8 +84,8 @@ class SharedSplits {
     publish_chunks(index, chunks, room_before);
   }
 
-  // Moves and bins the refs of a chunk. True: this warp finished the last one and must end the
-  // split. Sets `aborted` if the kernel is aborted.
+  // Moves and bins the refs of a chunk. Returns true to the warp that finished the last chunk,
+  // which must end the split. Sets `aborted` if the kernel is aborted.
   HEAPWOOD_INLINE bool run_chunk(SharedNode& node, std::uint32_t chunk, bool& aborted) {
     if (!move_chunk(k_, warp_, scratch_.choose, node, chunk)) aborted = true;
     const std::uint32_t chunks = node.chunks;
@@ -99,11 +99,13 @@ class SharedSplits {
     return warp_.any(ended);
   }
 
-  // Starts the children: publishes the left one if both are shared nodes; this warp continues with
-  // the rest. The parent's unit passes to a shared child or else to the children on the stack.
-  // Other children get a new unit, or the one that this warp already has for its stack.
-  // `pending_units`: the number that this warp finishes when its stack is empty. Returns the sides
-  // that this warp must put on its stack, side 0 in bit 0.
+  // Starts the children. If both are shared nodes, publishes the left one; this warp continues with
+  // the other. A child that is not a shared node goes on the warp's stack: the result has bit 0 set
+  // for the left child and bit 1 for the right one.
+  //
+  // Each shared child, and the stack as a whole, needs a pending unit. The parent's unit passes to
+  // one of them; the others get new units. `pending_units` is the number of units that this warp
+  // finishes when its stack is empty.
   HEAPWOOD_INLINE std::uint32_t start_children(std::uint32_t left_index, std::uint32_t right_index,
                                                std::uint32_t& pending_units) {
     const std::uint32_t unshared =
@@ -111,7 +113,7 @@ class SharedSplits {
     if (unshared == 0) {
       if (warp_.lane() == 0) k_.queue.add_pending(1);
       if (!k_.queue.push_shared(warp_, WorkKind::choose, left_index, 1)) {
-        // no space: this warp splits the child as an unshared node
+        // there is no space in the queue: this warp splits the child alone
         k_.shared.release(warp_, left_index);
         pending_units += 1;
         return 1;

@@ -3,8 +3,8 @@
 // next ticket and waits at its own entry, so waiting warps do not disturb each other. No warp waits
 // while it holds work, so every wait ends: with work, or with `exit` once nothing is pending.
 //
-// The ring cannot overflow. Items of shared nodes reserve space first, and if there is none the
-// caller does the work itself: a full ring makes a build slower but never fails it. A task is
+// The ring cannot overflow. A warp reserves space before it pushes items of shared nodes, and does
+// the work itself if there is none: a full ring makes a build slower but never fails it. A task is
 // pushed only after a load_tickets() that saw a waiting warp, and once per load, so unclaimed tasks
 // never outnumber the warps; the ring has that many entries in addition to the space for items.
 //
@@ -12,8 +12,8 @@
 // unit of work and so freed memory. A node becomes a leaf for lack of memory only if it is refused
 // while no other warp has work, or while DeferredNodes::max_nodes nodes are deferred already.
 //
-// All tickets are counted by fetch_add. A compare-and-swap loop on it would succeed about once per
-// round trip to L2.
+// All tickets are counted by fetch_add. A compare-and-swap loop on their word would succeed about
+// once per round trip to L2.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,19 @@ class DeferredNodes {
   explicit DeferredNodes(Entry* entries) : entries_(entries) {}
 
   // Stores a node in entry i, which the warp has obtained by raising the count of deferred nodes
-  // from i. One lane calls this and take().
+  // from i. One lane calls put() and take().
   template <class Warp>
   HEAPWOOD_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
                            std::uint32_t index) const {
     Entry& entry = entries_[i];
-    if (!change(warp, entry, free)) return;  // aborted
+    if (!change(warp, entry, free)) return;  // the kernel is aborted
     entry.task = task;
     entry.index = index;
     // release: publishes the task, and its refs or its shared node.
     simt::atomic_ref<std::uint32_t>(entry.state).store(full, simt::release);
   }
-  // Takes the node from entry i, which the warp has obtained by lowering the count to i. False:
-  // aborted.
+  // Takes the node from entry i, which the warp has obtained by lowering the count to i. Returns
+  // false if the kernel is aborted.
   template <class Warp>
   HEAPWOOD_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task,
                             std::uint32_t& index) const {
@@ -60,7 +60,7 @@ class DeferredNodes {
     if (!change(warp, entry, full)) return false;
     task = entry.task;
     index = entry.index;
-    // release: the entry has been read.
+    // release: orders the reads of the entry before the next put().
     simt::atomic_ref<std::uint32_t>(entry.state).store(free, simt::release);
     return true;
   }
@@ -70,7 +70,7 @@ class DeferredNodes {
 
   // Waits until the entry's state is `from`, and marks it busy. The wait ends: puts and takes of an
   // entry alternate, and each waits only for those that were counted before it. acquire: the writes
-  // of the preceding put are visible, or the reads of the preceding take are done.
+  // of the preceding put() are visible, or the reads of the preceding take() are done.
   template <class Warp>
   HEAPWOOD_INLINE static bool change(Warp& warp, Entry& entry, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(entry.state);
@@ -83,12 +83,13 @@ class DeferredNodes {
   Entry* entries_ = nullptr;
 };
 
-// retry: retry a deferred node. trim: release cached memory.
+// task: a node to split. choose, split_chunk: phases of a shared node. retry: retry a deferred
+// node. trim: release cached memory. exit: the build has ended.
 enum class WorkKind : std::uint32_t { none, task, choose, split_chunk, retry, trim, exit };
 
 struct WorkItem {
   WorkKind kind = WorkKind::none;
-  std::uint32_t index = 0;  // index of the shared node, for choose and chunks
+  std::uint32_t index = 0;  // the shared node, for `choose` and `split_chunk`
   std::uint32_t chunk = 0;
 };
 
@@ -99,19 +100,18 @@ class TaskQueue {
     NodeTask task;
   };
   struct alignas(128) Counters {
-    // Tail:32 (items pushed) | head:32 (tickets taken), in one word so that one load tells how many
-    // warps wait.
+    // {items pushed:32, tickets taken:32} in one word, so that one load tells how many warps wait.
     std::uint64_t tickets = 0;
     alignas(128) std::int32_t room = 0;  // number of items of shared nodes that still fit
-    // Deferred nodes:32 | pending units:32. A unit is a shared node or a published task whose
+    // {deferred nodes:32, pending units:32}. A unit is a shared node or a published task whose
     // subtree is unfinished. A deferred node belongs to no unit.
     alignas(128) std::uint64_t pending = 0;
-    // 1: all warps have released their cached memory, and no node has been deferred since
+    // 1 if all warps have released their cached memory and no node has been deferred since then
     std::uint32_t trimmed = 0;
   };
   static constexpr std::uint32_t max_shared_nodes = 1u << 20;
 
-  // The work that remains when units have been finished.
+  // What remains to be done after units have been finished.
   enum class Remaining : std::uint32_t { work, some_deferred, only_deferred, nothing };
 
   // The counters for a ring of `size` entries and `warps` warps. `pending` starts with the root's
@@ -127,8 +127,8 @@ class TaskQueue {
   TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, const DeferredNodes& deferred)
       : counters_(counters), ring_(ring), deferred_(deferred), size_(size) {}
 
-  // A snapshot of the tickets for waiting(): warps that wait for work, minus items that wait for a
-  // warp. relaxed: a hint.
+  // A snapshot of the tickets, from which waiting() computes the warps that wait for work minus the
+  // items that wait for a warp. relaxed: a hint.
   template <class Warp>
   HEAPWOOD_INLINE std::uint64_t load_tickets(Warp&) const {
     return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
@@ -143,8 +143,8 @@ class TaskQueue {
     return waiting > warp.workers() / 2;
   }
 
-  // Takes a ticket and waits for its item, which all lanes receive. The payload of a task goes to
-  // `task`. Returns exit also if the kernel is aborted.
+  // Takes a ticket and waits for its item, which all lanes receive. If the item is a task, `task`
+  // gets it. Returns `exit` also if the kernel is aborted.
   template <class Warp>
   HEAPWOOD_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
     std::uint32_t ticket = 0;
@@ -174,10 +174,10 @@ class TaskQueue {
     if (warp.lane() == 0) {
       const simt::global_ref word(own.flag);
       if (item.kind == WorkKind::task) {
-        // release: the payload has been read, so the pusher of the next lap may overwrite it
+        // release: orders the reads of the task before the push of the next lap overwrites it
         word.store(0, simt::release);
       } else {
-        // No order needed: only the flag was read. If an earlier lap had a payload, the pusher of
+        // relaxed: only the flag was read. If an earlier item in this entry was a task, the push of
         // this item has acquired the end of its reads.
         word.clear();
         simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(1, simt::relaxed);
@@ -186,24 +186,26 @@ class TaskQueue {
     return item;
   }
 
-  // Publishes a task. Call it only after a load_tickets() that saw a waiting warp. One lane calls.
+  // Publishes a task. May be called only after a load_tickets() that saw a waiting warp. One lane
+  // calls this.
   template <class Warp>
   HEAPWOOD_INLINE void push_task(Warp& warp, const NodeTask& task) const {
     const std::uint32_t ticket = take_tickets(1);
-    if (!wait_free(warp, ticket)) return;  // aborted
+    if (!wait_free(warp, ticket)) return;  // the kernel is aborted
     entry(ticket).task = task;
     publish(ticket, WorkKind::task, 0, 0);
   }
 
-  // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: the
-  // ring has no space.
+  // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes must call this.
+  // Returns false if the ring has no space.
   template <class Warp>
   HEAPWOOD_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index,
                                    std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
-  // push_shared() in two steps, for callers that have other work meanwhile: one lane reserves
-  // space, and lane 0 passes the result, the space before the reservation, to push_shared().
+  // The first step of push_shared(), for callers that have other work before the second: one lane
+  // reserves space, and lane 0 passes the result, the space before the reservation, to
+  // push_shared().
   HEAPWOOD_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
     return simt::atomic_ref<std::int32_t>(counters_->room)
@@ -235,14 +237,14 @@ class TaskQueue {
   HEAPWOOD_INLINE void add_pending(std::uint32_t units) const {
     simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed);
   }
-  // relaxed: a hint.
+  // Whether nodes are deferred. relaxed: a hint.
   template <class Warp>
   HEAPWOOD_INLINE bool has_deferred(Warp& warp) const {
     return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 !=
                     0);
   }
-  // Finishes units. If no unit and no deferred node remains, sends exit to every other warp. All
-  // lanes call. If only_deferred is returned, the caller must retry a deferred node.
+  // Finishes units. If no unit and no deferred node remains, sends `exit` to every other warp. All
+  // lanes must call this. If it returns only_deferred, the caller must retry a deferred node.
   template <class Warp>
   HEAPWOOD_INLINE Remaining finish(Warp& warp, std::uint32_t units) const {
     warp.sync();
@@ -267,16 +269,16 @@ class TaskQueue {
   // The functions below marked HEAPWOOD_OUTLINE are called, not inlined: they run rarely, and
   // kernels are short of instruction cache.
 
-  // For the warp that finishes the last unit while nodes are deferred: every warp, including this
-  // one, gets a unit in which it releases its cached memory. All lanes call. False: they have
-  // already done so, or another warp has taken the last deferred node meanwhile and ended the
-  // build. If the queue has no space, only the caller gets a unit.
+  // Called by the warp that finishes the last unit while nodes are deferred. Gives every warp,
+  // including this one, a unit in which it releases its cached memory; if the queue has no space,
+  // only this one. All lanes must call this. Returns false if all warps have already released their
+  // memory, or if another warp has meanwhile taken the last deferred node and ended the build.
   template <class Warp>
   static HEAPWOOD_OUTLINE bool trim(TaskQueue queue, Warp warp) {
     bool trims = false;
     if (warp.lane() == 0) {
       const simt::atomic_ref<std::uint32_t> trimmed(queue.counters_->trimmed);
-      trims = trimmed.load(simt::relaxed) == 0;  // relaxed, here and below: ordered by the units
+      trims = trimmed.load(simt::relaxed) == 0;  // relaxed, here and below: the units order it
       trimmed.store(trims ? 1 : 0, simt::relaxed);
       trims = trims && queue.add_pending_unless_ended(warp.workers());
     }
@@ -291,15 +293,15 @@ class TaskQueue {
   }
   // Makes some warp retry a deferred node, if the ring has space. Returns the number of units that
   // the caller must finish: one, without which another warp could end the build before the item is
-  // published, or none if the build has ended. All lanes call.
+  // published, or none if the build has ended. All lanes must call this.
   template <class Warp>
   static HEAPWOOD_OUTLINE std::uint32_t push_retry(TaskQueue queue, Warp warp) {
     if (!warp.any(warp.lane() == 0 && queue.add_pending_unless_ended(1))) return 0;
     queue.push_shared(warp, WorkKind::retry, 0, 1);
     return 1;
   }
-  // Defers a node that was refused memory. Its unit remains the caller's. False: too many nodes are
-  // deferred. One lane calls.
+  // Defers a node that was refused memory. The caller keeps the node's unit. Returns false if too
+  // many nodes are deferred. One lane calls this.
   template <class Warp>
   HEAPWOOD_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
@@ -308,13 +310,13 @@ class TaskQueue {
       if (seen >> 32 == DeferredNodes::max_nodes) return false;
     } while (
         !pending.compare_exchange_weak(seen, seen + one_deferred, simt::relaxed, simt::relaxed));
-    // a final retry needs another round of trimming
+    // the warps must release their cached memory again before the last retry
     simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);
     deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, index);
     return true;
   }
-  // Takes the node that was deferred last, with a unit for it. False: there is none. One lane
-  // calls.
+  // Takes the node that was deferred last, with a unit for it. Returns false if there is none. One
+  // lane calls this.
   template <class Warp>
   HEAPWOOD_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
@@ -329,8 +331,8 @@ class TaskQueue {
  private:
   static constexpr std::uint64_t one_deferred = std::uint64_t{1} << 32;
 
-  // Adds pending units on behalf of a warp that holds none. False: the build has ended. One lane
-  // calls.
+  // Adds pending units for a warp that holds none. Returns false if the build has ended. One lane
+  // calls this.
   HEAPWOOD_INLINE bool add_pending_unless_ended(std::uint32_t units) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
@@ -348,13 +350,13 @@ class TaskQueue {
   }
 
   HEAPWOOD_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
-    // relaxed: the entries' flags publish the items, not the tickets.
+    // relaxed: the entries' flags publish the items, so the tickets need not.
     return static_cast<std::uint32_t>(
         simt::global_ref(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >>
         32);
   }
-  // Waits for the warp that took the entry's last item and may still be reading it. acquire: its
-  // reads are done.
+  // Waits for the warp that took the previous item of this entry and may still be reading it.
+  // acquire: its reads are done.
   template <class Warp>
   HEAPWOOD_INLINE bool wait_free(Warp& warp, std::uint32_t ticket) const {
     return simt::wait_until(warp, [&] {
@@ -397,7 +399,7 @@ class TaskQueue {
     }
     HEAPWOOD_ROLLED
     for (std::uint32_t k = warp.lane(); taken != 0 && k < count; k += Warp::width) {
-      if (!wait_free(warp, first + k)) return;  // aborted
+      if (!wait_free(warp, first + k)) return;  // the kernel is aborted
     }
     simt::fence_acq_rel();
     HEAPWOOD_UNROLLED_4

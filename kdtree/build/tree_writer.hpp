@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The output of a warp: nodes of the tree and the ids in leaves. Warps reserve entries of the
-// output arrays in batches to avoid contention. If an array overflows, the kernel is aborted, and
-// the driver enlarges the array: functions that reserve set `stop`, and the caller must return.
+// Writes the output of a warp: nodes of the tree and the ids in leaves. Warps reserve entries of
+// the output arrays in batches to avoid contention. If an array overflows, the kernel is aborted,
+// and the driver enlarges the array and builds again: functions that reserve set `stop`, and the
+// caller must return.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class TreeWriter {
     const NodeTask root{nullptr, k_.triangle_count, 0, {}, {}, 0.0f};
     write_leaf(root, stop, [](std::uint32_t i) { return i; });
   }
-  // One lane calls.
+  // Makes a node without refs a leaf. One lane calls this.
   HEAPWOOD_INLINE void write_empty_leaf(const NodeTask& task) {
     k_.nodes[task.node] = Node::make_leaf(0, 0);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The work of one warp in a build: the loop in which it gets work, and the decisions that concern
-// other warps: shared nodes, deferred nodes and units. Its members do the rest.
+// other warps: shared nodes, deferred nodes and units. The classes of its members do the rest.
 //
-// The build ends when the count of pending units is 0: a shared node is one unit, a published task
-// together with its private descendants is one. `pending_units_` is the number of units that this
-// warp finishes when its stack is empty.
+// The build ends when the count of pending units is 0: a shared node is one unit; a published task
+// together with its descendants that are not published is one. `pending_units_` is the number of
+// units that this warp finishes when its stack is empty.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class BuildWorker {
 
   // ---- where work comes from --------------------------------------------------------------------
 
-  // The root's phases. This warp continues with the root if it finishes the last piece.
+  // Takes part in the root's phases. The warp that finishes the last piece continues with the root.
   HEAPWOOD_INLINE void begin_tree() {
     RootPhases<Kernel, Warp> root(k_, warp_, scratch_, probe_);
     if (root.gather_bounds(nodes_.memory()) && !root.open(nodes_.memory())) {
@@ -139,7 +139,7 @@ class BuildWorker {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     return k_.queue.pop(warp_, nodes_.task());
   }
-  // `all_idle`: no warp has work.
+  // Takes a deferred node and makes it the next task. `all_idle`: no warp has work.
   HEAPWOOD_INLINE void retry_deferred(bool all_idle) {
     const std::uint32_t found = refused_.take_deferred(nodes_.stack(), all_idle);
     if (found == Refused::found_nothing) return;
@@ -152,14 +152,14 @@ class BuildWorker {
       nodes_.set_shared_task(found);
     }
   }
-  // Releases the warp's cached memory, as a pending unit of its own.
+  // Releases the memory that the warp caches. This counts as a pending unit of its own.
   HEAPWOOD_INLINE void trim() {
     nodes_.memory().end();
     refused_.skip_next_retry();
     pending_units_ = 1;
   }
 
-  // Frees the array of a node that was resumed with its children's arrays.
+  // Frees the array of a node whose refs the loop has moved to its children's arrays.
   HEAPWOOD_INLINE void free_replaced() {
     const auto replacement = scratch_.replacement;
     if (replacement.parent == nullptr) return;
@@ -174,7 +174,7 @@ class BuildWorker {
     const NodeTask task = nodes_.task();
     const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
-    // With a context, a small node goes back to the loop, which does the rest: a second copy of the
+    // With a context, a small node goes back to the loop, which finishes it. A second copy of the
     // loop's code here would evict the loop from the instruction cache.
     [[maybe_unused]] const bool is_resumed =
         Kernel::has_context && index == no_shared_node && splits;
@@ -183,7 +183,7 @@ class BuildWorker {
       if (is_resumed && !task.path.has_chosen_split() && nodes_.memory().make_room(task, split))
         return nodes_.resume_with_split(split, {});
     }
-    // Allocate the children's arrays, unless the loop has.
+    // Allocate the children's arrays, unless the loop has done so.
     alloc::BlockPair blocks;
     if constexpr (allocates_in_loop) {
       blocks = scratch_.unfinished.blocks;
@@ -191,7 +191,7 @@ class BuildWorker {
       blocks = nodes_.memory().allocate_children(split.nl(), split.nr());
     }
     if (!Memory::is_allocated(blocks)) {
-      // Defer a node that was refused memory; otherwise it becomes a leaf.
+      // Defer a node that was refused memory; if that is not possible, it becomes a leaf.
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
         const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
@@ -237,11 +237,11 @@ class BuildWorker {
     if (aborted) nodes_.stop();
     if (is_last) end_split(node, item.index);
   }
-  // Called by the warp that finished the last chunk, the last reader of the parent's array. It
-  // publishes one child, frees the array and continues with the other child. Work that no warp
+  // Called by the warp that finished the last chunk and so was the last to read the parent's array.
+  // Publishes one child, frees the array and continues with the other child. Work that no warp
   // waits for comes last.
   HEAPWOOD_INLINE void end_split(SharedNode& node, std::uint32_t index) {
-    // Values that are needed late are loaded late: the kernel has no register to spare.
+    // Loads each value only where it is needed: the kernel has no register to spare.
     const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
     const bool both_shared = left_index != no_shared_node && right_index != no_shared_node;
     const bool none_shared = left_index == no_shared_node && right_index == no_shared_node;

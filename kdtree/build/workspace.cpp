@@ -23,8 +23,8 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.mesh = &mesh;
   p.refs = refs;
   p.corners = simt::Buffer<PackedCorners>(device, n);
-  // Space for the chunks of about three times the scene's refs, and for four times the warps of the
-  // largest GPU.
+  // Space for the chunks of about three times the scene's refs, and for at least four entries per
+  // warp of the largest GPU.
   const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
   p.ring = simt::Buffer<TaskQueue::RingEntry>(
       device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
@@ -36,7 +36,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);
-  // First guesses: a build that needs more grows the arrays.
+  // First guesses: if a build needs more, the arrays grow.
   p.nodes = simt::Buffer<Node>(
       device, limits.nodes != 0 ? limits.nodes : std::min(2 * (4 * n + 70000), max_tree_nodes));
   p.output =
@@ -64,11 +64,13 @@ void Workspace::set_allocator_options(const alloc::AllocatorOptions& options) {
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // With frees, two refs per triangle are live at once on most scenes, for a node and its children,
-  // and nearly half as much again is enough. Without frees, all refs of a build stay live: the
-  // value is the largest seen on scenes of all kinds.
+  // Tenths of refs per triangle. If memory is freed, at most two refs per triangle are live at a
+  // time on most scenes, in a node and its children; nearly half as much again is enough. If
+  // nothing is freed, all refs of a build stay live; 48 per triangle is the largest number seen on
+  // scenes of all kinds.
   const std::size_t tenths_of_refs_per_triangle = frees ? 29 : 480;
-  // At least half a granule: small arrays of 4-byte refs are rounded up to whole granules.
+  // At least half a granule per ref, because small arrays of 4-byte refs are rounded up to whole
+  // granules.
   const std::size_t bytes_per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
   const std::size_t fixed_bytes = frees ? 0 : std::size_t{4} << 20;
   return triangles * tenths_of_refs_per_triangle / 10 * bytes_per_ref + fixed_bytes;

@@ -11,8 +11,8 @@
 
 namespace heapwood::kdtree {
 
-// A link holds 30 bits of a pair. The same limit holds for refs, whose indices have 32 bits, to
-// keep sums of indices from wrapping.
+// A node's link holds 30 bits of a pair, hence 2^31 nodes. Refs have the same limit, although their
+// indices have 32 bits, so that sums of indices do not overflow.
 inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31,
                              max_tree_refs = std::size_t{1} << 31;
 
@@ -30,8 +30,8 @@ struct Workspace::Parts {
   simt::Buffer<BuildCounters> counters;
   simt::Buffer<Node> nodes;
   simt::Buffer<std::uint32_t> output;
-  bool incomplete = false;  // of the last build
-  BuildCounters last;       // of the last build: a copy on the host
+  bool incomplete = false;  // whether the last build's tree is incomplete
+  BuildCounters last;       // counters of the last build, copied to the host
 
   void reset(unsigned warps) {
     const TaskQueue::Counters start = TaskQueue::initial(ring.size(), warps);
@@ -44,8 +44,8 @@ struct Workspace::Parts {
     deferred.fill(0);
     shared.fill(0);
   }
-  // Doubles the array that `error` names. Throws Error{Exit::failed} beyond the range of a node's
-  // link.
+  // Doubles the array that the error code names. Throws Error{Exit::failed} if a node's link could
+  // not address it.
   void grow(std::uint32_t error) {
     if (error == nodes_overflow) {
       replace(nodes, doubled(nodes.size(), max_tree_nodes, "nodes"));
@@ -64,11 +64,12 @@ struct Workspace::Parts {
  private:
   static constexpr std::size_t min_grown = 1024;
 
-  // If the larger array does not fit, the workspace keeps one of the former size.
+  // Replaces an array by a larger one. If that does not fit, the workspace gets one of the former
+  // size again.
   template <class T>
   void replace(simt::Buffer<T>& buffer, std::size_t count) const {
     const std::size_t before = buffer.size();
-    buffer = {};  // released first, so that both arrays need not fit
+    buffer = {};  // released first, so that both need not fit together
     try {
       buffer = simt::Buffer<T>(mesh->device(), count);
     } catch (const Error&) {

@@ -23,9 +23,10 @@ double half_area(const Box& box) {
   return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-// Hashes a stream of words in depth-first order (of a part of the tree: measure()), each mixed in
-// by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream distinguishes inner nodes
-// from leaves and contains the leaves' sizes, so it decodes to exactly one tree.
+// Hashes a stream of words in depth-first order; measure() hashes parts of a tree and combines
+// them. Each word is mixed in by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream
+// distinguishes inner nodes from leaves and contains the leaves' sizes, so it decodes to exactly
+// one tree.
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -58,7 +59,7 @@ class Hash {
 struct Part {
   TreeStats stats;
   double inner_area = 0;
-  double leaf_area = 0;  // times refs
+  double leaf_area = 0;  // sum of area times refs
   Hash hash;
 
   void add(const Part& other) {
@@ -77,15 +78,15 @@ struct Part {
 class Walk {
  public:
   explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
-    // Without area (no triangles, a point, a line) no probability can weight the nodes: every node
+    // A scene without area (no triangles, a point, a line) gives no probabilities: every node
     // counts as entered.
     root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
     seen_[0] = 1;
   }
   double root_area() const { return root_area_; }
 
-  // Visits the nodes from `root` down to depth `cut` in depth-first order. Inner nodes at that
-  // depth are appended to `later`.
+  // Visits the nodes from `root` down to depth `cut` in depth-first order. Appends inner nodes at
+  // that depth to `later`.
   Part run(const NodeVisit& root, unsigned cut, std::vector<NodeVisit>& later) {
     Part part;
     std::vector<std::uint32_t> refs;
@@ -134,7 +135,7 @@ class Walk {
     const std::size_t pair = node.child(0) / 2;
     if (std::size_t{2} * pair + 1 >= tree_.nodes.size())
       broken(visit.node, "has children out of range");
-    // relaxed: the second visitor reports the error, and only the count is shared.
+    // relaxed: whichever visitor comes second reports the error; nothing else is shared.
     if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
       broken(visit.node, "has children that are also children of another node");
     }
@@ -147,7 +148,7 @@ class Walk {
 
   const Tree& tree_;
   double root_area_ = 0;
-  std::vector<std::atomic<std::uint8_t>> seen_;  // pairs
+  std::vector<std::atomic<std::uint8_t>> seen_;  // by pair; 1 once visited
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace heapwood::kdtree {
 namespace {
 
-// Collects violations up to a limit.
+// Collects violations, up to ValidateOptions::reports.
 class Report {
  public:
   explicit Report(std::size_t limit) : limit_(limit) {}
@@ -32,15 +32,15 @@ class Report {
   std::vector<std::string> lines_;
 };
 
-// The leaf's entries in the ref array; its range must be valid.
+// The leaf's refs as a span; its range must be valid.
 template <class Refs>
 auto refs_of(const Node& leaf, Refs& refs) {
   const auto begin = leaf.count() == 0 ? refs.begin() : refs.begin() + leaf.first;
   return std::pair{begin, begin + leaf.count()};
 }
 
-// Checks nodes, planes and ranges. True if the tree can be traversed and no two leaves share
-// entries.
+// Checks nodes, planes and ranges. Returns true if the tree can be traversed and no two leaves
+// share entries.
 bool check_nodes(const Tree& tree, Report& report) {
   if (tree.nodes.empty()) {
     report.add("there is no root");
@@ -128,7 +128,7 @@ void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32
   }
 }
 
-// Checks which leaves the triangles reach in a sound tree.
+// Checks a tree with a sound structure: whether each triangle is in all leaves that it reaches.
 class Geometry {
  public:
   Geometry(const Tree& tree, const std::vector<std::uint32_t>& sorted_refs,
@@ -182,8 +182,8 @@ class Geometry {
     sample(id, triangle, 1, 0);
     sample(id, triangle, 0, 1);
     sample(id, triangle, 0, 0);
-    // The additive sequence of the plastic number (Roberts 2018), a different part of it for each
-    // triangle.
+    // Sample points come from the additive sequence of the plastic number (Roberts 2018); each
+    // triangle uses a different part of it.
     constexpr double step[2] = {0.7548776662466927, 0.5698402909980532};
     for (unsigned i = 0; i < options_.samples; ++i) {
       const double index = 0.5 + i + static_cast<double>(id) * options_.samples;
@@ -208,7 +208,8 @@ class Geometry {
     }
   }
 
-  // Visits the leaf that contains the point first, then those that contain it within the tolerance.
+  // Returns whether a leaf that contains the point holds the triangle. Visits the leaf that
+  // contains the point first, then those that contain it within the tolerance.
   bool found(std::uint32_t id, const Point& p) {
     nodes_.assign(1, 0);
     while (!nodes_.empty()) {
@@ -244,7 +245,7 @@ std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
   if (!check_nodes(tree, report)) return std::move(report).lines();
   std::vector<std::uint32_t> refs = tree.refs;
   check_refs(tree, mesh.triangles.size(), refs, report);
-  // These errors would be reported again by the geometry checks, once per sample.
+  // Ends here, because the geometry checks would report these errors again, once per sample.
   if (!report.clean()) return std::move(report).lines();
   Geometry geometry(tree, refs, options, report);
   for (std::uint32_t id = 0; id < mesh.triangles.size() && !report.full(); ++id)

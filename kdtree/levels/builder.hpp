@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The interface of the per-level builder. It builds the tree of the single-kernel builder as
-// earlier builders did (RegEff section 6 compares with one): one kernel per phase and level, with
-// the host in between. All memory comes from a host-managed allocator, level by level and exactly
-// sized; there is no device allocator, no queue and no waiting warp.
+// The interface of the per-level builder. It builds the same tree as the single-kernel builder, but
+// in the way of earlier builders (RegEff section 6 compares with one): one kernel per phase and
+// level, with the host in between. All memory comes from a host-managed allocator, level by level
+// and exactly sized; there is no device allocator, no queue and no waiting warp.
 //
 // Limits: no tree is incomplete. If the allocator refuses a request, the build ends with an Error
 // and has released all its memory.
@@ -16,7 +16,8 @@
 
 namespace heapwood::kdtree {
 
-// The result of one build. Memory is that of this builder: corner copies, levels and the tree.
+// The result of one build. The memory counted is that of the builder: corner copies, levels and the
+// tree.
 struct LevelRun {
   double ms = 0;             // from triangles in device memory to the finished tree, on device
   double allocation_ms = 0;  // part of ms spent in the host allocator
@@ -30,13 +31,13 @@ struct LevelRun {
 
 class LevelBuilder {
  public:
-  // Mesh and allocator must outlive the builder; the allocator is for the mesh's device.
+  // Mesh and allocator must outlive the builder. The allocator must be for the mesh's device.
   LevelBuilder(const DeviceMesh& mesh, RefKind refs, host_alloc::HostAllocator& allocator);
   ~LevelBuilder();
   LevelBuilder(LevelBuilder&&) noexcept;
 
-  // Releases the last tree and builds. Of the options it uses costs and seconds; the limit covers
-  // the whole build. Throws Error if memory runs out, and simt::Stopped.
+  // Releases the last tree and builds. Of the options only `costs` and `seconds` are used;
+  // `seconds` limits the whole build. Throws Error if memory runs out, and simt::Stopped.
   LevelRun build(const BuildOptions& options = {});
   // The tree of the last build, copied to the host.
   Tree download() const;

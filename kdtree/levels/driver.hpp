@@ -19,15 +19,14 @@
 
 namespace heapwood::kdtree {
 
-// Owned arrays of device memory from a host-managed allocator, with statistics of a build's
-// requests.
+// Device memory from a host-managed allocator, with statistics of a build's requests.
 class LevelMemory {
  public:
   struct Account {
     std::uint64_t allocations = 0;
     std::uint64_t requested_bytes = 0;  // sum over all allocations
     std::uint64_t live_bytes = 0, peak_bytes = 0;
-    double ms = 0;  // in the allocator
+    double ms = 0;  // time spent in the allocator
   };
 
   LevelMemory(const simt::DeviceId& device, host_alloc::HostAllocator& allocator)
@@ -67,8 +66,8 @@ class LevelMemory {
   Account account_;
 };
 
-// An array of trivially copyable T; an empty one makes no request. The error message of a refused
-// request names `what`.
+// An owned array of trivially copyable T in that memory. An empty one makes no request. If a
+// request is refused, `what` names the array in the message.
 template <class T>
 class LevelArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -122,7 +121,7 @@ struct LevelJob {
 // build_levels() on a GPU; defined only if simt::has_cuda.
 LevelRun build_levels_cuda(const LevelJob& job, LevelTree& tree);
 
-// The arrays of one level. They are released after the next level's have been allocated and filled.
+// The arrays of one level, which are released once the next level's have been allocated and filled.
 // The level's parts of the tree are kept until the end.
 struct Level {
   LevelArray<LevelNode> nodes;
@@ -181,8 +180,8 @@ class LevelParts {
   std::uint64_t size_ = 0;
 };
 
-// A link holds 30 bits of a pair or 32 of a ref, and prefix sums over a block of nodes hold 32 bits
-// of refs.
+// Throws if the tree is too large: a link holds 30 bits of a pair or 32 of a ref, and prefix sums
+// over a block of nodes hold 32 bits of refs.
 inline void check_totals(const LevelTotals& totals, std::uint64_t nodes, std::uint64_t leaf_refs) {
   if (totals[LevelTotals::refs] >> 31 == 0 && nodes >> 31 == 0 && leaf_refs >> 32 == 0) return;
   throw Error(Exit::failed,
@@ -204,8 +203,8 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   Level parent, level, next;
   LevelTree built;
   LevelRun run;
-  // Declared after the arrays: if an exception is thrown, the stream waits for the kernels that use
-  // them before they are released.
+  // The stream is declared after the arrays: if an exception is thrown, it waits for the kernels
+  // that use the arrays before these are released.
   auto stream = device.stream({.seconds = job.options.seconds, .what = "per-level builder"});
   corners = {memory, n, "corner copies"};
   sums = {memory, 1, "sums of the levels"};
@@ -248,7 +247,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
                                  .first_leaf_ref = static_cast<std::uint32_t>(leaf_refs.size())},
                   (view.count + LevelPlacement::block - 1) / LevelPlacement::block);
     const LevelTotals total = stream.read(needs);
-    parent = {};  // its refs have been moved: the kernels launched before have ended
+    parent = {};  // can be released: the kernels that moved its refs have ended
     const std::uint64_t first_node = nodes.size();
     check_totals(total, first_node + 2 * total[LevelTotals::pairs],
                  leaf_refs.size() + total[LevelTotals::leaf_refs]);

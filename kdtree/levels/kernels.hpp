@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The phases of the per-level builder, one kernel each. Warps are independent: each processes one
-// item of work at a time. Launches order all data that one phase passes to the next, so every
-// atomic operation here is relaxed and only counts.
+// item of work at a time. The order of launches makes the data of one phase visible to the next, so
+// every atomic operation here is relaxed and only counts.
 //
 //   root:   bounds -> fill                     corner copies, scene bounds; the root's refs
 //   level:  bin -> choose -> place | move      at the bar the host reads the totals and allocates
@@ -23,7 +23,7 @@ namespace heapwood::kdtree {
 // SharedNode, of which the sums are used, and its refs are divided into chunks for many warps. The
 // order within a level is the order in which warps arrived; no result depends on it.
 
-// The positions of the node's children in the next level, or of its refs in the tree.
+// The positions of a node's children in the next level, or of its refs in the tree.
 struct OutputPositions {
   std::uint64_t refs = 0;   // first ref of the left child; the right child's follow
   std::uint32_t large = 0;  // first large child
@@ -34,11 +34,11 @@ struct OutputPositions {
   std::uint32_t out = 0;
 };
 
-// Each member is written by one phase: `task` by the phase that stores the node's refs (fill or
-// move), `split` by the choice, `positions` by the placement.
+// A node of a level. Each member is written by one phase: `task` by the phase that stores the
+// node's refs (fill or move), `split` by choose, `positions` by place.
 struct LevelNode {
   NodeTask task;
-  ChosenSplit split;  // no split: a leaf
+  ChosenSplit split;  // none if the node becomes a leaf
   OutputPositions positions;
 
   HEAPWOOD_INLINE bool leaf() const { return split.cost == Split{}.cost; }
@@ -52,8 +52,8 @@ HEAPWOOD_INLINE std::uint32_t chunks_of(std::uint32_t n) {
   return n > shared_limit ? (n + chunk_size(n) - 1) / chunk_size(n) : 0;
 }
 
-// The needs of the level's nodes in the next level and in the tree; each word is on its own cache
-// line.
+// What all nodes of a level need in the next level and in the tree. Each word has a cache line of
+// its own.
 struct LevelTotals {
   enum Word : unsigned { large, small, chunks, refs, pairs, leaf_refs, words };
   struct alignas(128) Line {
@@ -77,10 +77,10 @@ struct LevelView {
   std::uint32_t chunk_count;
   std::byte* refs;
   Node* out;                 // the tree's nodes of this level
-  std::uint32_t first_node;  // index of `out[0]` in the tree
+  std::uint32_t first_node;  // index of out[0] in the tree
 
-  // Stores a node at `index` with all data that its level needs for it. `first_chunk` is used for
-  // large nodes. All lanes call.
+  // Stores a node at `index` with everything that its level needs for it. `first_chunk` is used for
+  // large nodes. All lanes must call this.
   template <class Warp>
   HEAPWOOD_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task,
                            std::uint32_t first_chunk) const {
@@ -94,15 +94,16 @@ struct LevelView {
   }
 };
 
-// The elements [first, end) of an array of the tree, in a level's own array.
+// The elements [first, end) of an array of the tree, which a level has stored in an array of its
+// own.
 template <class T>
 struct LevelPiece {
   const T* from;
   std::uint64_t first, end;
 };
 
-// Copies the triangles' corners, so that they can be read in the order of their ids, and gathers
-// the scene's bounds. An item is a piece of `piece` triangles.
+// The phase `bounds`: copies the triangles' corners, so that they can be read in the order of their
+// ids, and finds the scene's bounds. An item is a piece of `piece` triangles.
 struct LevelBounds {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
   static constexpr std::uint32_t piece = 256;
@@ -125,7 +126,7 @@ struct LevelBounds {
   }
 };
 
-// Fills the root's refs; item 0 adds the root itself.
+// The phase `fill`: fills the root's refs; item 0 also adds the root itself.
 template <RefKind kind>
 struct LevelFill {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
@@ -149,7 +150,7 @@ struct LevelFill {
   }
 };
 
-// Gathers the histograms and tight bounds of the large nodes. An item is a chunk.
+// The phase `bin`: gathers the histograms and tight bounds of the large nodes. An item is a chunk.
 template <RefKind kind>
 struct LevelBin {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 6;
@@ -190,7 +191,8 @@ struct LevelBin {
   }
 };
 
-// Chooses the splits of all nodes as the single-kernel builder does. An item is a node.
+// The phase `choose`: chooses the splits of all nodes as the single-kernel builder does. An item is
+// a node.
 template <RefKind kind>
 struct LevelChoose {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 8;
@@ -222,8 +224,9 @@ struct LevelChoose {
   }
 };
 
-// Writes the level's nodes of the tree and assigns the positions of their children, by prefix sums
-// over blocks of nodes that each reserve their part of the totals with one fetch_add per word.
+// The phase `place`: writes the level's nodes of the tree and assigns the positions of their
+// children. An item is a block of nodes: prefix sums give the positions within it, and one
+// fetch_add per word reserves the block's part of the totals.
 struct LevelPlacement {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 16;
   static constexpr std::uint32_t block = 32;  // nodes per item
@@ -237,8 +240,8 @@ struct LevelPlacement {
 
   LevelView level;
   LevelTotals* totals;
-  std::uint32_t first_pair;      // pairs of children in the tree so far
-  std::uint32_t first_leaf_ref;  // refs of leaves so far
+  std::uint32_t first_pair;      // pairs of children in the levels above
+  std::uint32_t first_leaf_ref;  // refs of leaves in the levels above
 
   static HEAPWOOD_INLINE Needs needs_of(const LevelNode& node) {
     Needs needs;
@@ -291,8 +294,8 @@ struct LevelPlacement {
         if (warp.lane() == Warp::width - 1) scratch.sum[w] = sum;
       }
       warp.sync();
-      // Reserve the block's positions, one lane per word, so that all are in flight together.
-      // relaxed: each position is reserved once.
+      // Reserve the block's positions, one word per lane, so that the latencies overlap. relaxed:
+      // each position is reserved once.
       for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
         scratch.first[w] =
             simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
@@ -312,8 +315,8 @@ struct LevelPlacement {
   }
 };
 
-// Joins the parts of an array of the tree that the levels hold. An item is a piece of `piece`
-// elements.
+// The phase `gather`: joins the parts of an array of the tree that the levels hold. An item is a
+// piece of `piece` elements.
 template <class T>
 struct LevelGather {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
@@ -338,8 +341,8 @@ struct LevelGather {
   }
 };
 
-// The placement of refs in the children's arrays (kdtree/build/partition.hpp): by the cursor that
-// the chunks of a large node share or, without one, by the node's only warp.
+// How a level reserves positions in the children's arrays (kdtree/build/partition.hpp): the chunks
+// of a large node share a cursor; a small node is moved by one warp, which counts itself.
 struct LevelPositions {
   static constexpr bool prefetches = false, checks_rounds = true;
   std::uint64_t* cursor;
@@ -356,9 +359,9 @@ struct LevelPositions {
   }
 };
 
-// Moves the refs of the level to its children's arrays, and those of leaves to the tree. The items
-// are the chunks of large nodes, then all nodes: the item of a node adds its children and, if the
-// node is small, moves its refs.
+// The phase `move`: moves the refs of the level to its children's arrays, and those of leaves to
+// the tree. The items are the chunks of large nodes, then all nodes: the item of a node adds its
+// children and, if the node is small, moves its refs.
 template <RefKind kind>
 struct LevelMove {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 10;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Binned SAH with 32 bins per axis over a node's box. A ref is counted in the bin where it begins
 // and in the bin where it ends. Prefix sums over the bins then give exactly the numbers of refs
-// that goes_left and goes_right send to each side of every bin boundary: left of plane(b) = refs
-// with begin < b, right of plane(b) = refs with end >= b.
+// that goes_left and goes_right send to each side of every bin boundary: on the left of plane(b)
+// those with begin < b, on the right those with end >= b.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ inline constexpr unsigned histogram_words = 3 * bin_count;
 struct BinAxis {
   float lo, width, inverse;
 
-  // False if the axis is too short for bins (the inverse would overflow) or infinite.
+  // Whether the axis can be divided into bins. False if it is infinite, or so short that the
+  // inverse would overflow.
   HEAPWOOD_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
   HEAPWOOD_INLINE float plane(float b) const { return lo + width * b; }
   HEAPWOOD_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }
@@ -31,11 +32,11 @@ struct BinAxis {
   HEAPWOOD_INLINE bool coarse(float hi) const {
     return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
   }
-  // Largest b with plane(b) <= x.
+  // The largest b with plane(b) <= x.
   HEAPWOOD_INLINE int begin(float x, bool is_coarse) const {
     return static_cast<int>(whole_begin(x, is_coarse));
   }
-  // Smallest b with x <= plane(b + 1).
+  // The smallest b with x <= plane(b + 1).
   HEAPWOOD_INLINE int end(float x, bool is_coarse) const {
     float b = whole_begin(x, is_coarse);
     b -= b > 0.0f && x <= plane(b) ? 1.0f : 0.0f;
@@ -46,7 +47,7 @@ struct BinAxis {
   }
 
  private:
-  // The bin as a float: a GPU executes a quarter as many conversions per cycle as additions.
+  // begin() as a float: a GPU executes a quarter as many conversions per cycle as additions.
   HEAPWOOD_INLINE float whole_begin(float x, bool is_coarse) const {
     constexpr float rounds = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
     float b = ((x - lo) * inverse + rounds) - rounds;
@@ -63,13 +64,14 @@ struct BinAxis {
 
 HEAPWOOD_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
-  // The inverse gives only the first guess in begin(), so it may differ between devices.
+  // The inverse gives only the first guess in begin(), which is then corrected. So it may differ
+  // between devices.
   return {lo, extent * (1.0f / bin_count),
           static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
 
-// The data for counting a ref on one axis of its node, in the warp's Scratch. It is aligned so that
-// one load replaces about twenty instructions.
+// What is needed to count a ref on one axis of its node, stored in the warp's Scratch. Aligned so
+// that one load replaces about twenty instructions.
 struct alignas(16) CountingAxis {
   BinAxis bins;
   enum : std::uint32_t { unusable, usual, coarse } kind;
@@ -88,9 +90,10 @@ HEAPWOOD_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box
 }
 
 // Counts a ref with bounds `box` in the warp's histogram: begins in the low half of a word, ends in
-// the high half (up to 65535 of each). `axes` are the node's three. All axes share one loop: code
-// that fits the instruction cache gains more than the selects cost. A lane without a ref calls with
-// `counts` false instead of skipping the call, which could split the warp (docs/experiments.md).
+// the high half (up to 65535 of each). `axes` are the node's three. All axes share one loop,
+// because code that fits the instruction cache gains more than the selects cost. A lane without a
+// ref calls with `counts` false instead of skipping the call, which could split the warp
+// (docs/experiments.md).
 template <class Warp>
 HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
                                    const Box& box, bool counts = true) {
@@ -101,7 +104,8 @@ HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const C
     const bool coarse = of.kind == CountingAxis::coarse;
     int begin = of.bins.begin(box.lo[axis], coarse);
     const int end = of.bins.end(box.hi[axis], coarse);
-    begin = begin < end ? begin : end;  // a ref in plane(b) begins and ends below it: it goes left
+    // A ref that lies in plane(b) counts as below it: it goes left.
+    begin = begin < end ? begin : end;
     std::uint32_t* const words = histogram + axis * bin_count;
     if (!counts) continue;
     if (begin == end) {
@@ -113,13 +117,13 @@ HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const C
   }
 }
 
-// A histogram of any number of refs, in a warp's Scratch.
+// A histogram with 32 bits per count, in a warp's Scratch.
 struct BinCounts {
   std::uint32_t begins[histogram_words];
   std::uint32_t ends[histogram_words];
 };
 
-// Considers all bin boundaries.
+// Considers all bin boundaries as planes of a split.
 template <class Warp>
 HEAPWOOD_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost,
                                    const Box& node, std::uint32_t n, Split& best) {

@@ -17,9 +17,10 @@
 namespace heapwood::kdtree {
 
 inline constexpr std::uint32_t exact_limit = 32;
-// above: no refinement; many warps split the node if a shared node is free
+// Nodes with more refs are split by many warps if a shared node is free, and without refinement.
 inline constexpr std::uint32_t shared_limit = 1024;
-// max refs with a bound between the planes next to the best boundary
+// Max refs with a bound between the planes next to the best boundary; with more there is no
+// refinement.
 inline constexpr std::uint32_t refine_limit = 96;
 
 struct Interval {
@@ -30,21 +31,22 @@ struct Interval {
 // boundaries have been considered.
 struct ChooseScratch {
   union {
-    // exact: [axis * n + i]; refinement: refs with a bound inside
+    // Exact choice: bounds of ref i at [axis * n + i]. Refinement: bounds of the refs that have one
+    // inside
     Interval interval[3 * exact_limit];
     BinCounts sums;
   };
-  // The second halves of both arrays are for a shared node's second child.
+  // In both arrays the second half is for the second child of a shared node.
   std::uint32_t histogram[2 * histogram_words];
   CountingAxis axes[2 * 3];
-  std::uint32_t bounds[6];  // of all refs: SharedNode::tight
+  std::uint32_t bounds[6];  // bounds of all refs, as in SharedNode::tight
 };
 static_assert(refine_limit <= 3 * exact_limit);
 
-// The bounds of m intervals, each a candidate plane, on each of `axes` axes starting at `axis`.
-// `left` and `right` count further refs that are on that side of every candidate. Only planes
-// strictly between `above` and `below` count. The intervals of an axis are padded with no_interval
-// to a multiple of four.
+// The candidates of a choice: the bounds of m intervals on each of `axes` axes, starting with
+// `axis`. Each bound is a plane. `left` and `right` count further refs that are on that side of
+// every candidate. Only planes strictly between `above` and `below` count. The intervals of an axis
+// are padded with no_interval to a multiple of four.
 struct Candidates {
   std::uint32_t m = 0;
   unsigned axis = 0, axes = 3;
@@ -60,7 +62,8 @@ HEAPWOOD_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; 
 void consider_candidates_simd(const Interval* intervals, const Candidates& candidates,
                               const SplitCost& cost, Split& best);
 
-// Considers the candidates. This is the builder's hottest loop; there is one copy of it.
+// Considers the candidates. This is the builder's hottest loop, so it is compiled in one place
+// only.
 template <class Warp>
 HEAPWOOD_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
                                          const Candidates& candidates, const SplitCost& cost,
@@ -68,7 +71,7 @@ HEAPWOOD_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratc
   if constexpr (Warp::width == 1)
     return consider_candidates_simd(scratch.interval, candidates, cost, best);
   const std::uint32_t m = candidates.m;
-  // One loop over all axes, so that few refs still occupy all lanes.
+  // One loop over all axes, so that even few refs occupy all lanes.
   HEAPWOOD_ROLLED
   for (std::uint32_t c = warp.lane(); c < 2 * candidates.axes * m; c += Warp::width) {
     const unsigned step = c >= 4 * m ? 2 : c >= 2 * m ? 1 : 0;
@@ -129,8 +132,8 @@ HEAPWOOD_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const 
   return {.m = n, .flats = flat};
 }
 
-// The largest b with plane(b) <= p, as BinAxis::begin(), but in five instructions if a warp has one
-// lane per bin.
+// The largest b with plane(b) <= p, like BinAxis::begin(), but in five instructions if a warp has
+// one lane per bin.
 template <class Warp>
 HEAPWOOD_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
   if constexpr (Warp::width == bin_count) {
@@ -142,8 +145,8 @@ HEAPWOOD_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float
   }
 }
 
-// Makes the bounds between the two planes next to the best bin boundary candidates; all other refs
-// are constants there.
+// Makes candidates of the bounds between the two planes next to the best bin boundary. All other
+// refs are on one side of every such plane, so they are only counted.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                        const PackedCorners* corners, const Split& boundary) {

@@ -18,7 +18,7 @@
 
 namespace heapwood::kdtree {
 
-// Bins the refs into scratch.sums and gathers their bounds in scratch.bounds, by one warp. n >
+// One warp bins the refs into scratch.sums and finds their bounds, in scratch.bounds. n >
 // exact_limit.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
@@ -40,12 +40,12 @@ HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeT
   }
   set_counting_axes(warp, scratch.axes, task.box);
   warp.sync();
-  // Processing in blocks keeps the 16-bit halves of the histogram words from overflowing.
+  // In blocks, so that the 16-bit halves of the histogram's words do not overflow.
   constexpr std::uint32_t block = 32768;
   HEAPWOOD_ROLLED
   for (std::uint32_t first = 0; first < task.n; first += block) {
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
-    // Prefetched as in gather_near().
+    // For clipped refs the loads of the next round are in flight while this round is processed.
     const auto load = [&](std::uint32_t i) {
       return Refs::load(task.refs, i, task.box, corners).box;
     };
@@ -69,7 +69,7 @@ HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeT
     }
     warp.sync();
   }
-  // Six maxima in one rolled loop. The key of -x is the complement of the key of x.
+  // Finds six maxima in one loop. The ordered key of -x is the complement of the key of x.
   Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
   HEAPWOOD_ROLLED
   for (unsigned k = 0; k < 6; ++k) {
@@ -87,7 +87,7 @@ template <class Warp>
 HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
   constexpr unsigned each = histogram_words / Warp::width;
   static_assert(histogram_words % Warp::width == 0);
-  std::uint64_t words[each];  // all loads are issued before the first is waited for
+  std::uint64_t words[each];  // all loads are issued before the first result is used
   HEAPWOOD_UNROLLED
   for (unsigned i = 0; i < each; ++i) words[i] = node.histogram[i * Warp::width + warp.lane()];
   for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
@@ -99,8 +99,8 @@ HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const Share
   warp.sync();
 }
 
-// The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
-// this warp counts.
+// Chooses the cheapest split of a node whose box has area. `shared` holds the counts that all warps
+// have gathered; if it is nullptr, this warp counts.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                              const PackedCorners* corners, const SplitCost& cost,
@@ -109,8 +109,8 @@ HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask&
   Candidates candidates;
   if (task.n <= exact_limit) {
     if constexpr (Warp::width == 1 && Refs::stores_bounds) {
-      // From this size on a ref is clipped about once more, and most of the triangles have not been
-      // read recently.
+      // In a node of this size each ref is clipped about once more, and most of the triangles have
+      // not been read recently, so their corners are prefetched.
       for (std::uint32_t i = 0; task.n > exact_limit / 2 && i < task.n; ++i)
         __builtin_prefetch(corners + Refs::load_id(task.refs, i));
     }
@@ -138,17 +138,17 @@ HEAPWOOD_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask&
   return best_of(warp, best);
 }
 
-// Whether the node's allowance permits the refs that a split adds.
+// Whether the node's allowance permits as many refs as the split makes.
 HEAPWOOD_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
   return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
 }
 
-// A split with what the children inherit.
+// A split, and what the children inherit.
 struct ChosenSplit : Split {
   Inherited children;
 };
 
-// The split of choose(), or none if the node's allowance forbids it.
+// Returns the split of choose(), or none if the node's allowance forbids it.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
                                                  const NodeTask& task, const PackedCorners* corners,
@@ -165,19 +165,19 @@ HEAPWOOD_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scra
 
 // In hair, cables and cones, often no single split of a large node costs less than a leaf, but
 // several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
-// sequence (pbrt calls these bad refines).
+// sequence; pbrt calls these "bad refines".
 inline constexpr std::uint32_t min_poor_refs = 128;
 inline constexpr unsigned max_poor_splits = 3;
-static_assert(min_poor_refs >= max_uncounted_refs);  // smaller nodes do not reset the count
+static_assert(min_poor_refs >= max_uncounted_refs);  // so smaller nodes do not reset the count
 HEAPWOOD_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits &&
          task.path.depth() < max_depth && cost.splittable();
 }
 
-// The cheapest of the planes in the middle of each axis, with cost poor_cost, or no split. It may
-// send every ref to both sides: the parts have smaller boxes, so that later splits may cut off
-// empty space. Call it only right after choose() for the same node: with more than shared_limit
-// refs it reads the sums that choose() left in Scratch.
+// Returns the cheapest of three planes, one in the middle of each axis, with cost poor_cost, or no
+// split. It may send every ref to both sides: the parts have smaller boxes, so that later splits
+// may cut off empty space. Must be called right after choose() for this node: with more than
+// shared_limit refs it reads the sums that choose() left in Scratch.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                           const PackedCorners* corners, const SplitCost& cost) {

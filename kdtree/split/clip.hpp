@@ -32,11 +32,11 @@ HEAPWOOD_INLINE Box clamp_box(Box part, const Box& within) {
 HEAPWOOD_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
   const float t = da / (da - db);
   const Vec3 q = a + (b - a) * t;
-  // rounding must not move the point out of the edge's box
+  // clamped, so that rounding does not move the point out of the edge's box
   return max(min(a, b), min(max(a, b), q));
 }
 
-// Grows both sides by the edge's crossing point, if it crosses the plane.
+// Grows both boxes by the point in which the edge crosses the plane, if it does.
 HEAPWOOD_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box& right) {
   if ((da < 0.0f && db > 0.0f) || (da > 0.0f && db < 0.0f)) {
     const Vec3 q = crossing(a, b, da, db);
@@ -45,14 +45,14 @@ HEAPWOOD_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left,
   }
 }
 
-// Bounds of the triangle's parts on both sides of `axis` = p. Each lies inside `box`, the bounds
-// known so far, which the plane cuts.
+// Returns the bounds of the triangle's parts on both sides of the plane `axis` = p. Both lie inside
+// `box`, the bounds known so far, which the plane cuts.
 HEAPWOOD_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, float p) {
   Vec3 a = t.a, b = t.b, c = t.c;
   float da = a[axis] - p, db = b[axis] - p, dc = c[axis] - p;
   Box left, right;
-  // Corner a and edge a-b, three times with rotated corners. The loop is rolled so that the
-  // builder's code fits the instruction cache.
+  // Each pass handles corner a and edge a-b, then rotates the corners. The loop is not unrolled, so
+  // that the builder's code fits the instruction cache.
   HEAPWOOD_ROLLED
   for (unsigned corner = 0; corner < 3; ++corner) {
     if (da <= 0.0f) left.grow(a);
@@ -68,14 +68,14 @@ HEAPWOOD_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned ax
   return {clamp_box(left, below), clamp_box(right, above)};
 }
 
-// The planes of the box that a point lies outside of: bits 0 to 2 below lo.xyz, 3 to 5 above
-// hi.xyz.
+// The planes of the box outside of which a point lies: bits 0 to 2 for below lo.xyz, bits 3 to 5
+// for above hi.xyz.
 HEAPWOOD_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
   return (p.x < box.lo.x ? 1u : 0u) | (p.y < box.lo.y ? 2u : 0u) | (p.z < box.lo.z ? 4u : 0u) |
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
 }
 
-// The max error of a point on an edge, relative to the edge's coordinates: 4 ulps.
+// The max rounding error of a point on an edge, relative to the edge's coordinates: 4 ulps.
 inline constexpr float edge_error = 4.8e-7f;
 
 // Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of the
@@ -97,8 +97,8 @@ HEAPWOOD_INLINE void add_segment(Vec3 a, Vec3 b, unsigned outside_a, unsigned ou
     }
   }
   if (t0 > t1) {
-    // Rounding, if on an axis with a plane between the ends the gap is at most the error. The masks
-    // select the two planes of an axis.
+    // The segment misses the box by no more than rounding if the gap is at most the error on an
+    // axis with a plane between the ends. The masks select the two planes of an axis.
     const Vec3 error = max(max(a, -a), max(b, -b)) * edge_error, gap = max(d, -d) * (t0 - t1);
     const unsigned planes = outside_a | outside_b;
     if (((planes & 9) == 0 || gap.x > error.x) && ((planes & 18) == 0 || gap.y > error.y) &&
@@ -117,7 +117,7 @@ struct RoundedNormal {
 
   static HEAPWOOD_INLINE RoundedNormal of(Vec3 e, Vec3 f) {
     const Vec3 p{e.y * f.z, e.z * f.x, e.x * f.y}, q{e.z * f.y, e.x * f.z, e.y * f.x};
-    // 4 * 2^-24: two differences, the product, the subtraction
+    // error of 4 * 2^-24: two differences, the product, the subtraction
     return {p - q, (max(p, -p) + max(q, -q)) * 2.4e-7f};
   }
 };

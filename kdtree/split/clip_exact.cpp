@@ -10,8 +10,8 @@ namespace {
 
 Point to_point(Vec3 v) { return {v.x, v.y, v.z}; }
 
-// The point where the edge crosses the plane; lower[axis] < plane < upper[axis]. It is clamped to
-// the edge's box, so that rounding cannot move it out of the triangle's bounds.
+// The point where the edge crosses the plane; requires lower[axis] < plane < upper[axis]. Clamped
+// to the edge's box, so that rounding cannot move it out of the triangle's bounds.
 Point crossing(const Point& lower, const Point& upper, unsigned axis, double plane) {
   const double t = (plane - lower[axis]) / (upper[axis] - lower[axis]);
   Point point;

@@ -18,10 +18,10 @@ namespace heapwood::kdtree {
 
 using Point = std::array<double, 3>;
 
-// A convex polygon, a segment or a point (then with repeated vertices), or nothing.
+// A convex polygon, a segment or a point (stored with repeated vertices), or nothing.
 class Polygon {
  public:
-  // A triangle cut by a box has at most 9 corners; the other entries are for corners that rounding
+  // A triangle cut by a box has at most 9 corners. The other entries are for corners that rounding
   // duplicates.
   static constexpr unsigned capacity = 16;
 
@@ -44,7 +44,7 @@ class Polygon {
   unsigned size_ = 0;
 };
 
-// The part with coordinate <= plane (below) or >= plane.
+// The part of the polygon with coordinates <= plane (if `below`) or >= plane.
 Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below);
 
 }  // namespace heapwood::kdtree

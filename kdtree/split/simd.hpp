@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SIMD code for a CPU thread (simt/lanes.hpp), with the results of the warps' code, because it
-// performs the same operations. Compiled once, not once per allocator: simd_choice.cpp and
+// SIMD code for a CPU thread (simt/lanes.hpp). It performs the same operations as the warps' code,
+// so it has the same results. Compiled once, not once per allocator, in simd_choice.cpp and
 // simd_refs.cpp.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace heapwood::kdtree {
 
-// Considers all bin boundaries of a node of n refs: consider_bins() of bins.hpp.
+// Considers all bin boundaries of a node of n refs, as consider_bins() of bins.hpp does.
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
                    Split& best);
 
@@ -44,8 +44,8 @@ struct Moved {
 Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
                   const PackedCorners* corners);
 // Moves the refs [first, last) to their sides, in any order. Straddling refs go to both sides, each
-// with the bounds of its part. The targets must have space for them. One of them may be in the
-// place of the refs themselves: the same array, with `next` at most `first`.
+// with the bounds of its part. The targets must have space for them. One target may overwrite the
+// array that is read: then its `next` must be at most `first`.
 Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right);
 

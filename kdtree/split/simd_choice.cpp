@@ -25,8 +25,9 @@ struct LaneBest {
   Ints8 right{};                 // Split::flats_nr
   Floats8 plane{};
 
-  // Considers one plane per lane if it lies between `above` and `below`. `flats` is 1 << 31 if flat
-  // refs go right, else 0. Performs the same operations in the same order as SplitCost::consider.
+  // Considers one plane per lane if it lies between `above` and `below`. `flats` is 1 << 31 if refs
+  // in the plane go right, else 0. Performs the same operations in the same order as
+  // SplitCost::consider.
   [[gnu::always_inline]] void consider(const SplitCost::Terms& t, const Floats8& p, const Ints8& nl,
                                        const Ints8& nr, const Ints8& flats, float above,
                                        float below) {
@@ -42,7 +43,8 @@ struct LaneBest {
            t.costs.duplicate * __builtin_convertvector(nl + nr - static_cast<int>(t.n), Floats8);
     Ints8 bits;
     std::memcpy(&bits, &cost, sizeof bits);
-    // A negative cost would order after all others in SplitCost::consider, so it is not valid here.
+    // A negative cost is not valid: as bits it would be ordered after all others in
+    // SplitCost::consider.
     const Ints8 valid = (p > std::max(above, t.lo)) & (p < std::min(below, t.hi)) & (bits >= 0);
     const Ints8 k = valid ? bits : no_key;
     update(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
@@ -70,9 +72,9 @@ struct LaneBest {
   }
 };
 
-// Considers `blocks` vectors of bounds, starting at index `first`, as planes and counts the refs on
-// either side of each. With `flats`, the upper bound of a flat ref sends the refs in the plane to
-// the right.
+// Considers the planes at `blocks` vectors of bounds, starting with bound `first`, and counts the
+// refs on either side of each. With `flats`, the plane at the upper bound of a flat ref sends the
+// refs that lie in it to the right.
 template <unsigned blocks, bool flats>
 [[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t first,
                                                    const Candidates& candidates,
@@ -98,7 +100,7 @@ template <unsigned blocks, bool flats>
   for (unsigned b = 0; b < blocks; ++b) {
     Ints8 to_right{};
     if constexpr (flats) {
-      // The refs in the plane are those on the left that do not begin before it.
+      // The refs that lie in the plane are those on its left that do not begin before it.
       const Floats8 lower = __builtin_shufflevector(p[b], p[b], 0, 0, 2, 2, 4, 4, 6, 6);
       const Ints8 upper_lanes{0, -1, 0, -1, 0, -1, 0, -1};
       const Ints8 flat = (p[b] == lower) & upper_lanes, in_plane = left[b] - begun[b];
@@ -112,8 +114,8 @@ template <unsigned blocks, bool flats>
   }
 }
 
-// Two vectors at a time: each bound is loaded once for both. `count`: floats, a multiple of a
-// vector.
+// Considers all planes of one axis, two vectors at a time: each bound is loaded once for both.
+// `count`: number of floats, a multiple of a vector's.
 template <bool flats>
 [[gnu::always_inline]] inline void consider_axis(const float* bounds, std::uint32_t count,
                                                  const Candidates& candidates,
@@ -161,7 +163,8 @@ void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& no
       right[b] = static_cast<int>(n) - ended;
     }
     for (unsigned b = 0; b < bin_count; b += lanes) {
-      // The plane after the last bin is the end of the node's box within an ulp, not a candidate.
+      // The plane after the last bin is not a candidate: it is the end of the node's box, up to an
+      // ulp.
       Floats8 p = bins.lo +
                   bins.width * __builtin_convertvector(first_lanes + static_cast<int>(b), Floats8);
       if (b + lanes == bin_count) p[lanes - 1] = std::numeric_limits<float>::infinity();

@@ -20,7 +20,7 @@ template <class Floats>
 [[gnu::always_inline]] inline void load(Floats& to, const void* from) {
   std::memcpy(&to, from, sizeof to);
 }
-// simt::min and simt::max, lane by lane.
+// simt::min() and simt::max(), lane by lane.
 template <class Floats>
 [[gnu::always_inline]] inline void lower(Floats& a, const Floats& b) {
   a = a < b ? a : b;
@@ -39,14 +39,15 @@ struct BinLanes {
 
   explicit BinLanes(const Box& node) {
     const BinAxis x = bin_axis(node, 0), y = bin_axis(node, 1), z = bin_axis(node, 2);
-    // 1 in the id's lane: an id's bits form a denormal number, and multiplying it is slow.
+    // The lane of the id gets 1: the bits of an id form a denormal number, and multiplying it is
+    // slow.
     lo = Floats8{1, x.lo, y.lo, z.lo, x.lo, y.lo, z.lo, 0};
     width = Floats8{1, x.width, y.width, z.width, x.width, y.width, z.width, 1};
     inverse = Floats8{1, x.inverse, y.inverse, z.inverse, x.inverse, y.inverse, z.inverse, 1};
   }
-  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, provided that no axis is
-  // coarse: the guess is then off by less than one bin. On a coarse axis it may be any number or
-  // NaN, and is clamped to some bin.
+  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, if no axis is coarse:
+  // the first guess is then off by less than one bin. On a coarse axis the guess may be any number
+  // or NaN, and is clamped to some bin.
   [[gnu::always_inline]] void find(const Floats8& bounds, Ints8& b) const {
     const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{},
         last = zero + static_cast<int>(bin_count - 1);
@@ -64,7 +65,7 @@ struct BinLanes {
   }
 };
 
-// Clears in whole vectors: binning a few refs takes less time than the start of a memset.
+// Clears in whole vectors: for a few refs the call of memset would take longer than the binning.
 [[gnu::always_inline]] inline void clear(BinCounts& counts) {
   constexpr unsigned vectors = sizeof counts / sizeof(Ints8);
   static_assert(vectors * sizeof(Ints8) == sizeof counts);
@@ -75,7 +76,7 @@ struct BinLanes {
   }
 }
 
-// Bins a coarse axis separately, to replace the counts made with the vectors.
+// Bins the refs on a coarse axis one by one, and replaces the counts made with vectors.
 void bin_coarse(const std::byte* refs, std::uint32_t first, std::uint32_t last, const BinAxis& bins,
                 unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
   for (std::uint32_t i = first; i < last; ++i) {
@@ -90,7 +91,7 @@ void bin_coarse(const std::byte* refs, std::uint32_t first, std::uint32_t last, 
 
 struct Box4 {
   Floats4 lo, hi;
-  // The point p, or an empty box.
+  // In lanes where `where` is set the point p, in others an empty box.
   [[gnu::always_inline]] static Box4 of(const Floats4& p, const Ints4& where) {
     return {where ? p : Floats4{} + infinite, where ? p : Floats4{} - infinite};
   }
@@ -109,9 +110,9 @@ struct Box4 {
   }
 };
 
-// split_bounds() of clip.hpp. The distances of the corners to the plane are the same in all lanes.
-// The points where edges cross the plane belong to both sides and are gathered once: the order in
-// which a box grows makes no difference.
+// split_bounds() of clip.hpp. The distances of the corners to the plane are equal in all lanes. The
+// points where edges cross the plane belong to both sides and are gathered once: the order in which
+// a box grows makes no difference.
 struct Clipper {
   unsigned axis;
   float plane;
@@ -144,7 +145,7 @@ struct Clipper {
       d = Floats4{} + (reinterpret_cast<const float*>(&corner)[cut.axis] - cut.plane);
     }
   };
-  // The point where the edge a-b crosses the plane, or an empty box.
+  // The point where the edge a-b crosses the plane; an empty box if it does not.
   [[gnu::always_inline]] static Box4 crossing(const Corner& a, const Corner& b) {
     Floats4 lowest = a.p, highest = a.p;
     lower(lowest, b.p);
@@ -156,14 +157,14 @@ struct Clipper {
   }
 };
 
-// Converts the ref {id, lo} and {hi, 0} to a box whose fourth lanes are 0; put() converts back.
+// Converts the ref {id, lo} and {hi, 0} to a box whose fourth lanes are 0; put() does the reverse.
 [[gnu::always_inline]] inline Box4 box_of(const Floats4& first, const Floats4& second) {
   return {__builtin_shufflevector(first, Floats4{}, 1, 2, 3, 4), second};
 }
 // The address of a side's next ref. The members are integers because compilers turn a selection of
 // pointers into a branch.
 struct RefAddress {
-  std::uintptr_t first, second;  // of the halves
+  std::uintptr_t first, second;  // addresses of the ref's two halves
 
   explicit RefAddress(const Target& target)
       : first(reinterpret_cast<std::uintptr_t>(target.refs) -
@@ -194,7 +195,7 @@ struct RefAddress {
          __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
 }
 
-// The halves of ref i.
+// Loads the two halves of ref i.
 [[gnu::always_inline]] inline void load(const std::byte* refs, std::uint32_t i, Floats4& first,
                                         Floats4& second) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
@@ -222,7 +223,7 @@ Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, con
     bins += row;
     const Ints4 ends = __builtin_shufflevector(bins, bins, 3, 4, 5, 6);
     Ints4 begins = __builtin_shufflevector(bins, bins, 0, 1, 2, 3);
-    lower(begins, ends);  // a ref in a boundary begins and ends below it
+    lower(begins, ends);  // a ref in a bin boundary counts as below it
     std::uint32_t begin[4], end[4];
     std::memcpy(begin, &begins, sizeof begin);
     std::memcpy(end, &ends, sizeof end);
@@ -250,7 +251,7 @@ Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last
     Refs::load_bounds(refs, i, cut.axis, lo, hi);
     const bool to_left = goes_left(lo, hi, cut.plane, cut.flats_right);
     const bool to_right = goes_right(lo, hi, cut.plane, cut.flats_right);
-    // for the clip in move_refs()
+    // move_refs() will read the corners to clip this ref
     if (to_left && to_right) __builtin_prefetch(corners + Refs::load_id(refs, i));
     moved.left += to_left ? 1 : 0;
     moved.right += to_right ? 1 : 0;
@@ -266,20 +267,21 @@ Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, 
   const std::uint32_t flats_right = cut.flats_right ? 1 : 0;
   const unsigned axis = cut.axis;
   const float plane = cut.plane;
-  // Two passes, neither of which has an unpredictable branch. The first one writes straddling refs
-  // to the right without advancing there, so that the next ref that goes right overwrites them.
+  // Two passes, neither of which has an unpredictable branch. The first pass also writes straddling
+  // refs to the right, but without advancing there, so that the next ref that goes right overwrites
+  // them. The second pass clips them.
   constexpr std::uint32_t block = 64;
   struct Halves {
     Floats4 first, second;
-  } straddlers[block];  // copies, because a target may be in the place of `refs`
+  } straddlers[block];  // copies, because a target may overwrite `refs`
   for (std::uint32_t i = first; i < last;) {
     const std::uint32_t end = last - i < block ? last : i + block;
     std::uint32_t straddling = 0;
     for (; i < end; ++i) {
       Floats4 low, high;
       load(refs, i, low, high);
-      // goes_left and goes_right: both for a straddling ref; if neither bound crosses, the ref lies
-      // in the plane.
+      // goes_left and goes_right. A straddling ref goes to both sides. A ref for which neither
+      // comparison holds lies in the plane.
       float lo, hi;
       RefArray<RefKind::clipped>::load_bounds(refs, i, axis, lo, hi);
       const std::uint32_t begins = lo < plane ? 1 : 0, goes_on = hi > plane ? 1 : 0;

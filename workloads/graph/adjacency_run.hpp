@@ -18,7 +18,7 @@ namespace heapwood::workloads::graph {
 
 namespace graph_detail {
 
-// One malloc per vertex, one vertex per lane.
+// Requests one block per vertex; each lane handles one vertex.
 template <class A>
 struct AllocateKernel : KernelShape {
   A allocator;
@@ -49,12 +49,14 @@ struct AllocateKernel : KernelShape {
   }
 };
 
-// The vertices of a list get blocks of runs, one run per warp. Blocks that are left over are freed.
+// Gives the vertices of a list their blocks from runs of blocks, one run per warp. Frees the blocks
+// of a run that are not needed.
 template <class A>
 struct RunKernel : KernelShape {
   A allocator;
   AllocateArguments arguments;
-  std::uint32_t first_runs[ClassOrder::classes + 1];  // the first run of each class; their number
+  // Number of the first run of each class; the last entry is the number of runs.
+  std::uint32_t first_runs[ClassOrder::classes + 1];
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
@@ -67,7 +69,7 @@ struct RunKernel : KernelShape {
     void* blocks = nullptr;
     if (warp.lane() == 0) blocks = a.allocate_run(warp, block_bytes(k));
     blocks = warp.shfl(blocks, 0);
-    warp.sync();  // before another lane frees a block
+    warp.sync();  // orders the lanes' accesses before another lane frees a block
     const std::uint32_t n = a.blocks_per_run(block_bytes(k)), count = arguments.ranges.counts[k],
                         begin = (run - first_runs[k]) * n;
     HEAPWOOD_ROLLED
@@ -90,7 +92,7 @@ struct RunKernel : KernelShape {
   }
 };
 
-// One warp per group of edges or, when vertices are deleted, per vertex.
+// Updates vertices. Each warp handles one group of edges or, if vertices are deleted, one vertex.
 template <class A>
 struct UpdateKernel : KernelShape {
   A allocator;
@@ -126,15 +128,15 @@ struct UpdateKernel : KernelShape {
   }
 
  private:
-  // The update of one vertex.
+  // The update of one vertex, between reading and writing it.
   struct Change {
     Vertex* vertex;
-    GroupOutcome* outcome;  // nullptr: deletion of vertices
+    GroupOutcome* outcome;  // nullptr when vertices are deleted
     std::uint32_t* adjacency;
-    std::uint32_t capacity_class, degree;  // before
-    std::uint32_t changed;                 // edges
+    std::uint32_t capacity_class, degree;  // before the update
+    std::uint32_t changed;                 // number of edges
     std::uint32_t new_degree;
-    EdgeGroup group;  // to insert
+    EdgeGroup group;  // edges to insert
     bool inserts;
   };
 
@@ -164,9 +166,9 @@ struct UpdateKernel : KernelShape {
     }
   }
 
-  // Moves the adjacency to a block of another class if the new degree asks for one, and publishes
-  // it. Deleted edges have been removed in place already: if the request for a smaller block is
-  // refused, the remaining ones stay in the present block.
+  // If the new degree needs another size class, moves the adjacency to a block of that class; then
+  // publishes it. Deleted edges have been removed in place already: if the request for a smaller
+  // block is refused, the remaining edges stay in the present block.
   template <class Warp>
   HEAPWOOD_INLINE void finish(Warp& warp, const Change& change) const {
     A a = allocator;
@@ -181,7 +183,7 @@ struct UpdateKernel : KernelShape {
     // Request a block of that class and copy the entries.
     std::uint32_t* target = change.adjacency;
     if (moves) {
-      warp.sync();  // entries moved by other lanes come before the copy
+      warp.sync();  // orders other lanes' moves of entries before the copy
       void* block = nullptr;
       if (warp.lane() == 0) block = a.allocate(warp, block_bytes(k));
       block = warp.shfl(block, 0);
@@ -200,12 +202,12 @@ struct UpdateKernel : KernelShape {
         change.changed > 0 && !(change.inserts && flags == GroupOutcome::refused);
     if (publishes) {
       if (change.inserts) {
-        warp.sync();  // the copy may end within the first new entries
+        warp.sync();  // the copy writes whole units and may overwrite the first new entries
         append_new(warp, change.group, target, change.degree);
       }
       if (change.new_degree == 0) target = nullptr;
     }
-    warp.sync();  // all lanes' reads and writes come before the release and the free
+    warp.sync();  // orders all lanes' reads and writes before the release and the free
     if (warp.lane() != 0) return;
     // Publish the vertex, report the outcome and free the block that it left.
     if (publishes) {

@@ -10,14 +10,14 @@
 
 namespace heapwood::workloads::graph::steps_detail {
 
-// The number of the lane's thread in the launch.
+// The number of this lane's thread in the launch.
 template <class Warp>
 HEAPWOOD_INLINE std::uint64_t thread_of(const Warp& warp) {
   return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
 }
 
-// Adds to a sum that other threads add to. On CPU threads the oldest supported libcu++ has no
-// fetch_add() of floats: a loop of compare-and-swap replaces it.
+// Adds to a sum that other threads also add to. On CPU threads this is a loop of compare-and-swap,
+// because the oldest supported libcu++ has no fetch_add() of floats there.
 template <class Float>
 HEAPWOOD_INLINE void add_to_sum(Float& sum, Float value) {
   simt::atomic_ref<Float> word(sum);
@@ -30,9 +30,9 @@ HEAPWOOD_INLINE void add_to_sum(Float& sum, Float value) {
   }
 }
 
-// Calls f(vertex, value, destination) for each edge of the lanes' vertices, where value is what
-// prepare(vertex, degree) returned. One vertex per lane: lanes visit short adjacencies on their
-// own; then the warp visits the long ones together.
+// Calls f(vertex, value, destination) for each edge of the lanes' vertices, one vertex per lane;
+// `value` is what prepare(vertex, degree) returned. Each lane visits a short adjacency alone; then
+// the warp visits the long ones together.
 template <class View, class Warp, class Prepare, class F>
 HEAPWOOD_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t vertex,
                                        bool valid, Prepare prepare, F f) {
@@ -56,7 +56,8 @@ HEAPWOOD_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32
   }
 }
 
-// One row per lane, in the same way: copy(row(lane), i) for every i below its degree.
+// Calls copy(row(lane), i) for every i below the degree of the lane's row. Each lane copies a short
+// row alone; then the warp copies the long ones together.
 template <class Warp, class Row, class Copy>
 HEAPWOOD_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
   constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
@@ -95,12 +96,12 @@ struct EdgeHashKernel : KernelShape {
     HEAPWOOD_ROLLED
     for (unsigned step = Warp::width / 2; step > 0; step /= 2)
       sum += warp.shfl(sum, warp.lane() ^ step);
-    if (warp.lane() == 0)  // relaxed: only a sum
+    if (warp.lane() == 0)  // relaxed: a sum
       simt::atomic_ref<std::uint64_t>(*total).fetch_add(sum, simt::relaxed);
   }
 };
 
-// Push: adds each vertex's share to its neighbours' ranks.
+// One PageRank iteration of the push kind: adds each vertex's share to its neighbours' ranks.
 template <class View>
 struct PageRankKernel : KernelShape {
   View view;
@@ -120,7 +121,8 @@ struct PageRankKernel : KernelShape {
   }
 };
 
-// Visits the queue of one level; appends unvisited neighbours to the next one.
+// One level of breadth-first search: visits the vertices of its queue and appends their unvisited
+// neighbours to the next queue.
 template <class View>
 struct SearchKernel : KernelShape {
   View view;
@@ -132,7 +134,7 @@ struct SearchKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    // A loop, since on CPU threads a stream launches at most as many warps as are resident.
+    // A loop, because on CPU threads a stream launches no more warps than are resident.
     simt::for_items(warp, (std::size_t{size} + Warp::width - 1) / Warp::width,
                     [&](std::size_t part) { visit(warp, part * Warp::width + warp.lane()); });
   }
@@ -144,7 +146,7 @@ struct SearchKernel : KernelShape {
     for_edges_of_warp(
         warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },
         [&](std::uint32_t, std::uint32_t, std::uint32_t to) {
-          // relaxed: a queue is read by the next launch.
+          // relaxed: only the next launch reads the queue.
           const simt::atomic_ref<std::uint32_t> distance(distances[to]);
           std::uint32_t unvisited = ~std::uint32_t{0};
           if (distance.load(simt::relaxed) != unvisited) return;
@@ -156,8 +158,8 @@ struct SearchKernel : KernelShape {
   }
 };
 
-// Entries greater than v that are both in u's and v's adjacency, by all lanes of a warp: each looks
-// for entries of the smaller one in the larger one. Returns this lane's share.
+// Counts the entries greater than v that are in the adjacencies of both u and v. All lanes of the
+// warp search for entries of the smaller adjacency in the larger one. Returns this lane's count.
 template <class View, class Warp>
 HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, std::uint32_t u,
                                            std::uint32_t v) {
@@ -186,7 +188,7 @@ HEAPWOOD_INLINE std::uint64_t common_above(const Warp& warp, const View& view, s
   return count;
 }
 
-// A position in a list of pages.
+// A position in an adjacency that is a list of pages.
 struct PageCursor {
   const LinkedPage* pages;
   std::uint32_t page, index, left;
@@ -202,7 +204,8 @@ struct PageCursor {
     }
   }
 };
-// common_above() by one lane, which merges the lists: pages allow no binary search.
+// Does what common_above() does, but with one lane that merges the two lists: pages allow no binary
+// search.
 HEAPWOOD_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
   PageCursor a(view, u), b(view, v);
   std::uint64_t count = 0;
@@ -216,7 +219,8 @@ HEAPWOOD_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u
   return count;
 }
 
-// One warp per 32 edges in the order of the vertices, so that hubs are shared by many warps.
+// Counts triangles. Each warp handles 32 edges in the order of the vertices, so that many warps
+// share a vertex of high degree.
 template <class View>
 struct TriangleKernel : KernelShape {
   static constexpr std::uint32_t edges_per_warp = 32;
@@ -247,7 +251,7 @@ struct TriangleKernel : KernelShape {
         warp.reduce_add(static_cast<std::uint32_t>(count & 0xffff)) +
         (std::uint64_t{warp.reduce_add(static_cast<std::uint32_t>(count >> 16))} << 16);
     if (warp.lane() == 0 && sum > 0)
-      simt::atomic_ref<std::uint64_t>(*total).fetch_add(sum, simt::relaxed);  // only a sum
+      simt::atomic_ref<std::uint64_t>(*total).fetch_add(sum, simt::relaxed);  // relaxed: a sum
   }
 
  private:

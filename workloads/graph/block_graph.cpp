@@ -26,12 +26,12 @@ BlockGraph::~BlockGraph() {
   try {
     clear();
   } catch (const std::exception&) {
-    // The error that ended the work has been reported; the blocks are lost.
+    // The error that ended the work has been reported already; here the blocks are lost.
   }
 }
 
-// Blocks in a pool are discarded with it. Those of a heap outside it are freed: a deletion of all
-// vertices.
+// Blocks in a pool are discarded with the pool. Blocks of a heap outside it are freed, by deleting
+// all vertices.
 void BlockGraph::clear() {
   if (count_ == 0) return;
   if (!heap_->traits().in_pool) {

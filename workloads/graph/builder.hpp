@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes a HostGraph: from edges in any order (build_graph) or from rows that a generator computes
-// in order (RowWriter).
+// Makes a HostGraph, either from edges in any order (build_graph) or from rows that a generator
+// computes in order (RowWriter).
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace heapwood::workloads::graph {
 
-// Ctrl-C while a graph is read or generated, which may take minutes.
-// For loops over rows, edges or lines, of which `count` are done: looks once in 65,536 times.
+// Ends the command after Ctrl-C: reading or generating a graph may take minutes. Called in loops
+// over rows, edges or lines, of which `count` are done; tests the flag at one of 65,536 calls.
 inline void check_interruption(std::uint64_t count) {
   if ((count & 0xffff) != 0 || !simt::interrupted()) return;
   throw simt::Stopped(simt::Stopped::Reason::interrupted,
@@ -26,8 +26,8 @@ inline void check_interruption(std::uint64_t count) {
 }
 
 // Appends the rows of vertices 0, 1, 2, ... Destinations of a row are added in ascending order,
-// without the vertex itself. `max_edges` is reserved: address space, which becomes memory only when
-// written. A larger graph grows beyond it.
+// without the vertex itself. `max_edges` is only a reservation of address space, which becomes
+// memory when it is written; the graph may become larger.
 class RowWriter {
  public:
   RowWriter(std::uint64_t vertices, std::uint64_t max_edges) {
@@ -41,7 +41,7 @@ class RowWriter {
     graph_.offsets.push_back(graph_.destinations.size());
     check_interruption(graph_.offsets.size());
   }
-  // `triangles`: their number, where the generator knows it.
+  // `triangles`: the number of triangles, if the generator knows it.
   GraphInput finish(std::optional<std::uint64_t> triangles = {}) {
     GraphInput input;
     input.graph = std::move(graph_);
@@ -55,8 +55,8 @@ class RowWriter {
 
 namespace detail {
 
-// Passes edges on in groups, whose cache misses overlap: `prefetch` is called for all edges of a
-// group, then `store`. Three times as fast as edge by edge where edges are random.
+// Passes edges on in groups, so that their cache misses overlap: `prefetch` is called for all edges
+// of a group, then `store`. For random edges this is three times as fast as edge by edge.
 template <class Prefetch, class Store>
 class PrefetchedEdges {
  public:
@@ -80,7 +80,7 @@ class PrefetchedEdges {
   std::uint64_t groups_ = 0;
 };
 
-// Sorts each row, removes repeated destinations, and moves the rows together.
+// Sorts each row, removes repeated destinations, and closes the gaps that this leaves between rows.
 inline std::uint64_t merge_duplicates(HostGraph& graph) {
   std::uint32_t* const data = graph.destinations.data();
   std::uint64_t begin = 0, kept = 0;
@@ -102,9 +102,10 @@ inline std::uint64_t merge_duplicates(HostGraph& graph) {
 
 }  // namespace detail
 
-// The graph of the edges that `for_each_edge` passes to its argument, a function of an Edge; drops
-// loops and merges duplicates. It is called twice, first to count and then to store, and must pass
-// the same edges both times. `undirected`: each edge is stored at both of its vertices.
+// Builds the graph of the edges that for_each_edge() passes to its argument, a function of an Edge.
+// Drops loops and merges duplicates. for_each_edge() is called twice, first to count and then to
+// store, and must pass the same edges both times. `undirected`: each edge is stored at both of its
+// vertices.
 //
 // Memory: 8 bytes per vertex, and 4 per entry and direction, loops excluded; duplicates are stored
 // until the rows are sorted.
@@ -133,7 +134,7 @@ GraphInput build_graph(std::uint64_t vertices, bool undirected, ForEachEdge&& fo
   std::uint64_t sum = 0;
   for (std::uint64_t& offset : offsets) sum += std::exchange(offset, sum);
 
-  // While edges are stored, offsets[v] is where the next destination of v goes.
+  // While edges are stored, offsets[v] is the position of v's next destination.
   std::vector<std::uint32_t>& destinations = input.graph.destinations;
   destinations.resize(sum);
   const auto fetch_rows = [&](Edge edge) {

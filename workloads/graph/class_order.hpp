@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Initialization with counted size classes (Ouroboros section 6.2.1: memory requirements are first
-// determined in parallel): the vertices of a graph in the order of the size classes of their
+// determined in parallel). Lists the vertices of a graph in the order of the size classes of their
 // blocks. Every class begins at a multiple of the width of a warp, so that the lanes of a warp
 // request blocks of one size together.
 //
 // Allocators that hand out runs of blocks (Ouroboros) then serve a class run by run, without a
-// malloc per vertex, as in the paper; from all others each block is requested by malloc.
+// malloc per vertex, as in the paper. With all others each block is requested by malloc.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@
 namespace heapwood::workloads::graph {
 
 struct ClassOrder {
-  static constexpr std::uint32_t classes = 32;  // class_of() < 31; 31: vertices without a block
+  // Class_of() is below 31; class 31 is for vertices without a block.
+  static constexpr std::uint32_t classes = 32;
   static constexpr std::uint32_t no_block = classes - 1;
   static constexpr std::uint32_t no_vertex = ~std::uint32_t{0};
-  // Words of the list of `vertices` vertices, with the gaps between classes.
+  // Length of the list for `vertices` vertices, including the gaps between classes.
   static constexpr std::size_t max_listed(std::uint32_t vertices) {
     return vertices + std::size_t{classes} * 32;
   }
@@ -30,7 +31,7 @@ struct ClassOrder {
 // Where the vertices of each class are in the list.
 struct ClassRanges {
   std::uint32_t begins[ClassOrder::classes], counts[ClassOrder::classes];
-  std::uint32_t listed;  // words in use, including the gaps
+  std::uint32_t listed;  // entries in use, including the gaps
 };
 
 namespace steps_detail {
@@ -39,18 +40,18 @@ namespace steps_detail {
 struct ClassOrderKernel {
   struct Scratch {
     std::uint32_t counts[ClassOrder::classes];
-    std::uint32_t next[ClassOrder::classes];  // where the warp's next vertex goes
+    std::uint32_t next[ClassOrder::classes];  // positions of the warp's next vertices
   };
   static constexpr bool independent = true;
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
   static constexpr std::uint32_t vertices_per_lane = 16;
 
-  const std::uint64_t* offsets;  // count + 1: the degrees as differences
+  const std::uint64_t* offsets;  // count + 1 of them; degree of v = offsets[v + 1] - offsets[v]
   std::uint32_t count;
-  // Per class the number of vertices that all warps have counted or, with `order`, the position of
-  // the first vertex that is not listed yet.
+  // For each class the number of vertices that all warps have counted or, if there is an `order`,
+  // the position of the next vertex to list.
   std::uint32_t* words;
-  std::uint32_t* order;  // nullptr: count
+  std::uint32_t* order;  // nullptr: only count
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
@@ -65,7 +66,7 @@ struct ClassOrderKernel {
     warp.sync();
     for (std::uint32_t k = warp.lane(); k < ClassOrder::classes; k += Warp::width) {
       if (scratch.counts[k] == 0) continue;
-      // relaxed: only a number and a place.
+      // relaxed: counts and positions order no other memory.
       scratch.next[k] =
           simt::atomic_ref<std::uint32_t>(words[k]).fetch_add(scratch.counts[k], simt::relaxed);
     }
@@ -88,7 +89,7 @@ struct ClassOrderKernel {
     const auto degree = static_cast<std::uint32_t>(offsets[v + 1] - offsets[v]);
     return degree == 0 ? ClassOrder::no_block : class_of(degree);
   }
-  // One vertex per lane; lanes of the same class take adjacent positions.
+  // Lists one vertex per lane; lanes of one class get adjacent positions.
   template <class Warp>
   HEAPWOOD_INLINE void list(Warp& warp, Scratch& scratch, std::uint32_t v, std::uint32_t k) const {
     std::uint32_t rest = warp.ballot(k != ClassOrder::no_block);

@@ -44,7 +44,7 @@ double CsrGraph::rebuild(std::span<const EdgeKey> inserts, RowFilter filter) {
   reserve(spare_, device_, count);
   reserve(positions_, device_, count + 1);
   if (destinations_.size() < count) {
-    // The present rows are in the keys by the time new ones are written.
+    // The present rows may be overwritten: they are in the keys by the time new ones are written.
     simt::Buffer<std::uint32_t> larger(device_, count + count / 8);
     steps_->copy(larger.data(), destinations_.data(), edges_);
     destinations_ = std::move(larger);
@@ -64,7 +64,7 @@ UpdateResult CsrGraph::update(std::span<const EdgeKey> inserts, std::span<const 
   result.prepare_ms = deletes_.prepare(*steps_, deletes, count_);
   const std::uint64_t before = edges_;
   const EdgeBatch batch = deletes_.batch();
-  // No edge is in both batches, so one pass serves both.
+  // No edge is in both batches, so one rebuild handles insertions and deletions.
   if (!deletes.empty()) result.deleted = steps_->count_present(rows(), batch.keys, batch.edges);
   result.ms = rebuild(inserts, {nullptr, batch.keys, deletes.empty() ? 0 : batch.edges, {nullptr}});
   result.inserted = edges_ + result.deleted - before;

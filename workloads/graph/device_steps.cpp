@@ -15,7 +15,7 @@ namespace heapwood::workloads::graph {
 
 namespace {
 
-// Sorts parts on all threads, then merges neighbours.
+// Sorts parts on all threads, then merges adjacent parts.
 struct CpuSorter {
   static double sort(const simt::Cpu& cpu, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
                      unsigned /*bits*/) {

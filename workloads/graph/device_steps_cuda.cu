@@ -9,7 +9,7 @@ namespace heapwood::workloads::graph::steps_cuda {
 
 namespace {
 
-// Radix sort of the CUDA toolkit, over the bits that vertex numbers have.
+// Sorts by the radix sort of the CUDA toolkit, over as many bits as vertex numbers have.
 class CudaSorter {
  public:
   double sort(const simt::Cuda& device, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
@@ -26,7 +26,7 @@ class CudaSorter {
     reserve(device, bytes);
     const double ms = timed("sorting edges", [&] {
       pass(memory_.data(), bytes, 0);   // by destination
-      pass(memory_.data(), bytes, 32);  // then, stably, by source
+      pass(memory_.data(), bytes, 32);  // then by source, which keeps that order
     });
     keys = buffer.Current();
     spare = buffer.Alternate();

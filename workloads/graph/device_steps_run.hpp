@@ -28,7 +28,7 @@ HEAPWOOD_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
          (!filter.deleted.contains(source) && !filter.deleted.contains(destination));
 }
 
-// positions[i]: 1 if key i stays; 0 after the last key.
+// Sets positions[i] to 1 if key i stays, otherwise to 0, and to 0 after the last key.
 struct FlagKernel : KernelShape {
   RowFilter filter;
   std::uint64_t* positions;
@@ -41,7 +41,7 @@ struct FlagKernel : KernelShape {
   }
 };
 
-// After the scan: writes the destinations, and the offsets of all vertices.
+// Runs after the prefix sum: writes the destinations, and the offsets of all vertices.
 struct CompactKernel : KernelShape {
   RowFilter filter;
   const std::uint64_t* positions;
@@ -59,7 +59,7 @@ struct CompactKernel : KernelShape {
   }
 };
 
-// The number of distinct sorted keys that are edges of the sorted rows.
+// Counts the distinct sorted keys that are edges of the sorted rows.
 struct CountKernel : KernelShape {
   CsrView rows;
   const EdgeKey* keys;
@@ -78,7 +78,7 @@ struct CountKernel : KernelShape {
       present = index < degree && row[index] == destination;
     }
     const std::uint32_t lanes = warp.ballot(present);
-    if (warp.lane() == 0 && lanes != 0)  // relaxed: only a sum
+    if (warp.lane() == 0 && lanes != 0)  // relaxed: a sum
       simt::atomic_ref<std::uint64_t>(*total).fetch_add(simt::popcount(lanes), simt::relaxed);
   }
 };
@@ -111,7 +111,7 @@ struct CopyKernel : KernelShape {
   }
 };
 
-// Copies rows of CSR to the blocks of vertices.
+// Copies sparse rows (CSR) to the blocks of vertices.
 struct WriteKernel : KernelShape {
   Vertex* vertices;
   const std::uint64_t* offsets;
@@ -188,7 +188,7 @@ struct GroupKernel : KernelShape {
     const std::uint32_t lanes = warp.ballot(begins);
     if (lanes == 0) return;
     std::uint32_t first_group = 0;
-    if (warp.lane() == 0)  // relaxed: only a place
+    if (warp.lane() == 0)  // relaxed: a position orders nothing
       first_group =
           simt::atomic_ref<std::uint32_t>(*groups).fetch_add(simt::popcount(lanes), simt::relaxed);
     first_group = warp.shfl(first_group, 0);
@@ -376,8 +376,8 @@ class StepsOn final : public DeviceSteps {
           const std::uint32_t zero = 0;
           simt::device_upload(device_.id(), distances + source, &zero, sizeof(zero));
           simt::device_upload(device_.id(), queue, &source, sizeof(source));
-          // Sizes of the levels' queues, used in turn. They are cleared together, when none of them
-          // is needed any more.
+          // The sizes of the levels' queues: a ring of counters, cleared together once all have
+          // been used.
           constexpr std::uint32_t sizes = 1024;
           simt::Buffer<std::uint32_t> size(device_.id(), sizes);
           size.fill(0);

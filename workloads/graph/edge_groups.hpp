@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Edge updates of one vertex by one warp, without the requests for memory. A batch is sorted, so
-// the edges of one source, a group, lie side by side. The adjacency is not sorted: each of its
-// entries is searched for in the group, which reads the adjacency once and in order.
+// the edges of one source, a *group*, are adjacent. The vertex's adjacency is not sorted: each of
+// its entries is searched for in the group, so the adjacency is read once and in order.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ struct GroupOutcome {
 // A sorted batch in device memory.
 struct EdgeBatch {
   const EdgeKey* keys;
-  const std::uint32_t* firsts;  // of each group, its first edge
+  const std::uint32_t* firsts;  // index of each group's first edge
   std::uint32_t* work;          // one word per edge, for the warp that handles its group
   GroupOutcome* outcomes;       // one per group
   std::uint32_t edges, groups;
 };
 
-// Maps the number of a warp to a group: returns whether it is one of the insertions, and sets
-// `index` to its place there. Insertions and deletions alternate, as far as there are both.
+// Maps the number of a warp to a group. Returns whether that is a group of insertions, and sets
+// `index` to the group's number among those. Insertions and deletions alternate as long as there
+// are both.
 HEAPWOOD_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
                                   std::uint32_t item, std::uint32_t& index) {
   const std::uint32_t both =
@@ -48,13 +49,13 @@ struct EdgeGroup {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   HEAPWOOD_INLINE std::uint32_t source() const { return source_of(keys[first]); }
-  // The first edge with this key, or `none`.
+  // The index of the first edge with this key, or `none`.
   HEAPWOOD_INLINE std::uint32_t find(EdgeKey key) const {
     const std::uint32_t index = first + lower_bound(keys + first, end - first, key);
     return index < end && keys[index] == key ? index : none;
   }
-  // Whether edge i is to be inserted: its first occurrence in the batch, no loop, and not marked as
-  // an edge of the graph.
+  // Whether edge i is to be inserted: it is its first occurrence in the batch, no loop, and not
+  // marked as an edge that the graph has.
   HEAPWOOD_INLINE bool is_new(std::uint32_t i) const {
     return (i == first || keys[i] != keys[i - 1]) && work[i] == 0 &&
            source_of(keys[i]) != destination_of(keys[i]);
@@ -66,7 +67,7 @@ HEAPWOOD_INLINE std::uint32_t lanes_below(const Warp& warp) {
   return (1u << warp.lane()) - 1;
 }
 
-// Finds the end of the group that begins at `first` and clears its words.
+// Finds the end of the group that begins at `first`, and clears the work words of its edges.
 template <class Warp>
 HEAPWOOD_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint32_t first) {
   EdgeGroup group{batch.keys, batch.work, first, first};
@@ -84,7 +85,7 @@ HEAPWOOD_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint
   return group;
 }
 
-// Marks the edges of the group that the graph has; returns the number of new ones.
+// Marks those edges of the group that the graph has already. Returns the number of the others.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
                                         const std::uint32_t* adjacency, std::uint32_t degree) {
@@ -102,7 +103,7 @@ HEAPWOOD_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
   return warp.reduce_add(count);
 }
 
-// Appends the new edges of the group after `degree` entries.
+// Appends the new edges of the group after the first `degree` entries of the adjacency.
 template <class Warp>
 HEAPWOOD_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
                                 std::uint32_t degree) {
@@ -117,8 +118,8 @@ HEAPWOOD_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_
   }
 }
 
-// Removes the edges of the group from the adjacency: entries from its end fill the holes. Returns
-// the number of edges removed.
+// Removes the edges of the group from the adjacency and fills the holes with entries from its end.
+// Returns the number of edges removed.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group,
                                            std::uint32_t* adjacency, std::uint32_t degree) {
@@ -140,7 +141,7 @@ HEAPWOOD_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group,
     removed += simt::popcount(lanes);
   }
   warp.sync();
-  // There are as many holes before `kept` as entries that stay from `kept` on.
+  // The first `kept` entries have as many holes as there are entries after them that stay.
   const std::uint32_t kept = degree - removed;
   std::uint32_t filled = 0;
   HEAPWOOD_ROLLED
@@ -162,7 +163,8 @@ struct VertexSet {
   }
 };
 
-// Removes the entries of a set, keeping the order of the others. Returns the number removed.
+// Removes the entries that are in a set, and keeps the order of the others. Returns the number
+// removed.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
                                                   std::uint32_t* adjacency, std::uint32_t degree) {
@@ -173,7 +175,7 @@ HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& s
     const std::uint32_t entry = i < degree ? adjacency[i] : 0;
     const bool stays = i < degree && !set.contains(entry);
     const std::uint32_t lanes = warp.ballot(stays);
-    warp.sync();  // every lane has read before any entry is overwritten
+    warp.sync();  // orders every lane's reads before an entry is overwritten
     const std::uint64_t to = kept + simt::popcount(lanes & lanes_below(warp));
     if (stays && to != i) adjacency[to] = entry;
     kept += simt::popcount(lanes);
@@ -181,8 +183,8 @@ HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& s
   return degree - kept;
 }
 
-// Copies `count` entries between blocks in units of 16 bytes: up to 3 entries more than `count`,
-// for which there is space, since the size of a block is a multiple of 16 bytes.
+// Copies `count` entries between blocks, in units of 16 bytes. So it copies up to 3 entries too
+// many, for which there is space: the size of a block is a multiple of 16 bytes.
 template <class Warp>
 HEAPWOOD_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint32_t* from,
                                   std::uint32_t count) {

@@ -13,8 +13,8 @@
 namespace heapwood::workloads::graph {
 
 struct GraphRequest {
-  std::uint64_t size = 0;       // vertices; of rmat the scale
-  std::uint64_t parameter = 0;  // of grid3d, rmat and uniform
+  std::uint64_t size = 0;       // number of vertices; for rmat the scale
+  std::uint64_t parameter = 0;  // for grid3d, rmat and uniform
   std::uint64_t seed = 1;
 };
 
@@ -27,13 +27,13 @@ GraphInput generate_rgg(const GraphRequest& request);
 // triangle exists but the two of each square. No extra memory.
 GraphInput generate_delaunay(const GraphRequest& request);
 
-// Hexagons as a brick wall: rows of vertices, with every second one linked to the next row. No
-// triangles. No extra memory.
+// A wall of hexagons, stored like bricks: rows of vertices, with every second vertex linked to the
+// next row. No triangles. No extra memory.
 GraphInput generate_honeycomb(const GraphRequest& request);
 
-// A cubic grid in which all unknowns of a node and of the up to 26 nodes around it are neighbours;
-// `parameter` unknowns per node. The size is rounded down to whole nodes; the last layer may be
-// incomplete. No extra memory.
+// A cubic grid of nodes with `parameter` unknowns each; unknowns are the vertices. All unknowns of
+// a node and of the up to 26 nodes around it are neighbours. The size is rounded down to whole
+// nodes; the last layer may be incomplete. No extra memory.
 GraphInput generate_grid3d(const GraphRequest& request);
 
 // A road network: junctions in a grid, linked by a random spanning tree, some more streets and some
@@ -41,9 +41,9 @@ GraphInput generate_grid3d(const GraphRequest& request);
 // byte per vertex.
 GraphInput generate_road(const GraphRequest& request);
 
-// Cliques (the authors of a paper) of random sizes, each of which shares one vertex with the
-// earlier ones: often a vertex that an earlier clique has chosen, which makes hubs. Connected; all
-// triangles lie within a clique. Extra memory: 8 bytes per vertex.
+// Cliques of random sizes, like the authors of one paper. Each clique shares one vertex with the
+// earlier ones, often a vertex that another clique has chosen before, which makes hubs. Connected;
+// all triangles lie within a clique. Extra memory: 8 bytes per vertex.
 GraphInput generate_cliques(const GraphRequest& request);
 
 // R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004) with probabilities 0.57, 0.19, 0.19 and 0.05:
@@ -52,8 +52,8 @@ GraphInput generate_cliques(const GraphRequest& request);
 // memory: only for the duplicates.
 GraphInput generate_rmat(const GraphRequest& request);
 
-// Both ends of `parameter` / 2 edges per vertex at random; loops and duplicates are dropped. Extra
-// memory: only for the duplicates.
+// Draws both ends of `parameter` / 2 edges per vertex at random; loops and duplicates are dropped.
+// Extra memory: only for the duplicates.
 GraphInput generate_uniform(const GraphRequest& request);
 
 // Batches of edge updates, as in section 6.2.2 of Ouroboros (Winter et al., ICS 2020): sources
@@ -65,10 +65,11 @@ enum class UpdatePattern {
 
 inline constexpr std::uint32_t pressure_range = 1000;
 
-// `edges` updates of a graph of `vertices` vertices, in no order. Destinations are uniform over the
-// other vertices: no edge is a loop, but an edge may occur twice and may already be in the graph.
-// The seed also chooses where the range of `pressure` lies; a smaller graph is that range. The same
-// arguments give the same batch everywhere. Empty for fewer than two vertices.
+// Makes `edges` updates of a graph of `vertices` vertices, in no order. Destinations are uniform
+// over the other vertices: no edge is a loop, but an edge may occur twice and may already be in the
+// graph. For `pressure` the seed also chooses where the range lies; in a smaller graph the range is
+// all of it. The same arguments give the same batch everywhere. Returns none for fewer than two
+// vertices.
 std::vector<Edge> make_batch(std::uint32_t vertices, std::uint64_t edges, UpdatePattern pattern,
                              std::uint64_t seed);
 

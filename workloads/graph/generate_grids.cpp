@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grids: triangulated, hexagonal, and cubic. Vertices are numbered row by row; a size that does not
-// fill the last row or layer leaves it incomplete.
+// Generates grids: triangulated, hexagonal and cubic. Vertices are numbered row by row; a size that
+// does not fill the last row or layer leaves it incomplete.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace heapwood::workloads::graph {
 GraphInput generate_delaunay(const GraphRequest& request) {
   const std::uint64_t n = request.size, width = square_root(n);
   const Draws draws(request.seed);
-  // Whether the diagonal of the square whose upper left vertex is v leads to the lower right.
+  // Whether the diagonal of a square leads to the lower right; v is the square's upper left vertex.
   const auto falls = [&](std::uint64_t v) { return (draws.bits(v / 64) >> v % 64 & 1) != 0; };
 
   RowWriter rows(n, 6 * n);
@@ -34,8 +34,9 @@ GraphInput generate_delaunay(const GraphRequest& request) {
     }
     rows.end_row();
   }
-  // Three vertices of which any two are at most one row and one column apart lie in one square.
-  // A square is named by its lower right vertex: any but those of the first row and column.
+  // Each square has two triangles: three vertices of which any two are at most one row and one
+  // column apart lie in one square. The squares are counted by their lower right vertices, which
+  // are all vertices outside the first row and column.
   const std::uint64_t first_column = (n + width - 1) / width;
   return rows.finish(2 * (n - width - first_column + 1));
 }
@@ -51,17 +52,18 @@ GraphInput generate_honeycomb(const GraphRequest& request) {
     if (!up && v + width < n) rows.add(v + width);
     rows.end_row();
   }
-  return rows.finish(0);  // neighbours differ in the parity of x + y
+  return rows.finish(0);  // no triangles: neighbours differ in the parity of x + y
 }
 
 namespace {
 
-// The neighbours of a node that exist: bit 2a says whether there is one before it along axis a, bit
-// 2a + 1 whether there is one after it. The one after it along z is not needed.
+// Which of a node's neighbours exist. Bit 2a: the one before it along axis a. Bit 2a + 1: the one
+// after it. The one after it along z is not needed.
 using Surroundings = unsigned;
 
-// The triangles whose largest node is one with these surroundings; a node is `unknowns` vertices.
-// Up to 13 of its 26 neighbours have smaller numbers: those before it in the order of (z, y, x).
+// Counts the triangles whose largest vertex belongs to a node with these surroundings; a node has
+// `unknowns` vertices. Up to 13 of its 26 neighbours have smaller numbers: those before it in the
+// order of (z, y, x).
 std::uint64_t count_triangles(Surroundings surroundings, std::uint64_t unknowns) {
   struct Offset {
     int x, y, z;
@@ -84,7 +86,7 @@ std::uint64_t count_triangles(Surroundings surroundings, std::uint64_t unknowns)
           std::abs(a.x - b.x) <= 1 && std::abs(a.y - b.y) <= 1 && std::abs(a.z - b.z) <= 1;
     }
   }
-  // Three, two or one of the corners are unknowns of the node itself.
+  // Triangles with three, two or one of their corners in the node itself.
   const std::uint64_t pairs = unknowns * (unknowns - 1) / 2;
   return pairs * (unknowns - std::min<std::uint64_t>(unknowns, 2)) / 3 +
          2 * pairs * unknowns * count + unknowns * unknowns * unknowns * linked_pairs;
@@ -109,7 +111,8 @@ GraphInput generate_grid3d(const GraphRequest& request) {
     const Surroundings surroundings =
         (x > 0) | (x + 1 < size) << 1 | (y > 0) << 2 | (y + 1 < size) << 3 | (z > 0) << 4;
     triangles += triangles_of[surroundings];
-    // The unknowns around this node: up to nine runs of three nodes each, in ascending order.
+    // The unknowns of the nodes around this one: up to nine runs of three nodes each, in ascending
+    // order.
     std::array<Run, 9> runs;
     std::size_t count = 0;
     for (std::uint64_t k = z - (z > 0); k <= z + 1; ++k) {

@@ -13,9 +13,9 @@ namespace heapwood::workloads::graph {
 
 namespace {
 
-// Draws four levels of R-MAT at once, one of 256 outcomes, by Walker's alias method in integers:
-// the upper 8 of 32 random bits choose a column, the lower 24 the column's own outcome or the other
-// one that fills it. The probabilities are exact to 2^-32.
+// Draws four levels of R-MAT together, which is one of 256 outcomes, by Walker's alias method in
+// integers: the upper 8 of 32 random bits choose a column, the lower 24 choose between the column's
+// own outcome and the one that fills up the column. The probabilities are exact to 2^-32.
 class FourLevels {
  public:
   FourLevels() {
@@ -30,7 +30,7 @@ class FourLevels {
       weights[outcome] = weight;
       (weight < column ? light : heavy).push_back(outcome);
     }
-    // The weights sum to 256 columns; a heavy outcome fills the column of a light one.
+    // The weights add up to 256 columns; each heavy outcome fills up the column of a light one.
     while (!light.empty()) {
       const unsigned own = light.back(), other = heavy.back();
       light.pop_back();
@@ -45,7 +45,7 @@ class FourLevels {
     for (const unsigned full : heavy) columns_[full] = {1u << 24, static_cast<std::uint8_t>(full)};
   }
 
-  // The upper 4 bits are the source's, the lower 4 the destination's. Without a branch, which would
+  // Returns 4 bits of the source, above 4 bits of the destination. Has no branch, because it would
   // often be mispredicted.
   unsigned draw(std::uint32_t bits) const {
     const unsigned own = bits >> 24;
@@ -62,7 +62,8 @@ class FourLevels {
   std::array<Column, 256> columns_;
 };
 
-// A bijection of the numbers of `scale` bits: odd factors and shifts to the right can be undone.
+// A bijection of the numbers of `scale` bits: multiplying by odd factors and xor with a right shift
+// are invertible.
 std::uint32_t permute(std::uint32_t vertex, unsigned scale) {
   const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << scale) - 1);
   const unsigned half = (scale + 1) / 2;
@@ -132,7 +133,7 @@ std::vector<Edge> make_batch(std::uint32_t vertices, std::uint64_t edges, Update
 
 namespace {
 
-constexpr std::uint64_t side = std::uint64_t{1} << 31;  // of the square
+constexpr std::uint64_t side = std::uint64_t{1} << 31;  // side of the square, in units
 
 struct Point {
   std::uint32_t x = 0, y = 0;
@@ -148,20 +149,21 @@ std::uint64_t squared_distance(Point a, Point b) {
   return static_cast<std::uint64_t>(x * x + y * y);
 }
 
-// 0.55^2 ln(n) in units of 2^-32; ln(n) = log2(n) ln(2). Below 2^35.
+// 0.55^2 ln(n) in units of 2^-32, where ln(n) = log2(n) ln(2). The result is below 2^35.
 std::uint64_t scaled_log(std::uint64_t n) {
   constexpr std::uint64_t factor = 900'553'898;  // 0.3025 ln(2) 2^32
   return log2_fixed(n) * factor >> 24;
 }
 
-// Points in square cells that are no smaller than the radius: the neighbours of a point lie in its
-// cell and the eight around it. There are no more cells than points.
+// Points sorted into square cells no smaller than the radius, so that the neighbours of a point lie
+// in its cell and the eight around it. There are no more cells than points.
 class Cells {
  public:
   Cells(std::uint64_t points, std::uint64_t radius, const Draws& draws)
       : width_(std::max(radius, side / square_root(points))), per_row_(side / width_) {
-    // start_[c + 2] counts the points of c, then start_[c + 1] is the place of the next point of c,
-    // and in the end the end of c: the beginning of c is start_[c].
+    // A counting sort in one array. First start_[c + 2] counts the points of cell c; after the
+    // prefix sum start_[c + 1] is the position of the next point of c. When all points are stored,
+    // that is the end of c, and start_[c] is its beginning.
     start_.assign(per_row_ * per_row_ + 2, 0);
     for (std::uint64_t i = 0; i < points; ++i) ++start_[cell(point(draws.bits(i))) + 2];
     for (std::size_t c = 2; c < start_.size(); ++c) start_[c] += start_[c - 1];
@@ -193,11 +195,11 @@ class Cells {
 GraphInput generate_rgg(const GraphRequest& request) {
   const std::uint64_t n = request.size;
   const std::uint64_t scaled = scaled_log(n);
-  // 2^62 scaled / 2^32 / n, which is below 2^62, without a product of more than 64 bits.
+  // Computes 2^62 * scaled / 2^32 / n, which is below 2^62, without a product of more than 64 bits.
   const std::uint64_t squared_radius = (scaled << 29) / n << 1;
   const Cells cells(n, square_root(squared_radius) + 1, Draws(request.seed));
 
-  // The mean degree is pi 0.3025 ln(n), less at the borders. Reserves 5% more.
+  // The mean degree is pi * 0.3025 ln(n), less at the borders. Reserves 5% more.
   RowWriter rows(n, n * (scaled * 33 / 10 >> 20) / 4096 + n);
   const std::uint64_t last = cells.per_row() - 1;
   for (std::uint64_t y = 0; y <= last; ++y) {
@@ -206,7 +208,8 @@ GraphInput generate_rgg(const GraphRequest& request) {
       const std::uint64_t left = x - (x > 0), right = x + (x < last);
       for (std::uint32_t p = cells.begin(x, y); p < cells.end(x, y); ++p) {
         const Point at = cells.at(p);
-        // The cells of a row, and their points, are consecutive; so the row is in order.
+        // The adjacent cells of a row of cells have consecutive points, so destinations are in
+        // order.
         for (std::uint64_t row = top; row <= bottom; ++row) {
           const std::uint32_t end = cells.end(right, row);
           for (std::uint32_t q = cells.begin(left, row); q < end; ++q) {
@@ -222,16 +225,17 @@ GraphInput generate_rgg(const GraphRequest& request) {
 
 namespace {
 
-// Clique i consists of vertex `anchor` of an earlier clique and of the new vertices from `first` to
-// before the next clique's `first`. Vertex 0 is the anchor of the first one.
+// Clique i consists of the vertex `anchor` of an earlier clique and of new vertices: from `first`
+// up to the next clique's `first`. The anchor of the first clique is vertex 0.
 struct Clique {
   std::uint32_t first = 0, anchor = 0;
 };
 
-// New vertices of a clique: 1 + a geometric number, 3.4 on average. The mean degree of a union of
-// such cliques is twice that.
+// The number of new vertices of a clique: 1 + a geometrically distributed number, 3.4 on average.
+// The mean degree of a union of such cliques is twice that.
 std::uint64_t draw_new_vertices(const Draws& draws, std::uint64_t clique) {
-  constexpr std::uint64_t continues = 12 * 256 / 17;  // of 256: 1 - 1 / 3.4
+  // Probability of one more, of 256: 1 - 1 / 3.4.
+  constexpr std::uint64_t continues = 12 * 256 / 17;
   constexpr std::uint64_t longest = 64;
   std::uint64_t count = 1;
   for (std::uint64_t bits = 0; count < longest; bits >>= 8, ++count) {
@@ -248,8 +252,9 @@ std::vector<Clique> draw_cliques(std::uint64_t n, const Draws& draws) {
     const std::uint64_t i = cliques.size();
     Clique clique{static_cast<std::uint32_t>(first), 0};
     if (i > 0) {
-      // Repeating the choice of an earlier clique makes a few vertices the anchors of many cliques.
-      constexpr std::uint64_t repeats = 115;  // of 256
+      // Repeating an earlier clique's choice of anchor makes a few vertices the anchors of many
+      // cliques.
+      constexpr std::uint64_t repeats = 115;  // probability, of 256
       const std::uint64_t bits = draws.bits(i * 16);
       clique.anchor = (draws.bits(i * 16 + 1) & 0xff) < repeats
                           ? cliques[below(bits, static_cast<std::uint32_t>(i))].anchor
@@ -257,7 +262,7 @@ std::vector<Clique> draw_cliques(std::uint64_t n, const Draws& draws) {
     }
     cliques.push_back(clique);
   }
-  cliques.push_back({static_cast<std::uint32_t>(n), 0});  // the end of the last one
+  cliques.push_back({static_cast<std::uint32_t>(n), 0});  // marks the end of the last clique
   return cliques;
 }
 
@@ -268,7 +273,7 @@ GraphInput generate_cliques(const GraphRequest& request) {
   const std::vector<Clique> cliques = draw_cliques(n, Draws(request.seed));
   const std::size_t count = cliques.size() - 1;
 
-  // The cliques anchored at vertex v: anchored[start[v]] to anchored[start[v + 1] - 1].
+  // The cliques anchored at vertex v are anchored[start[v]] to anchored[start[v + 1] - 1].
   std::vector<std::uint32_t> start(n + 2, 0), anchored(count);
   for (std::size_t i = 0; i < count; ++i) ++start[cliques[i].anchor + 2];
   for (std::size_t v = 2; v < start.size(); ++v) start[v] += start[v - 1];
@@ -288,7 +293,7 @@ GraphInput generate_cliques(const GraphRequest& request) {
       if (u != except) rows.add(u);
     }
   };
-  std::size_t own = 0;  // the clique in which v is new
+  std::size_t own = 0;  // the clique in which v is a new vertex
   for (std::uint32_t v = 0; v < n; ++v) {
     if (v > 0) {
       if (v >= cliques[own + 1].first) ++own;
@@ -303,12 +308,13 @@ GraphInput generate_cliques(const GraphRequest& request) {
 
 namespace {
 
-// A street leads from the junction that owns it to one with a larger number.
+// Directions of a street. It is stored at one of its junctions and leads to one with a larger
+// number.
 enum Direction : unsigned { east, south_west, south, south_east };
 
-// Junctions in rows of `width`; the last row may be incomplete. 15% of the vertices are junctions
-// and have 2.8 streets on average, so that a street has 4 vertices between its ends on average:
-// the mean degree is 2.12.
+// A road network: junctions in rows of `width`, of which the last may be incomplete, linked by
+// streets. 15% of the vertices are junctions and have 2.8 streets on average, so that a street has
+// 4 vertices between its ends on average: the mean degree is 2.12.
 class Streets {
  public:
   explicit Streets(const GraphRequest& request)
@@ -337,7 +343,7 @@ class Streets {
     return first_street_[junction] + static_cast<std::uint64_t>(std::popcount(before));
   }
 
-  // A junction is followed by the inner vertices of the streets that it owns.
+  // The vertex of a junction. It is followed by the inner vertices of the streets stored at it.
   std::uint64_t vertex(std::uint64_t junction) const {
     return junction + inner_before(first_street_[junction]);
   }
@@ -349,8 +355,8 @@ class Streets {
   }
 
  private:
-  // Each junction but the first is linked to the one in the west or in the north: a spanning tree.
-  // A quarter of the other links of the grid and 7.5% of the diagonals are added.
+  // Links each junction but the first to its western or northern neighbour, which gives a spanning
+  // tree. Adds a quarter of the other links of the grid, and 7.5% of the diagonals.
   std::uint8_t choose_streets(std::uint64_t junction) const {
     const std::uint64_t x = junction % width_, bits = draws_.bits(2 * junction);
     const std::uint64_t next_row = junction + width_;
@@ -374,7 +380,7 @@ class Streets {
   }
 
   // The number of inner vertices of all streets before this one. They are distributed evenly; then
-  // a pair of streets exchanges some, so that each has at least one.
+  // each pair of streets exchanges some at random, but each street keeps at least one.
   std::uint64_t inner_before(std::uint64_t street) const {
     const std::uint64_t even = street * inner_ / count_;
     if (street % 2 == 0 || street == count_) return even;
@@ -427,7 +433,8 @@ GraphInput generate_road(const GraphRequest& request) {
       }
     }
   }
-  return rows.finish(0);  // a cycle has at least three streets, each of at least two edges
+  // No triangles: a cycle has at least three streets, each of at least two edges.
+  return rows.finish(0);
 }
 
 }  // namespace heapwood::workloads::graph

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Graphs in host memory: what readers and generators return and the dynamic graph starts from.
+// Graphs in host memory: the results of readers and generators, from which the dynamic graph
+// starts.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct HostGraph {
   }
 };
 
-// An entry is what the file or the generator lists as one edge: a line of a Matrix Market file or
-// of an edge list, one number of a METIS file (which lists an undirected edge at both of its
+// What a file or a generator listed. An entry is one edge as listed: a line of a Matrix Market file
+// or of an edge list, one number of a METIS file (which lists an undirected edge at both of its
 // vertices), or one draw.
 struct InputCounts {
   std::uint64_t entries = 0;
@@ -42,13 +43,13 @@ struct InputCounts {
   bool operator==(const InputCounts&) const = default;
 };
 
-// A graph, and what was known or dropped on the way.
+// A graph, and what is known about its input.
 struct GraphInput {
   HostGraph graph;
   InputCounts counts;                      // all 0 for a generator that cannot repeat an edge
   bool is_symmetric = true;                // each edge is stored in both directions
-  bool is_renumbered = false;              // vertices are not the ids of the file, counted from 0
-  std::optional<std::uint64_t> triangles;  // in closed form, if the generator has one
+  bool is_renumbered = false;              // vertex numbers differ from the ids in the file
+  std::optional<std::uint64_t> triangles;  // their number, if the generator has a formula for it
 };
 
 }  // namespace heapwood::workloads::graph

@@ -10,14 +10,14 @@ namespace heapwood::workloads::graph {
 
 using scenes::mix;
 
-// A number in [0, n), from the upper 32 of random bits. The probabilities of two numbers differ by
-// at most 2^-32.
+// Maps random bits to a number in [0, n); uses the upper 32. The probabilities of two numbers
+// differ by at most 2^-32.
 inline constexpr std::uint32_t below(std::uint64_t bits, std::uint32_t n) {
   return static_cast<std::uint32_t>((bits >> 32) * n >> 32);
 }
 
-// A sequence in which each number is computed independently, so that a generator can draw its edges
-// twice, first to count and then to store them, without keeping them.
+// A random sequence in which each number is computed independently. So a generator can draw its
+// edges twice, first to count and then to store them, without keeping them.
 class Draws {
  public:
   explicit constexpr Draws(std::uint64_t seed) : start_(mix(seed)) {}
@@ -47,8 +47,8 @@ inline constexpr std::uint64_t cube_root(std::uint64_t x) {
   return root;
 }
 
-// log2(x) in units of 2^-24, rounded down; 0 < x < 2^32. Squaring doubles the logarithm: whenever
-// the square reaches 2, the next bit is 1.
+// log2(x) in units of 2^-24, rounded down, for 0 < x < 2^32. Repeatedly squares the mantissa, which
+// doubles the logarithm: whenever the square reaches 2, the next bit is 1.
 inline constexpr std::uint64_t log2_fixed(std::uint64_t x) {
   std::uint64_t log = 0;
   while (x >> (log + 1) != 0) ++log;

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t state_bytes = 256;
 static_assert(sizeof(PageQueueState) <= state_bytes);
-// A page, and its entry of the ring.
+// A page, and its entry in the ring of free pages.
 constexpr std::size_t bytes_per_page = sizeof(LinkedPage) + sizeof(std::uint32_t);
-constexpr std::size_t max_pages = (1 << 28) - 1;  // PageUpdateKernel
+constexpr std::size_t max_pages = (1 << 28) - 1;  // limit of PageUpdateKernel
 
 }  // namespace
 

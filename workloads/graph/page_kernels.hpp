@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Updates of adjacencies in linked pages: the cases of adjacency_run.hpp. New edges are
-// appended after the last one, and nothing is copied when an adjacency grows; a deletion fills
-// holes from the end and returns the pages that it empties there.
+// Kernels that update adjacencies in linked pages; adjacency_run.hpp has the same cases for blocks.
+// New edges are appended after the last one, and nothing is copied when an adjacency grows. A
+// deletion fills holes from the end and returns the pages that this empties.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PageArguments {
 
 namespace steps_detail {
 
-// Takes the pages of new vertices in one row each, so that initialization needs no links to be
-// followed. A refused vertex gets degree 0.
+// Gives each new vertex adjacent pages, so that writing its edges follows no links. A vertex that
+// is refused memory gets degree 0.
 struct PageRowsKernel : KernelShape {
   PagesView view;
   PageQueue queue;
@@ -38,7 +38,7 @@ struct PageRowsKernel : KernelShape {
     const std::uint32_t degree =
         i < count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
     const std::uint32_t pages = (degree + LinkedPage::capacity - 1) / LinkedPage::capacity;
-    // One addition per warp.
+    // Reserves the pages of all lanes by one addition per warp.
     const std::uint32_t before = warp.inclusive_add(pages) - pages;
     const std::uint32_t total = warp.shfl(before + pages, Warp::width - 1);
     std::uint64_t base = 0;
@@ -79,7 +79,7 @@ struct PageWriteKernel : KernelShape {
   }
 };
 
-// Returns a page and all that follow it.
+// Returns a page and all pages that follow it in its list.
 template <class Thread>
 HEAPWOOD_INLINE void give_back_chain(Thread& thread, const PageArguments& arguments,
                                      std::uint32_t page) {
@@ -91,7 +91,7 @@ HEAPWOOD_INLINE void give_back_chain(Thread& thread, const PageArguments& argume
   }
 }
 
-// Makes `last` (none: no page) the last page of a vertex, which has `degree` edges then.
+// Ends the list of a vertex with page `last` (none: no page). The vertex then has `degree` edges.
 HEAPWOOD_INLINE void cut_after(PagedVertex& vertex, LinkedPage* pages, std::uint32_t degree,
                                std::uint32_t last) {
   vertex.degree = degree;
@@ -124,7 +124,7 @@ struct PageUpdateKernel : KernelShape {
     } else {
       remove(warp, group, vertex, outcome, unused);
     }
-    warp.sync();  // all lanes' reads and writes come before the release
+    warp.sync();  // orders all lanes' reads and writes before the release
     if (warp.lane() != 0) return;
     batch.outcomes[index] = outcome;
     if (arguments.locks) VertexLock(vertex.lock).unlock(0);
@@ -132,7 +132,8 @@ struct PageUpdateKernel : KernelShape {
   }
 
  private:
-  // Calls visit(page, entries of it) for all pages of a vertex from its n-th one.
+  // Calls visit(page, number of its entries) for the pages of a vertex, beginning with the n-th
+  // one.
   template <class F>
   HEAPWOOD_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
     std::uint32_t page = vertex.first;
@@ -156,7 +157,7 @@ struct PageUpdateKernel : KernelShape {
                               GroupOutcome& outcome, std::uint32_t& unused) const {
     const std::uint32_t source = group.source();
     LinkedPage* const pages = arguments.view.pages;
-    // Flag the edges of the group that exist already.
+    // Mark the edges of the group that the graph has already.
     for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
       for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
         const std::uint32_t index = group.find(edge_key(source, pages[page].destinations[i]));
@@ -173,10 +174,10 @@ struct PageUpdateKernel : KernelShape {
       const bool fresh = i < group.end && group.is_new(static_cast<std::uint32_t>(i));
       const std::uint32_t lanes = warp.ballot(fresh);
       outcome.changed += simt::popcount(lanes);
-      if (is_refused) continue;  // only counts
+      if (is_refused) continue;  // the remaining edges are only counted
       const std::uint32_t index = degree + simt::popcount(lanes & lanes_below(warp));
       degree += simt::popcount(lanes);
-      // Each lane whose edge begins a page takes it.
+      // A lane whose edge begins a page takes one.
       const bool takes = fresh && index % LinkedPage::capacity == 0;
       std::uint32_t taken = LinkedPage::none;
       if (takes) taken = arguments.queue.take(warp);
@@ -186,7 +187,8 @@ struct PageUpdateKernel : KernelShape {
         if (taken != LinkedPage::none) arguments.queue.give_back(warp, taken);
         continue;
       }
-      // The page of the closest lane that took one, else the last page. All lanes take part.
+      // A lane's edge goes to the page taken by the closest lane at or below it, or else to the
+      // last page. All lanes take part.
       const std::uint32_t up_to = takers & (lanes_below(warp) | 1u << warp.lane());
       const std::uint32_t below = takers & lanes_below(warp);
       const std::uint32_t own = warp.shfl(taken, up_to == 0 ? 0 : highest(up_to));
@@ -196,7 +198,7 @@ struct PageUpdateKernel : KernelShape {
         pages[page].next = LinkedPage::none;
         if (below == 0 && last != LinkedPage::none) pages[last].next = page;
       }
-      warp.sync();  // the owner's store to `next` comes before its successor's
+      warp.sync();  // orders a page's store to `next` before its successor's
       if (takes && below != 0) pages[other].next = page;
       if (fresh)
         pages[page].destinations[index % LinkedPage::capacity] = destination_of(group.keys[i]);
@@ -209,7 +211,7 @@ struct PageUpdateKernel : KernelShape {
     }
     if (is_refused) {
       outcome.flags = GroupOutcome::refused;
-      // Pages appended so far are cut off again.
+      // After a refusal, the pages appended so far are cut off.
       warp.sync();
       unused = vertex.last == LinkedPage::none ? first : pages[vertex.last].next;
       warp.sync();
@@ -254,7 +256,8 @@ struct PageUpdateKernel : KernelShape {
     warp.sync();
     // Fill the holes with the entries that stay beyond the new end.
     const std::uint32_t kept = degree - removed;
-    // The page in which the kept entries end, or the page before it if they fill that.
+    // Find the page in which the kept entries end. If they fill it, the walk starts one page
+    // earlier.
     const std::uint32_t whole = kept / LinkedPage::capacity, rest = kept % LinkedPage::capacity;
     std::uint32_t filled = 0, last = LinkedPage::none, number = whole > 0 ? whole - 1 : 0;
     const std::uint32_t first_number = number;

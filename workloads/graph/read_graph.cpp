@@ -15,7 +15,7 @@ namespace {
 
 using scenes::lower, scenes::next_word, scenes::printable;
 
-// A word made of the characters of a decimal number: for values that are not used.
+// Whether a word consists of the characters of a decimal number. For values that are not used.
 bool looks_like_number(std::string_view word) {
   if (word.find_first_not_of("0123456789+-.eEdD") == word.npos)
     return word.find_first_of("0123456789") != word.npos;
@@ -23,13 +23,13 @@ bool looks_like_number(std::string_view word) {
   return word == "nan" || word == "NaN" || word == "inf" || word == "Inf";
 }
 
-// Lines end in LF or CRLF; the last one may lack it. Skips a byte order mark.
+// Reads lines, which end in LF or CRLF; the last one may have no end. Skips a byte order mark.
 class LineReader {
  public:
   LineReader(std::string_view text, const std::string& name)
       : rest_(scenes::without_byte_order_mark(text)), name_(name) {}
 
-  // False at the end of the text.
+  // Reads the next line. Returns false at the end of the text.
   bool next(std::string_view& line) {
     if (rest_.empty()) return false;
     const std::size_t end = rest_.find('\n');
@@ -40,7 +40,7 @@ class LineReader {
     return true;
   }
 
-  // The number of the line that next() returned; 0 before the first.
+  // The number of the line that next() returned last; 0 before the first.
   std::uint64_t number() const { return number_; }
 
   // An upper bound of the number of lines that follow.
@@ -55,7 +55,8 @@ class LineReader {
                 printable(name_, name_.size()) + ": line " + std::to_string(line) + ": " + what);
   }
 
-  // The next word of the line as a number of `what`, which must be there.
+  // Reads the next word of the line as a number; throws if there is none. `what` names it in
+  // messages.
   std::uint64_t require_unsigned(std::string_view& line, const char* what) const {
     const std::string_view word = next_word(line);
     if (word.empty()) fail(std::string(what) + " is missing");
@@ -85,8 +86,8 @@ class LineReader {
   std::uint64_t number_ = 0;
 };
 
-// An edge whose opposite is not in the graph; none if the graph is symmetric. Takes linear time and
-// 4 bytes per vertex.
+// Returns an edge whose opposite is not in the graph, or nothing if the graph is symmetric. Takes
+// linear time and 4 bytes per vertex.
 //
 // Vertices are visited in ascending order, so that the sources of the edges to a vertex v appear in
 // ascending order. In a symmetric graph they are v's neighbours, in the same order: `matched[v]` of
@@ -97,7 +98,7 @@ std::optional<Edge> find_one_way_edge(const HostGraph& graph) {
     for (const std::uint32_t v : graph.neighbours(u)) {
       if (matched[v] == graph.degree(v)) return Edge{u, v};
       const std::uint32_t expected = graph.neighbours(v)[matched[v]];
-      // v's edge to a vertex before u, which has been visited and did not lead to v.
+      // v has an edge to `expected`, which has been visited and did not lead to v.
       if (expected < u) return Edge{v, expected};
       if (expected > u) return Edge{u, v};
       ++matched[v];
@@ -112,7 +113,7 @@ std::optional<Edge> find_one_way_edge(const HostGraph& graph) {
 // ---- Matrix Market
 
 struct MatrixHeader {
-  bool is_mirrored = false;  // one entry stands for both directions
+  bool is_mirrored = false;  // an entry stands for both directions
   std::uint64_t values = 0;  // numbers per entry after its row and column
 };
 
@@ -145,7 +146,7 @@ MatrixHeader parse_banner(LineReader& lines) {
   return header;
 }
 
-// Comment lines may occur anywhere.
+// Reads the next line that is not a comment; comments may occur anywhere.
 bool next_content_line(LineReader& lines, std::string_view& line) {
   while (lines.next(line)) {
     std::string_view rest = line;
@@ -184,8 +185,8 @@ std::vector<IdPair> parse_pairs(LineReader& lines) {
   return pairs;
 }
 
-// Numbers the ids that are in use, in ascending order, by a bit per id and the sum of bits before
-// each word of 64.
+// Numbers the ids that occur in ascending order. Has a bit per id, and for each word of 64 the
+// number of bits before it.
 class DenseIds {
  public:
   DenseIds(const std::vector<IdPair>& pairs, std::uint64_t max_id)
@@ -210,7 +211,7 @@ class DenseIds {
   std::vector<std::uint64_t> used_, before_;
 };
 
-// Numbers any ids, by binary search.
+// Numbers arbitrary ids, by binary search in a sorted list.
 class SparseIds {
  public:
   explicit SparseIds(const std::vector<IdPair>& pairs) {
@@ -229,7 +230,7 @@ class SparseIds {
   std::vector<std::uint64_t> ids_;
 };
 
-// Replaces ids by their numbers and returns how many there are.
+// Replaces ids by their numbers and returns the number of distinct ids.
 template <class Ids>
 std::uint64_t renumber(const Ids& ids, std::vector<IdPair>& pairs) {
   for (IdPair& pair : pairs) pair = {ids.number(pair.source), ids.number(pair.destination)};
@@ -240,11 +241,12 @@ std::uint64_t renumber(const Ids& ids, std::vector<IdPair>& pairs) {
 
 struct MetisHeader {
   std::uint64_t vertices = 0, edges = 0;
-  std::uint64_t numbers_before = 0;  // the vertex's size and weights
+  // Numbers on a line before its edges: the vertex's size and weights.
+  std::uint64_t numbers_before = 0;
   bool has_edge_weights = false;
 };
 
-// Blank lines are vertices without neighbours.
+// Reads the next line that is not a comment. A blank line stands for a vertex without neighbours.
 bool next_metis_line(LineReader& lines, std::string_view& line) {
   while (lines.next(line)) {
     if (!line.starts_with('%')) return true;
@@ -298,12 +300,12 @@ class MetisParser {
   GraphInput run() {
     std::vector<std::uint64_t>& offsets = input_.graph.offsets;
     offsets.reserve(header_.vertices + 1);
-    // A destination takes at least two bytes of the text.
+    // Each destination takes at least two bytes of the text, which bounds the reservation.
     input_.graph.destinations.reserve(std::min<std::uint64_t>(header_.edges, text_.size() / 4 + 1) *
                                       2);
     std::string_view line;
     while (offsets.size() <= header_.vertices) {
-      // A last line that is blank and ends with the file is not seen as a line.
+      // LineReader does not return a last line that is blank and ends with the file.
       if (!next_metis_line(lines_, line)) {
         if (offsets.size() < header_.vertices || !text_.ends_with('\n')) {
           lines_.fail("the file ends after " + std::to_string(offsets.size() - 1) + " of " +
@@ -357,7 +359,7 @@ class MetisParser {
     input_.graph.offsets.push_back(destinations.size());
   }
 
-  // For messages: looked up in a second pass.
+  // The line of a vertex, for messages. Found in a second pass over the text.
   std::uint64_t vertex_line(std::uint32_t vertex) const {
     LineReader lines(text_, name_);
     parse_metis_header(lines);
@@ -432,7 +434,7 @@ GraphInput parse_edge_list(std::string_view text, const std::string& name) {
   std::vector<IdPair> pairs = parse_pairs(lines);
   std::uint64_t max_id = 0;
   for (const IdPair& pair : pairs) max_id = std::max({max_id, pair.source, pair.destination});
-  // Two words per 64 ids: at most two bytes per byte of the text.
+  // DenseIds needs two words per 64 ids: here at most two bytes per byte of the text.
   const std::uint64_t vertices = max_id / 8 < text.size() ? renumber(DenseIds(pairs, max_id), pairs)
                                                           : renumber(SparseIds(pairs), pairs);
   if (vertices > max_vertices) lines.fail("more vertices than 32 bits can number");

@@ -19,8 +19,8 @@ namespace {
 
 using scenes::lower, scenes::printable;
 
-// In practice memory is the limit. These keep the numbers of vertices below 2^32, and sums of edges
-// far below 2^64.
+// These limits keep vertex numbers below 2^32 and sums of edges far below 2^64. In practice memory
+// is the limit.
 constexpr std::uint64_t largest_size = 200'000'000;
 constexpr std::uint64_t max_edges = 4'000'000'000;
 
@@ -30,9 +30,9 @@ struct Range {
 };
 
 struct Parameter {
-  const char* name;  // null: there is none
+  const char* name;  // nullptr: the generator has no such argument
   Range range;
-  std::uint64_t edge_factor;  // directed edges per vertex and unit of the parameter, at most
+  std::uint64_t edge_factor;  // max directed edges per vertex and unit of the parameter
 };
 
 struct Generator {
@@ -153,7 +153,7 @@ using Parse = GraphInput (*)(std::string_view, const std::string&);
 constexpr const char* known_types =
     "'.mtx' (Matrix Market), '.graph' (METIS), '.txt' or '.el' (edge list)";
 
-// Null for an extension that is not known.
+// The parser for a file extension; nullptr if the extension is not known.
 Parse parser_of(const std::string& path) {
   const std::string extension = scenes::extension_of(path);
   if (extension == ".mtx") return parse_matrix_market;

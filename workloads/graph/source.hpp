@@ -21,20 +21,20 @@ namespace heapwood::workloads::graph {
 // 1 million vertices take 0.1 to 1.5 s on one CPU core, rmat:20 takes 3.5 s. Peak memory is that of
 // the graph (8 bytes per vertex, 4 per directed edge) and what generate.hpp says.
 
-// One line each, for `heapwood list graphs` and error messages.
+// A generator; each text is one line for `heapwood list graphs` and for error messages.
 struct GeneratorInfo {
   std::string id;           // "rgg"
   std::string arguments;    // "VERTICES[:SEED]"
   std::string description;  // what the graph is
-  std::string stands_for;   // graphs of table 1; empty for none
+  std::string stands_for;   // graphs of table 1 of the paper; empty if none
   std::string example;      // "rgg:1m"
 };
 std::vector<GeneratorInfo> generators();
 
-// `NAME[:SIZE][:PARAMETER][:SEED]`, upper or lower case, the parameter only where the generator has
-// one; a number is `1500`, `20k`, `1m` or `7.5m`, and an empty one has its default. nullopt if the
-// part before the first colon is not a generator. Throws Error{Exit::usage} if it is one and the
-// rest is not as described or out of the generator's range.
+// Parses `NAME[:SIZE][:PARAMETER][:SEED]`, in upper or lower case. Only some generators have a
+// parameter. A number is `1500`, `20k`, `1m` or `7.5m`; an empty one has its default. Returns
+// nullopt if the part before the first colon is not a generator. Throws Error{Exit::usage} if it is
+// one and the rest is malformed or out of the generator's range.
 struct GeneratorCall {
   std::string id;
   GraphRequest request;
@@ -44,17 +44,17 @@ std::optional<GeneratorCall> parse_generator(std::string_view text);
 
 struct GraphSource {
   HostGraph graph;
-  std::string name;          // "rgg:1m"; of a file its name without folder and extension
-  std::string digest;        // of the graph (graph_digest), not of the file
+  std::string name;          // "rgg:1m"; for a file its name without folder and extension
+  std::string digest;        // graph_digest() of the graph; independent of the file
   bool is_symmetric = true;  // each edge is stored in both directions
   InputCounts counts;        // what was listed, dropped and merged
-  std::optional<std::uint64_t> triangles;  // where the generator knows their number
-  std::vector<std::string> notes;          // one line each, for the user: changes made to the input
+  std::optional<std::uint64_t> triangles;  // their number, if the generator knows it
+  std::vector<std::string> notes;          // changes made to the input, one line each for the user
 };
 
-// Throws Error{Exit::usage} for text that is neither a generator nor a file of a known type, and
-// Error{Exit::scene} for a file that cannot be read (`FILE:LINE: what` if its content is
-// malformed) or a graph that does not fit in memory.
+// Loads the graph that `text` names. Throws Error{Exit::usage} if it is neither a generator nor a
+// file of a known type, and Error{Exit::scene} if a file cannot be read (`FILE:LINE: what` if its
+// content is malformed) or the graph does not fit in memory.
 GraphSource load_graph(std::string_view text);
 
 // A hash of vertices and edges, 16 hexadecimal digits: equal for equal graphs, whatever file or

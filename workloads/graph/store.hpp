@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A graph that changes, in one of three layouts, and what they share: batches in
-// device memory, and the algorithms.
+// The interface of a graph that changes, its three layouts, and what these share: batches in device
+// memory, and the algorithms.
 #pragma once
 
 #include <cstdint>
@@ -33,39 +33,41 @@ struct DeviceRows {
 };
 
 struct InitResult {
-  double reset_ms = 0;                           // of the pool, by the host's clock
-  double allocate_ms = 0;                        // one malloc per vertex, and counting classes
-  double write_ms = 0;                           // the adjacencies
-  std::uint64_t refused = 0, refused_edges = 0;  // vertices without a block, and their edges
+  double reset_ms = 0;                           // resetting the pool, by the host's clock
+  double allocate_ms = 0;                        // requesting blocks, and counting classes
+  double write_ms = 0;                           // writing the adjacencies
+  std::uint64_t refused = 0, refused_edges = 0;  // vertices that got no block, and their edges
   double ms() const { return allocate_ms + write_ms; }
 };
 
 struct UpdateResult {
-  // update(): sorting and grouping the batch, not part of `ms`. insert_vertices(): requesting the
-  // blocks or pages, part of `ms`.
+  // Time to prepare the update. update(): sorting and grouping the batch, not included in `ms`.
+  // insert_vertices(): requesting blocks or pages, included in `ms`.
   double prepare_ms = 0;
   double ms = 0;
-  std::uint64_t inserted = 0, deleted = 0;  // edges
+  std::uint64_t inserted = 0, deleted = 0;  // numbers of edges
   std::uint64_t moved = 0;                  // adjacencies copied to another block
-  std::uint64_t refused = 0;                // requests
-  std::uint64_t refused_edges = 0;          // that were therefore not inserted
+  std::uint64_t refused = 0;                // requests that got nullptr
+  std::uint64_t refused_edges = 0;          // edges that were not inserted for that reason
 };
 
-// Memory while no kernel runs.
+// The memory that a graph uses while no kernel runs.
 struct GraphMemory {
   std::uint64_t edges = 0;
-  std::uint64_t table_bytes = 0;    // the vertices
-  std::uint64_t payload_bytes = 0;  // 4 per edge
-  std::uint64_t block_bytes = 0;    // blocks, pages or rows in use, as requested
+  std::uint64_t table_bytes = 0;    // the table of vertices
+  std::uint64_t payload_bytes = 0;  // 4 bytes per edge
+  std::uint64_t block_bytes = 0;    // requested bytes of the blocks, pages or rows in use
   std::uint64_t blocks = 0;
-  std::uint64_t held_bytes = 0;      // of the pool: neither free nor the allocator's tables
+  // Bytes of the pool that are neither free nor the allocator's tables.
+  std::uint64_t held_bytes = 0;
   std::uint64_t metadata_bytes = 0;  // the allocator's tables
   std::uint64_t address_bytes = 0;   // from the pool's base to the end of the highest block
   std::uint64_t free_bytes = 0, largest_free_bytes = 0;
-  double external = 0;         // 1 - largest free region, neighbours merged / all free bytes
+  // 1 - largest free region / all free bytes, with adjacent free regions merged.
+  double external = 0;
   std::uint64_t overlaps = 0;  // blocks that begin before another one ends
-  // The pool could be walked. If not, the bytes held, free and of metadata, the largest free region
-  // and `external` have no meaning.
+  // Whether the pool could be walked. If not, the bytes held, free and of metadata, the largest
+  // free region and `external` have no meaning.
   bool measured = false;
 };
 
@@ -87,11 +89,11 @@ struct SearchResult {
 template <class T>
 void reserve(simt::Buffer<T>& buffer, const simt::DeviceId& device, std::size_t count) {
   if (buffer.size() >= count) return;
-  buffer = {};  // frees the old one first
+  buffer = {};  // frees the old buffer before the new one is allocated
   buffer = simt::Buffer<T>(device, count);
 }
 
-// A batch in device memory, sorted and grouped. Buffers grow and are used again.
+// A batch in device memory, sorted and grouped. Buffers grow as needed and are reused.
 class BatchBuffers {
  public:
   explicit BatchBuffers(const simt::DeviceId& device) : device_(device) {}
@@ -99,7 +101,7 @@ class BatchBuffers {
   // Uploads and sorts a batch. Returns the milliseconds of sorting and grouping.
   double prepare(DeviceSteps& steps, std::span<const EdgeKey> edges, std::uint32_t vertices);
   EdgeBatch batch() const;
-  // Adds the outcomes of a launch: of insertions or of deletions.
+  // Adds the outcomes of a launch that inserted or deleted edges.
   void add_outcomes(UpdateResult& result, bool inserts) const;
 
  private:
@@ -140,35 +142,35 @@ class GraphStore {
   GraphStore(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps)
       : device_(device), steps_(std::move(steps)) {}
   virtual ~GraphStore() = default;
-  // Discards the present graph.
+  // Replaces the present graph by these rows.
   virtual InitResult init(const DeviceRows& rows) = 0;
-  // Removes and inserts edges, given in any order. No edge is in both; repeated edges, loops, edges
-  // to insert that exist and edges to delete that do not are ignored.
+  // Removes and inserts edges, both given in any order. No edge may be in both lists. Ignores
+  // repeated edges, loops, edges to insert that exist and edges to delete that do not.
   virtual UpdateResult update(std::span<const EdgeKey> inserts,
                               std::span<const EdgeKey> deletes) = 0;
-  // Appends vertices with the edges of the rows.
+  // Appends vertices with these rows as their edges.
   virtual UpdateResult insert_vertices(const DeviceRows& rows) = 0;
   // Deletes all edges from and to these vertices, whose numbers are not used again.
   virtual UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) = 0;
 
   virtual GraphView view() const = 0;
   virtual GraphMemory memory() = 0;
-  // The edges in order.
+  // Returns the edges in order.
   std::vector<EdgeKey> edges();
-  // A hash of the set of edges: equal sets have equal hashes.
+  // Returns a hash of the set of edges: equal sets have equal hashes.
   std::uint64_t edge_hash();
 
   PageRankResult page_rank(unsigned iterations, float damping);
-  TriangleResult triangles();  // sorts the adjacencies, which is not timed
+  TriangleResult triangles();  // first sorts the adjacencies, which is not timed
   SearchResult breadth_first(std::uint32_t source);
 
  protected:
   static void require_room(std::uint64_t vertices, std::uint64_t capacity) {
     if (vertices > capacity) throw Error(Exit::failed, "graph: the vertex table is full");
   }
-  // The result of init() from that of inserting all vertices. Times in ms.
+  // Converts the result of inserting all vertices to that of init(). Times in ms.
   static InitResult init_result(double reset_ms, const UpdateResult& inserted);
-  // Completes the result of inserting the vertices of the rows by what the launches have counted.
+  // Adds what the launches have counted to the result of inserting these rows.
   static void add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows);
 
   simt::DeviceId device_;
@@ -180,18 +182,18 @@ class GraphStore {
 
 // How init() requests the blocks.
 enum class BlockInit : std::uint8_t {
-  each,     // in the order of the vertices
-  counted,  // in the order of the size classes, after counting them (class_order.hpp)
+  each,     // vertex by vertex
+  counted,  // ordered by size class, after counting the classes (class_order.hpp)
 };
 
-// Adjacencies are blocks of an allocator (vertex_table.hpp).
+// The layout whose adjacencies are blocks of an allocator (vertex_table.hpp).
 class BlockGraph final : public GraphStore {
  public:
-  // max_vertices: including those that insert_vertices() will append.
+  // max_vertices includes the vertices that insert_vertices() will append.
   BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
              std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
              BlockInit block_init = BlockInit::each);
-  // Frees the blocks of a heap outside the pool, which would otherwise keep them.
+  // Frees the blocks if they lie in a heap outside the pool, which would otherwise keep them.
   ~BlockGraph() override;
   BlockGraph(BlockGraph&&) = delete;
 
@@ -213,7 +215,7 @@ class BlockGraph final : public GraphStore {
   std::uint32_t count_ = 0;
   TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
-  simt::Buffer<std::uint32_t> order_;  // of BlockInit::counted
+  simt::Buffer<std::uint32_t> order_;  // used by BlockInit::counted
 };
 
 // The baseline of linked pages, faimGraph's layout: pages of 64 bytes with 15 destinations and the
@@ -221,7 +223,7 @@ class BlockGraph final : public GraphStore {
 // may be partly empty. New vertices take pages that have never been used.
 class PageGraph final : public GraphStore {
  public:
-  // pool: for pages, ring and counters. Throws Error{Exit::usage} if it holds no page.
+  // The pool holds pages, ring and counters. Throws Error{Exit::usage} if it holds no page.
   PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps, alloc::Pool pool,
             std::uint32_t max_vertices);
 
@@ -247,9 +249,10 @@ class PageGraph final : public GraphStore {
   BatchBuffers inserts_, deletes_;
 };
 
-// The baseline without an allocator: sparse rows that every update rebuilds, by sorting the edges
-// of the graph with the new ones, and a scan. Its memory comes from the device's host interface:
-// the rows, and while they are rebuilt the keys of all edges twice and their positions.
+// The baseline without an allocator: sparse rows (CSR) that every update rebuilds, by sorting all
+// edges together with the new ones, and a prefix sum. Its memory comes from the device's host
+// interface: the rows and, while they are rebuilt, two copies of the keys of all edges, and their
+// positions.
 class CsrGraph final : public GraphStore {
  public:
   CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
@@ -264,7 +267,7 @@ class CsrGraph final : public GraphStore {
 
  private:
   CsrView rows() const { return {offsets_.data(), destinations_.data(), count_}; }
-  // Replaces the rows by those edges of the rows and of `inserts`, in any order, that pass the
+  // Replaces the rows by those of their edges and of `inserts`, given in any order, that pass the
   // filter.
   double rebuild(std::span<const EdgeKey> inserts, RowFilter filter);
 

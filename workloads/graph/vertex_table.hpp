@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The dynamic graph in device memory (Ouroboros section 6.2): a table of vertices, each with one
-// contiguous block of destinations. A block holds 16 bytes x 2^k, the smallest that fits: there is
-// no over-allocation, so a vertex whose degree passes a power of two moves to another block.
+// contiguous block of destinations. A block has 16 bytes x 2^k, the smallest such size that fits:
+// there is no over-allocation, so a vertex whose degree passes a power of two moves to another
+// block.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,14 @@
 
 namespace heapwood::workloads::graph {
 
-// The base class of kernels that need no Scratch.
+// Base class of kernels that need no Scratch.
 struct KernelShape {
   struct Scratch {};
   static constexpr bool independent = true;
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 };
 
-// An edge in one word: the source in the high half, the destination in the low half.
+// An edge as one word: source in the high half, destination in the low half.
 using EdgeKey = std::uint64_t;
 
 HEAPWOOD_INLINE EdgeKey edge_key(std::uint32_t source, std::uint32_t destination) {
@@ -35,14 +36,14 @@ HEAPWOOD_INLINE std::uint32_t destination_of(EdgeKey key) {
   return static_cast<std::uint32_t>(key);
 }
 
-// Equal sets of edges have equal sums of these hashes.
+// Hashes an edge. The sums of these hashes are equal for equal sets of edges.
 HEAPWOOD_INLINE std::uint64_t edge_hash_of(EdgeKey key) {
   key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
   key = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
   return key ^ key >> 32;
 }
 
-// The index of the first of `count` sorted entries that is not below `value`, or `count`.
+// Returns the index of the first of `count` sorted entries that is not below `value`, or `count`.
 template <class T, class Index>
 HEAPWOOD_INLINE Index lower_bound(const T* sorted, Index count, T value) {
   Index low = 0, high = count;
@@ -58,19 +59,19 @@ HEAPWOOD_INLINE Index lower_bound(const T* sorted, Index count, T value) {
   return low;
 }
 
-// Capacity class k: 4 x 2^k destinations, 16 bytes x 2^k.
+// Size class k has blocks for 4 x 2^k destinations, which are 16 bytes x 2^k.
 HEAPWOOD_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
 HEAPWOOD_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }
-// The smallest class for a degree, which is not 0.
+// The smallest size class for a degree above 0.
 HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t degree) {
   return degree <= 4 ? 0 : simt::highest_bit(std::uint64_t{degree} - 1) - 1;
 }
 
-// A vertex of degree 0 has no block. Only a vertex whose smaller block was refused has a block of a
-// larger class than its degree needs.
+// A vertex of degree 0 has no block. A vertex has a block of a larger class than its degree needs
+// only if a request for a smaller block was refused.
 struct Vertex {
   std::uint32_t degree;
-  std::uint32_t state;  // capacity class, and `locked`
+  std::uint32_t state;  // size class, and the bit `locked`
   std::uint32_t* adjacency;
 
   static constexpr std::uint32_t locked = 1u << 31;
@@ -87,8 +88,8 @@ class VertexLock {
 
   HEAPWOOD_INLINE explicit VertexLock(std::uint32_t& word) : state_(word) {}
 
-  // All lanes call together. False: the launch was aborted and the lock is not held. `state` gets
-  // the other bits.
+  // All lanes must call this together. Returns false if the launch was aborted; then the lock is
+  // not held. `state` gets the other bits of the word.
   template <class Warp>
   HEAPWOOD_INLINE bool lock(Warp& warp, std::uint32_t& state) const {
     std::uint32_t seen = 0;
@@ -98,15 +99,15 @@ class VertexLock {
       return held;
     });
     if (!won) {
-      // Lane 0 may have taken the lock in the same turn.
+      // Lane 0 may have taken the lock in this turn.
       if (warp.lane() == 0 && held) unlock(seen);
       return false;
     }
-    warp.sync();  // lane 0's acquire comes before the other lanes' reads
+    warp.sync();  // orders lane 0's acquire before the other lanes' reads
     state = warp.shfl(seen, 0);
     return true;
   }
-  // Lane 0 only, after all lanes have synced.
+  // Called by lane 0 only, after all lanes have synced.
   HEAPWOOD_INLINE void unlock(std::uint32_t state) const {
     // release: publishes the vertex and its adjacency to the next holder.
     simt::atomic_ref<std::uint32_t>(state_).store(state, simt::release);
@@ -116,7 +117,7 @@ class VertexLock {
   HEAPWOOD_INLINE bool try_lock(std::uint32_t& seen) const {
     const simt::atomic_ref<std::uint32_t> word(state_);
     seen = word.load(simt::relaxed);
-    // acquire: what the previous holder wrote.
+    // acquire: makes what the previous holder wrote visible.
     return (seen & locked) == 0 &&
            word.compare_exchange_strong(seen, seen | locked, simt::acquire, simt::relaxed);
   }
@@ -135,9 +136,9 @@ struct BlocksView {
   HEAPWOOD_INLINE std::uint32_t* adjacency(std::uint32_t v) const { return vertices[v].adjacency; }
 };
 
-// Compressed sparse rows.
+// A graph in compressed sparse rows.
 struct CsrView {
-  std::uint64_t* offsets;  // count + 1
+  std::uint64_t* offsets;  // count + 1 entries
   std::uint32_t* destinations;
   std::uint32_t count;
 
@@ -149,16 +150,16 @@ struct CsrView {
   }
 };
 
-// Linked pages of 64 bytes, all of them full but the last one of a vertex.
+// Adjacencies in linked pages of 64 bytes, all of them full except a vertex's last one.
 struct LinkedPage {
   static constexpr std::uint32_t capacity = 15, none = ~std::uint32_t{0};
   std::uint32_t destinations[capacity];
-  std::uint32_t next;  // index of a page, or `none`
+  std::uint32_t next;  // number of the next page, or `none`
 };
 static_assert(sizeof(LinkedPage) == 64);
 
 struct PagedVertex {
-  std::uint32_t degree, first, last;  // pages, or LinkedPage::none
+  std::uint32_t degree, first, last;  // number of the first and the last page, or LinkedPage::none
   std::uint32_t lock;
 };
 
@@ -173,7 +174,8 @@ struct PagesView {
 using GraphView = std::variant<BlocksView, CsrView, PagesView>;
 
 // Calls f(destination) for the entries begin, begin + step, ... below `end` of v's adjacency. The
-// lanes of a warp share them if each begins at its number and `step` is the width of the warp.
+// lanes of a warp share the entries if each passes its lane number as `begin` and the width of the
+// warp as `step`.
 template <class View, class F>
 HEAPWOOD_INLINE void for_neighbours(const View& view, std::uint32_t v, std::uint32_t begin,
                                     std::uint32_t end, std::uint32_t step, F f) {

@@ -10,11 +10,11 @@
 
 namespace heapwood::workloads {
 
-// Each records its requests and frees since its last reset. Throws Error{Exit::device} for a GPU in
-// a program without CUDA.
+// Each of these records its requests and frees since its last reset. Throws Error{Exit::device} for
+// a GPU in a program without CUDA.
 std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJob& job,
                                                               alloc::RecordedMemory& memory);
-// Tests with lifetimes only.
+// For tests with lifetimes only (has_lifetimes()).
 void record_stress(const StressJob& job, alloc::RecordedMemory& memory);
 
 }  // namespace heapwood::workloads

@@ -13,8 +13,8 @@
 
 namespace heapwood::workloads {
 
-// A workload is compiled with these as with any device and allocator. RecordingDevice knows the
-// memory of the recording and ends a kernel of it after each launch.
+// The device and the allocator with which a recorded workload is compiled. RecordingDevice knows
+// the memory of the recording, and ends a kernel of the recording after each launch.
 template <class Device>
 struct RecordingDevice : Device {
   alloc::RecordedMemory* recorded;
@@ -38,12 +38,12 @@ struct RecordingDevice : Device {
   }
 };
 
-// The allocator Base, recorded there.
+// The allocator Base, which records into that memory.
 template <class Base>
 struct RecordingOn : alloc::Recorded<Base> {
   using Recorded = alloc::Recorded<Base>;
 
-  // Only on a RecordingDevice. Forgets what was recorded.
+  // Device must be a RecordingDevice. Forgets what was recorded before.
   template <class Device>
   static RecordingOn create(alloc::Pool pool, const alloc::AllocatorOptions& options,
                             const Device& device) {

@@ -134,7 +134,7 @@ void ReplayInspector::observe(std::size_t event, std::span<const std::uint64_t> 
       index_in_live_[now.request] = static_cast<std::uint32_t>(live_.size());
       live_.push_back(now.request);
     } else {
-      // The last block takes the place of the freed one.
+      // The last live block moves to the index of the freed one.
       const std::uint32_t index = index_in_live_[now.request], moved = live_.back();
       live_[index] = moved;
       index_in_live_[moved] = index;

@@ -21,23 +21,27 @@
 
 namespace heapwood::workloads {
 
-// A program trace in figures: sizes, memory in use, lifetimes.
+// A summary of a program trace: sizes, memory in use, lifetimes.
 struct TraceSummary {
   std::uint64_t requests = 0, frees = 0, kernels = 0;
-  std::uint64_t warps = 0;         // max number of warps in a kernel that allocate or free
-  std::uint64_t other_frees = 0;   // of a block that another warp, or an earlier kernel, requested
-  std::uint64_t requested = 0;     // bytes of all requests
-  std::uint64_t padded_bytes = 0;  // the same, each padded to the granule
+  std::uint64_t warps = 0;  // max number of warps in a kernel that allocate or free
+  // Frees of a block that another warp, or an earlier kernel, requested.
+  std::uint64_t other_frees = 0;
+  std::uint64_t requested = 0;     // sum of the bytes of all requests
+  std::uint64_t padded_bytes = 0;  // the same sum with each request padded to the granule
   std::uint64_t min_bytes = 0, max_bytes = 0;
-  // Bytes requested and not freed: at the end, and the max at any time, with the number of events
-  // until then and the blocks in use.
+  // Bytes requested and not freed, at the end and at the peak. peak_event is the number of events
+  // up to the peak, peak_blocks the number of blocks in use then.
   std::uint64_t end_bytes = 0, peak_bytes = 0, peak_blocks = 0;
   std::size_t peak_event = 0;
-  // Largest sum of padded bytes in use at any time: no allocator serves all with less memory.
+  // Largest sum of padded bytes in use at any time. No allocator can serve the trace with less
+  // memory.
   std::uint64_t peak_padded = 0;
-  // [k]: requests of 2^(k-1) < bytes <= 2^k; [0]: of 0 or 1 byte; the last: of larger ones too.
+  // sizes[k] counts requests of 2^(k-1) < bytes <= 2^k. sizes[0]: of 0 or 1 byte. The last entry
+  // also counts all larger ones.
   std::array<std::uint64_t, 41> sizes{};
-  // [k]: freed blocks with 2^(k-1) < events from request to free <= 2^k; [0]: 1 event.
+  // lifetimes[k] counts freed blocks with 2^(k-1) < events from request to free <= 2^k;
+  // lifetimes[0]: 1 event.
   std::array<std::uint64_t, 33> lifetimes{};
 };
 
@@ -58,92 +62,95 @@ struct ReplayGroup {
     enter,  // waits until step `first` may begin
     leave,  // ends step `first` for this warp
   };
-  std::uint32_t first = 0;  // in ReplayPlan::requests, or the step
+  std::uint32_t first = 0;  // index in ReplayPlan::requests; for enter and leave the step
   std::uint32_t size : 6 = 0;
   Kind kind : 2 = Kind::allocate;
 };
 static_assert(sizeof(ReplayGroup) == 8);
 
 struct ReplayLaunch {
-  std::uint32_t first_warp = 0, warps = 0;  // in ReplayPlan::warp_begins
-  std::uint32_t first_step = 0, steps = 0;  // in ReplayPlan::step_warps
-  std::size_t end_event = 0;                // of the trace
+  std::uint32_t first_warp = 0, warps = 0;  // indices in ReplayPlan::warp_begins
+  std::uint32_t first_step = 0, steps = 0;  // indices in ReplayPlan::step_warps
+  std::size_t end_event = 0;                // number of events of the trace up to the launch's end
 };
 
 struct ReplayPlan {
-  // Flag of an event: another warp of the same launch frees the request's block, so the two warps
-  // have to be ordered. All others are ordered by the warp or by the end of the launch.
+  // Flag of an event whose block is requested by one warp and freed by another of the same launch:
+  // the replay has to order the two warps. For all other blocks the order within a warp or the end
+  // of a launch suffices.
   static constexpr std::uint32_t is_handed_over = 1u << 31;
 
-  std::vector<std::uint64_t> bytes;  // by request
-  // The request of each event, some with is_handed_over; by launch and warp.
+  std::vector<std::uint64_t> bytes;  // by number of the request
+  // The request of each event, some with the flag is_handed_over; ordered by launch and warp.
   std::vector<std::uint32_t> requests;
-  std::vector<ReplayGroup> groups;  // by launch and warp
-  // Warp w of all launches has the groups [warp_begins[w], warp_begins[w + 1]).
+  std::vector<ReplayGroup> groups;  // ordered by launch and warp
+  // The groups of warp w, counted over all launches, are [warp_begins[w], warp_begins[w + 1]).
   std::vector<std::uint32_t> warp_begins{0};
-  // By launch and step: the number of warps that have events in it.
+  // For each step of each launch the number of warps that have events in it.
   std::vector<std::uint32_t> step_warps;
   std::vector<ReplayLaunch> launches;
 };
 
 struct ReplayPlanOptions {
-  std::size_t window = 0;         // events per step; 0: chosen by plan_replay()
-  std::vector<std::size_t> cuts;  // numbers of events, ascending, after which a launch also ends
+  std::size_t window = 0;         // events per step; 0: plan_replay() chooses
+  std::vector<std::size_t> cuts;  // ascending numbers of events after which a launch must also end
 };
 
-// The trace is one that read_program_trace() accepts.
+// `trace` must be one that read_program_trace() accepts.
 ReplayPlan plan_replay(const alloc::ProgramTrace& trace, const ReplayPlanOptions& options);
 
 // Values of ReplayData::blocks that are not addresses.
 struct ReplayBlock {
   static constexpr std::uint64_t unserved = 0;  // not requested yet
-  static constexpr std::uint64_t refused = 1;   // frees of it do nothing
-  static constexpr std::uint64_t freed = 2;     // only with ReplayKernel::marks_frees
+  static constexpr std::uint64_t refused = 1;   // refused: frees of the block do nothing
+  static constexpr std::uint64_t freed = 2;     // freed; stored only with ReplayKernel::marks_frees
   static constexpr bool is_address(std::uint64_t value) { return value > freed; }
 };
 
-// A replay plan in device memory, with the memory that a replay writes. For one replay at a time.
+// A replay plan in device memory, with the memory that a replay writes. Used by one replay at a
+// time.
 struct ReplayData {
   ReplayData(const simt::DeviceId& device, const ReplayPlan& plan);
-  // Before each replay.
+  // Must be called before each replay.
   void reset(const ReplayPlan& plan);
 
   simt::Buffer<std::uint64_t> bytes;
   simt::Buffer<std::uint32_t> requests;
   simt::Buffer<ReplayGroup> groups;
   simt::Buffer<std::uint32_t> warp_begins;
-  simt::Buffer<std::uint32_t> progress;     // by warp: groups executed
-  simt::Buffer<std::uint32_t> step_warps;   // that have not ended the step
-  simt::Buffer<std::uint32_t> steps_ended;  // by launch
-  simt::Buffer<std::uint64_t> blocks;       // by request: its address, or a ReplayBlock
-  simt::Buffer<std::uint64_t> damaged;      // one number
+  simt::Buffer<std::uint32_t> progress;     // by warp: number of groups executed
+  simt::Buffer<std::uint32_t> step_warps;   // by step: warps that have not ended it
+  simt::Buffer<std::uint32_t> steps_ended;  // by launch: number of steps ended
+  simt::Buffer<std::uint64_t> blocks;       // by request: the block's address, or a ReplayBlock
+  simt::Buffer<std::uint64_t> damaged;      // one number: blocks whose contents were changed
 };
 
 // ---- memory use: the pool at several times, while no kernel runs --------------------------------
 
-// The pool after a number of events of the trace.
+// The state of the pool after a number of events of the trace.
 struct ReplaySample {
   std::size_t event = 0;
   PoolState pool;
-  // Bytes of the pool that have been part of a block at any time, and the end of the highest one.
+  // Bytes of the pool that have belonged to a block at any time, and the end of the highest block.
   std::uint64_t touched_bytes = 0, address_bytes = 0;
 
-  // Neither free nor the allocator's tables; 0 if the pool cannot be walked.
+  // Bytes that are neither free nor the allocator's tables; 0 if the pool cannot be walked.
   std::uint64_t held_bytes = 0;
 };
 
 struct ReplayInspection {
   std::vector<ReplaySample> samples;
-  std::uint64_t overlaps = 0;  // between blocks in use together, in all samples
+  std::uint64_t overlaps = 0;  // pairs of overlapping blocks in use, summed over all samples
 };
 
-// Follows a trace from sample to sample.
+// Follows a trace from sample to sample and inspects the pool at each.
 class ReplayInspector {
  public:
-  // in_pool: blocks lie in the pool, which can be walked.
+  // in_pool: whether blocks lie in the pool and it can be walked.
   ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool pool, bool in_pool);
 
-  // blocks: ReplayData::blocks after the first `event` events; regions: a walk.
+  // Takes a sample after the first `event` events. blocks: ReplayData::blocks. regions: a walk of
+  // the pool.
   void observe(std::size_t event, std::span<const std::uint64_t> blocks,
                std::span<const alloc::Region> regions);
   ReplayInspection take() { return std::move(inspection_); }
@@ -154,11 +161,11 @@ class ReplayInspector {
   const alloc::ProgramTrace& trace_;
   alloc::Pool pool_;
   bool in_pool_;
-  std::size_t next_ = 0;                      // event
-  std::vector<std::uint32_t> live_;           // requests
-  std::vector<std::uint32_t> index_in_live_;  // of each request
+  std::size_t next_ = 0;                      // number of the next event
+  std::vector<std::uint32_t> live_;           // requests whose blocks are in use
+  std::vector<std::uint32_t> index_in_live_;  // by request
   std::vector<std::uint64_t> bytes_;          // by request
-  std::vector<bool> touched_;                 // granules of the pool
+  std::vector<bool> touched_;                 // by granule of the pool
   std::uint64_t touched_bytes_ = 0, address_bytes_ = 0;
   ReplayInspection inspection_;
 };
@@ -169,21 +176,21 @@ struct ReplayJob {
   alloc::Pool pool;
   alloc::AllocatorOptions options;
   const ReplayPlan* plan = nullptr;
-  ReplayData* data = nullptr;  // of the plan, on the device
-  // False: everything but the calls of the allocator, for the time that the replay itself takes.
+  ReplayData* data = nullptr;  // the plan, on the job's device
+  // If false, the replay does everything except call the allocator, to measure its own time.
   bool calls = true;
-  // Writes the first and the last word of each block, and checks them before it is freed.
+  // Writes the first and the last word of each block and checks them before the block is freed.
   bool checks_contents = false;
-  // Inspects the pool after each launch. Of the plan's trace.
+  // The trace of the plan: then the pool is inspected after each launch. nullptr: no inspection.
   const alloc::ProgramTrace* inspected = nullptr;
-  double seconds = 60;  // limit of all launches together
+  double seconds = 60;  // time limit of all launches together
 };
 
 struct ReplayResult {
   double reset_ms = 0;  // create(), by the host's clock
-  double ms = 0;        // all launches
+  double ms = 0;        // duration of all launches
   std::uint64_t refused = 0;
-  std::uint64_t first_refused_bytes = 0;  // of the refused request with the lowest number
+  std::uint64_t first_refused_bytes = 0;  // size of the refused request with the lowest number
   std::uint64_t damaged = 0;              // blocks whose contents were changed
   ReplayInspection inspection;
 };

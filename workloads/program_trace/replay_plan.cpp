@@ -66,7 +66,7 @@ class Planner {
     std::iota(order.begin(), order.end(), 0u);
     const auto warp_of = [&](std::uint32_t i) { return events[i].warp; };
     std::ranges::stable_sort(order, {}, warp_of);
-    std::vector<std::size_t> begins;  // of each warp in `order`
+    std::vector<std::size_t> begins;  // where each warp begins in `order`
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i == 0 || warp_of(order[i]) != warp_of(order[i - 1])) begins.push_back(i);
     }
@@ -86,7 +86,7 @@ class Planner {
 
   void add_warp(std::span<const TraceEvent> events, std::span<const std::uint32_t> order) {
     const ReplayLaunch& launch = plan_.launches.back();
-    // A launch of one step needs no limit.
+    // In a launch of one step no warp has to wait for a step.
     const bool has_steps = launch.steps > 1;
     std::uint32_t step = 0;
     bool is_first = true;
@@ -105,7 +105,7 @@ class Planner {
     plan_.warp_begins.push_back(static_cast<std::uint32_t>(plan_.groups.size()));
   }
 
-  // The first group of these events, within the step.
+  // Appends the first group of these events that lies within the step, and returns its length.
   std::size_t add_events(std::span<const TraceEvent> events, std::span<const std::uint32_t> order,
                          std::uint32_t step) {
     const Kind kind = events[order[0]].kind;
@@ -133,7 +133,7 @@ class Planner {
     plan_.groups.push_back(group);
   }
 
-  // Enough events per warp that it seldom waits for the end of a step.
+  // Each warp has enough events per step that it seldom waits for the end of a step.
   static constexpr std::size_t events_per_warp = 16, min_window = 4096;
 
   const alloc::ProgramTrace& trace_;

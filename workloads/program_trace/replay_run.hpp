@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs a ReplayJob with allocator A on a Device. In the kernel a warp replays one or more recorded
-// warps: it executes the groups of each until one has to wait, and then goes to the next, so a
-// recorded warp may wait for any other, whatever the number of resident warps.
+// Runs a ReplayJob with allocator A on a Device. In the kernel each warp replays one or more
+// recorded warps: it executes the groups of one until a group has to wait, and then goes to the
+// next. So a recorded warp may wait for any other, whatever the number of resident warps.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace heapwood::workloads {
 template <class A>
 struct ReplayKernel {
   struct Scratch {};
-  // 32 warps per multiprocessor, as many as most programs have. It leaves 64 registers per thread.
+  // 32 warps per multiprocessor, as in most programs, which leaves 64 registers per thread.
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 
   A allocator;
-  // The arrays of ReplayData, from the launch's first warp or step on.
+  // The arrays of ReplayData, beginning with the launch's first warp or step.
   const std::uint64_t* bytes;
   const std::uint32_t* requests;
   const ReplayGroup* groups;
@@ -56,7 +56,7 @@ struct ReplayKernel {
           ++done;
           if ((done & 63) == 0 && warp.any(warp.aborted())) return;
         }
-        warp.sync();  // every lane has read it
+        warp.sync();  // all lanes have read the progress
         if (warp.lane() == 0) progress[w] = done;
         warp.sync();
         has_moved |= done != before;
@@ -69,15 +69,15 @@ struct ReplayKernel {
   }
 
  private:
-  // Returns false, without any effect, if the group has to wait. One call of malloc and one of
-  // free, so that the allocator is compiled in only once.
+  // Executes a group. Returns false, without any effect, if the group has to wait. Contains one
+  // call of malloc and one of free, so that the allocator is inlined only once.
   template <class Warp>
   HEAPWOOD_INLINE bool execute(Warp& warp, A& a, const ReplayGroup& group) const {
     if (group.kind == ReplayGroup::Kind::enter)
       return warp.any(warp.lane() == 0 && may_enter(group.first));
     if (group.kind == ReplayGroup::Kind::leave) {
       warp.sync();  // all lanes have executed their events
-      // relaxed: only a number; blocks are handed over by `blocks`.
+      // relaxed: the count orders nothing; `blocks` hands the blocks over.
       if (warp.lane() == 0)
         simt::atomic_ref<std::uint32_t>(step_warps[group.first]).fetch_sub(1, simt::relaxed);
     } else if (group.kind == ReplayGroup::Kind::allocate) {
@@ -92,19 +92,19 @@ struct ReplayKernel {
             block == nullptr ? ReplayBlock::refused
                              : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
         const simt::atomic_ref<std::uint64_t> entry(blocks[request]);
-        // release: the warp that frees the block sees its contents. relaxed: it is this one, or
-        // belongs to a later launch.
+        // release: makes the block's contents visible to the warp that frees it. relaxed otherwise:
+        // the block is freed by this warp or in a later launch.
         if ((event & ReplayPlan::is_handed_over) != 0)
           entry.store(address, simt::release);
         else
           entry.store(address, simt::relaxed);
       }
     } else {
-      // Frees wait until all their blocks have been allocated.
+      // A group of frees waits until all its blocks have been allocated.
       bool waits = false;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
-        // relaxed: acquired below, once and not in every turn of a wait.
+        // relaxed: the acquire below is executed once, not in every turn of a wait.
         const std::uint32_t request = requests[group.first + i] & ~ReplayPlan::is_handed_over;
         waits |= simt::atomic_ref<std::uint64_t>(blocks[request]).load(simt::relaxed) ==
                  ReplayBlock::unserved;
@@ -115,8 +115,8 @@ struct ReplayKernel {
         const std::uint32_t event = requests[group.first + i],
                             request = event & ~ReplayPlan::is_handed_over;
         const simt::atomic_ref<std::uint64_t> entry(blocks[request]);
-        // acquire: the contents that another warp of the launch has written. relaxed: this warp
-        // wrote them, or an earlier launch.
+        // acquire: makes the contents that another warp of the launch has written visible. relaxed
+        // otherwise: this warp or an earlier launch wrote them.
         const std::uint64_t address = (event & ReplayPlan::is_handed_over) != 0
                                           ? entry.load(simt::acquire)
                                           : entry.load(simt::relaxed);
@@ -125,7 +125,7 @@ struct ReplayKernel {
         if (checks_contents && !is_intact(block, bytes[request], request))
           simt::atomic_ref<std::uint64_t>(*damaged).fetch_add(1, simt::relaxed);
         a.deallocate(warp, block);
-        // relaxed: read after the launch.
+        // relaxed: the host reads it after the launch.
         if (marks_frees) entry.store(ReplayBlock::freed, simt::relaxed);
       }
     }
@@ -133,11 +133,11 @@ struct ReplayKernel {
     return true;
   }
 
-  // Whether all steps before the previous one have ended. Waiting warps advance the count of ended
-  // steps.
+  // Whether all steps before the previous one have ended, so that `step` may begin. Warps that wait
+  // here advance the count of ended steps.
   HEAPWOOD_INLINE bool may_enter(std::uint32_t step) const {
     const simt::atomic_ref<std::uint32_t> ended(*steps_ended);
-    // relaxed: only numbers.
+    // relaxed: the counts order nothing.
     std::uint32_t count = ended.load(simt::relaxed);
     if (count + 1 >= step) return true;
     if (simt::atomic_ref<std::uint32_t>(step_warps[count]).load(simt::relaxed) == 0)
@@ -245,7 +245,7 @@ class ReplayRun {
                           {.seconds = left, .what = traits().id, .stated_seconds = job_.seconds});
   }
 
-  // A heap outside the pool is not reset: blocks that were not freed would be missing later.
+  // A heap outside the pool is not reset, so blocks that were not freed would be missing later.
   void free_remaining() {
     if constexpr (!alloc::stays_in_pool<A>) {
       using Kernel = ReplayReleaseKernel<A>;
