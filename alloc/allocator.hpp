@@ -105,8 +105,7 @@ struct AllocatorOptions {
   bool has_persistent_warps = false;
   // Bytes of the pool that no live block needs, so that persistent warps may cache them.
   std::size_t spare_bytes_for_warps = 0;
-  // Used by stress() (workloads/stress_run.hpp) if the allocator has a type WithBuiltin; ignored by
-  // create().
+  // Used by stress() (workloads/stress_run.hpp) if the allocator has a type WithBuiltin.
   LargeBackend large_backend = LargeBackend::buddy;
 };
 
@@ -119,8 +118,7 @@ struct AllocatorSetting {
   const char* about;  // one line for the user
   // The accepted words in the order of their values, the default first: "spread lowest".
   const char* words = nullptr;
-  // A setting without words: a number from min to max, or 0 (default), which lets the allocator
-  // choose.
+  // A setting without words: a number from min to max, or 0 (default): the allocator chooses.
   std::size_t min = 0, max = 0;
   bool is_bytes = true;  // a power of two
   // Set by setting_of<&AllocatorOptions::...>().
@@ -216,8 +214,7 @@ struct LaidOut : Base {
 
 #endif
 
-// Whether A's traits are known at compile time. Those of Erased (erased.hpp) are known only at run
-// time.
+// Whether A's traits are known at compile time. Those of Erased are known only at run time.
 template <class A, class = void>
 inline constexpr bool has_static_traits = false;
 template <class A>
@@ -261,8 +258,7 @@ HEAPWOOD_INLINE bool frees_individually(const A& allocator) {
     return allocator.frees_individually();
   }
 }
-// never_frees<A>: A is known at compile time never to free. stays_in_pool<A>: its blocks are known
-// to lie in the pool.
+// Known at compile time: never_frees, A never frees; stays_in_pool, its blocks lie in the pool.
 template <class A, bool = has_static_traits<A>>
 inline constexpr bool never_frees = false;
 template <class A>

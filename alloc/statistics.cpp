@@ -28,15 +28,13 @@ RequestStats request_stats(const CounterWords& words) {
 
 namespace {
 
-// requested(region) returns the bytes requested by the blocks in a used region. It is called in
-// order of offset.
+// requested(region): bytes requested by a used region's blocks; called in order of offset.
 template <class Requested>
 Fragmentation fragmentation_of(std::span<const Region> regions, Requested requested) {
   Fragmentation f;
   f.measured = !regions.empty();
   double waste = 0;
-  // Set if more bytes are requested in a region than it has: then blocks share memory, and the
-  // waste is unknown.
+  // Blocks share memory if a region has fewer bytes than are requested; the waste is unknown.
   bool shared = false;
   // `run`: free bytes since the last region that is not free.
   std::uint64_t known = 0, run = 0, longest_run = 0;

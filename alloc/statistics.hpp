@@ -25,10 +25,9 @@ struct RequestStats {
 };
 
 struct Fragmentation {
-  // False if the allocator cannot be walked: there were no regions, and the other members are
-  // meaningless.
+  // False if the allocator cannot be walked; then the other members are meaningless.
   bool measured = false;
-  // Mean over used regions of (size - requested) / size. Absent if no region is used, or if blocks
+  // Mean over used regions of (size - requested) / size. Absent without used regions or if blocks
   // share memory.
   std::optional<double> internal;
   double external = 0;         // 1 - largest free region / all free bytes; 0 if nothing is free
@@ -55,13 +54,11 @@ struct CounterWords {
 RequestStats request_stats(const CounterWords& words);
 
 // `requested`: the bytes requested by the blocks in each region. Used regions without a known
-// request do not count towards the internal fragmentation; held regions and metadata are neither
-// used nor free.
+// request do not count towards internal fragmentation; held ones and metadata are not free.
 Fragmentation fragmentation_by_region(std::span<const Region> regions,
                                       std::span<const std::uint64_t> requested);
 
-// A block in use: its offset from the pool's base (arbitrary if blocks lie outside the pool), and
-// the bytes requested.
+// A block in use: its offset from the pool's base (arbitrary outside it) and requested bytes.
 struct LiveBlock {
   std::uint64_t offset = 0, bytes = 0;
 };

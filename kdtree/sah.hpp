@@ -25,8 +25,7 @@ HEAPWOOD_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = 
 }
 
 // A candidate split of a node of n refs; the default is "no split". Candidates are ordered by
-// (cost, axis, nl, plane). Two candidates with the same plane that send flat refs to different
-// sides differ in nl.
+// (cost, axis, nl, plane). Those that differ only in the side of flat refs differ in nl.
 struct Split {
   // Bits of the cost; positive floats are ordered like their bits.
   std::uint32_t cost = 0x7f800000u;
@@ -41,8 +40,7 @@ struct Split {
   HEAPWOOD_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
   // The number of refs that the split adds to the node's n.
   HEAPWOOD_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
-  // The cost that marks a split chosen although it costs no less than a leaf: -0, below every cost
-  // of a leaf.
+  // The cost of a split chosen although it costs no less than a leaf: -0, below every leaf's.
   static constexpr std::uint32_t poor_cost = 0x80000000u;
   HEAPWOOD_INLINE float position() const {
     return simt::from_ordered_key(plane) + 0.0f;
@@ -55,8 +53,8 @@ struct Split {
 };
 
 // Evaluates candidates for one node. `scale` brings the scene's largest extent near 1, so that
-// areas neither overflow nor underflow in scenes of size 1e20 or 1e-20. It is a power of two, so
-// scaling is exact.
+// areas neither overflow nor underflow in scenes of size 1e20 or 1e-20. A power of two: it is
+// exact.
 class SplitCost {
  public:
   HEAPWOOD_INLINE SplitCost(const SahCosts& costs, float scale, const Box& box, std::uint32_t n)

@@ -74,8 +74,7 @@ inline constexpr CostPreset cost_presets[] = {
 // Max depth of a leaf; the root has depth 0. Traversal stacks hold this many entries.
 inline constexpr unsigned max_depth = 60;
 
-// nodes[0] is the root, nodes[1] is unused. The arrays may have unused entries, to which no node
-// refers.
+// nodes[0] is the root, nodes[1] is unused. Both arrays may have entries that no node refers to.
 struct Tree {
   Box bounds;  // of the scene: the root's box
   std::vector<Node> nodes;
@@ -106,8 +105,7 @@ struct NodeVisit {
   }
 };
 
-// The input of the builders. Indices must be valid and coordinates finite, which scenes::check
-// verifies.
+// The builders' input. Indices must be valid and coordinates finite (scenes::check verifies it).
 struct MeshView {
   std::span<const Vec3> vertices;
   std::span<const Triangle> triangles;

@@ -16,8 +16,7 @@ namespace heapwood::workloads {
 inline constexpr std::uint32_t never = ~0u;
 
 // A block's life, in numbers of events. The block is in use from event `born` up to, and not
-// including, event `released`. Its memory can be reused from `died` on, which equals `released` if
-// the allocator frees.
+// including, `released`. Its memory is reusable from `died` on: `released` if the allocator frees.
 struct Block {
   std::uint64_t offset = 0, bytes = 0;
   std::uint32_t born = 0, released = never, died = never;

@@ -98,8 +98,7 @@ struct StressStep {
   double ms = 0;              // both kernels; only the one that allocates if a request was refused
   std::uint64_t blocks = 0;   // blocks in use after the first kernel
   std::uint64_t refused = 0;  // number of refused requests
-  // From the start of the lowest block to the end of the highest one, of all allocated since the
-  // reset.
+  // From the lowest block to the end of the highest one, of all allocated since the reset.
   std::uint64_t address_bytes = 0;
 };
 
@@ -119,16 +118,15 @@ struct StressResult {
   std::uint64_t capacity_bytes = 0;
   // Utilization, range, churn, lifetimes: the time limit stopped the test.
   bool out_of_time = false;
-  // utilization: milliseconds per refused call of one thread while all other threads make such
-  // calls too.
+  // utilization: milliseconds per refused call of a thread while all others make such calls.
   std::optional<double> refusal_ms;
 
   // Jobs with `inspect`, and tests of memory use: overlaps between blocks that are in use at the
   // same time, found on the host.
   std::uint64_t overlaps = 0;
   // Jobs with `inspect`, and lifetimes: the state with the most blocks in use. AD, ACD and
-  // allocates_once(): with all blocks. P: after the launch that left the most. lifetimes: before
-  // all are freed.
+  // allocates_once(): all blocks. P: after the launch that left the most. lifetimes: before the
+  // end.
   std::optional<PoolState> peak;
   std::optional<PoolState> end;  // after the last kernel
 };
@@ -140,8 +138,7 @@ struct ExpectedCounts {
 };
 ExpectedCounts expected_counts(unsigned launches, double probability);
 
-// The value of StressJob::chance for a probability from 0 to 1; never 2^32, so that 1 becomes 1 -
-// 2^-32.
+// StressJob::chance for a probability from 0 to 1; never 2^32: 1 becomes 1 - 2^-32.
 std::uint32_t chance_of(double probability);
 
 // Returns a 32-bit number that depends only on its arguments. P: if it is below StressJob::chance,
@@ -155,8 +152,7 @@ HEAPWOOD_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std
   return static_cast<std::uint32_t>(x >> 32);
 }
 
-// mixed: the size of a thread's block, uniform from 16 to `max_bytes`, from the thread's random
-// number.
+// mixed: the size of a thread's block from its random number, uniform from 16 to `max_bytes`.
 HEAPWOOD_INLINE std::size_t mixed_bytes(std::uint32_t drawn, std::size_t max_bytes) {
   return alloc::granule +
          static_cast<std::size_t>(std::uint64_t{drawn} * (max_bytes - alloc::granule + 1) >> 32);

@@ -128,8 +128,7 @@ class StressDriver {
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
   // The time limit of a launch: the seconds that the run has left, at most `seconds`. It has a
-  // minimum, so that a short launch at the end of a run does not fail because the machine has
-  // stalled.
+  // minimum, so that the last short launch does not fail because the machine has stalled.
   double limit() const {
     if (job_.test == StressTest::soak) return max_free_seconds;
     if (job_.run_seconds <= 0) return job_.seconds;

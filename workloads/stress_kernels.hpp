@@ -89,8 +89,7 @@ struct PairKernel : KernelShape {
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
     void* block = a.allocate(warp, bytes);
-    // Stored so that the allocator needs the result of its add, and so that the host can count the
-    // failures.
+    // Stored so that the allocator needs its add's result, and the host can count failures.
     share.blocks[thread] = block;
     a.deallocate(warp, block);
   }
@@ -117,8 +116,7 @@ struct OwnPairKernel {
   }
 };
 
-// The contents of a block under `touch`: every granule has the block's owner, the round, and its
-// own number.
+// A block's contents under `touch`: owner, round and the granule's number in every granule.
 struct BlockPattern {
   std::uint64_t owner;
   std::uint64_t granules;
@@ -210,8 +208,8 @@ struct CycleKernel : KernelShape {
         std::size_t entry = entry_of(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: the count orders nothing. There is no entry left only if more was allocated
-          // than the pool has.
+          // relaxed: the count orders nothing. Entries last, unless more was allocated than the
+          // pool has.
           entry = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
           if (entry >= entries) break;
         }
@@ -234,9 +232,8 @@ struct CycleKernel : KernelShape {
   }
 
  private:
-  // The abort flag is read every 16th turn, because a load from memory every turn would add to the
-  // time. With until_refused it is read every turn, because calls may take long in a nearly full
-  // pool.
+  // The abort flag is read every 16th turn, because a load every turn would add to the time. With
+  // until_refused it is read every turn: in a nearly full pool calls may take long.
   template <class Warp>
   HEAPWOOD_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
     return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();

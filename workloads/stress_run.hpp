@@ -13,8 +13,7 @@
 
 namespace heapwood::workloads {
 
-// Calls f.template operator()<Variant>(), where Variant is Coalesced<A> if `coalesced`, otherwise
-// A.
+// Calls f.template operator()<Variant>() with Coalesced<A> if `coalesced`, otherwise with A.
 template <class A, class F>
 auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
@@ -71,8 +70,7 @@ class StressRun : StressDriver<A, Device> {
   }
 
  private:
-  // AD and tests with one allocation per thread. Uses kernels with a single call, unless sizes
-  // differ.
+  // AD and tests with one allocation per thread: kernels with one call, unless sizes differ.
   void run_plain() {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = this->allocate_and_free();

@@ -162,8 +162,7 @@ class StressSpace : StressDriver<A, Device> {
     }
   }
 
-  // Launches a kernel that allocates. Returns its milliseconds, or nothing if the time limit
-  // stopped it.
+  // Launches a kernel that allocates. Returns its milliseconds; nothing if it ran out of time.
   std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0,
                                  std::uint32_t refusal_turns = 0) {
     // Forgets the previous blocks: a thread that does not start in time must not seem to have one.
@@ -193,8 +192,7 @@ class StressSpace : StressDriver<A, Device> {
   bool is_freed(std::uint32_t thread, unsigned launch) const {
     return frees_half(draw(job_.seed, thread, launch));
   }
-  // Whether blocks must be freed at the end. In a pool only to check their contents, and not after
-  // a stopped kernel.
+  // Whether blocks must be freed at the end: in a pool, only if their contents are to be checked.
   bool needs_frees() const { return this->in_pool() ? job_.touch && !stopped_ : true; }
 
   // Ends the counted part of the test. After that, blocks are freed only to check their contents.

@@ -37,8 +37,7 @@ struct SumLog {
   }
 };
 
-// Owned by the host, which must keep it alive longer than the adaptor: counters and log in device
-// memory.
+// Owned by the host, and must outlive the adaptor: counters and log in device memory.
 class CountedMemory {
  public:
   CountedMemory(const simt::DeviceId& device, std::size_t pool_bytes)

@@ -8,8 +8,7 @@
 
 namespace heapwood::alloc {
 
-// Owned by the host, which must keep it alive longer than the adaptor: the counter in device
-// memory.
+// Owned by the host, and must outlive the adaptor: the counter in device memory.
 class FailingMemory {
  public:
   explicit FailingMemory(const simt::DeviceId& device, std::uint64_t fail_at = 0)

@@ -19,8 +19,7 @@
 
 namespace heapwood::alloc {
 
-// Owned by the host, which must keep it alive longer than the adaptor: the counters and the events
-// in device memory.
+// Owned by the host, and must outlive the adaptor: counters and events in device memory.
 class RecordedMemory {
  public:
   RecordedMemory(const simt::DeviceId& device, std::size_t capacity)

@@ -67,8 +67,7 @@ struct AwMallocSafeOn {
     const bool small = bytes <= std::size_t{1} << (segment_shift_ - 2);
     const auto granules = static_cast<std::uint32_t>(fits ? padded(bytes) / granule : 0);
     return attempt_until(thread, wait_, [&] {
-      // Tries the half meant for this size first, then the other one. This is a loop so that each
-      // half is inlined once.
+      // Tries the half for this size first, then the other. A loop, so that each is inlined once.
       void* block = nullptr;
       bool ring = small;
       HEAPWOOD_ROLLED
@@ -120,8 +119,7 @@ struct AwMallocSafeOn {
 
  private:
   static constexpr std::uint32_t max_segments = 256;
-  // Layout from the pool's base: the offset, the head of the buddy, the segments' states, the
-  // segments.
+  // Layout from the pool's base: the offset, the buddy's head, the segments' states, the segments.
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
   HEAPWOOD_INLINE std::uint64_t* cursor() const { return as<std::uint64_t>(base_); }
@@ -187,14 +185,12 @@ struct AwMallocSafeOn {
       if (state.compare_exchange_strong(seen, open, simt::acquire, simt::relaxed)) return true;
     }
     if (opened_for(state.fetch_add(1, simt::acquire)) == n) return true;
-    // The ring has wrapped and the segment is open for another number. relaxed: this thread wrote
-    // nothing there.
+    // The segment is now open for a later number. relaxed: this thread wrote nothing there.
     state.fetch_sub(1, simt::relaxed);
     return false;
   }
 
-  // The number of consecutive segments from number n on that have live blocks; segments_ if all
-  // have.
+  // The number of consecutive segments from n on that have live blocks; segments_ if all have.
   HEAPWOOD_INLINE std::uint32_t distance_to_empty(std::uint32_t n) const {
     std::uint32_t s = n % segments_, distance = 0;
     HEAPWOOD_UNROLLED_4

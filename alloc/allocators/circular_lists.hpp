@@ -34,8 +34,7 @@ struct CMallocR : LaidOut<CMallocR, CircularList<SplitHeaders, Offsets::one, Joi
       .note = "CMalloc; a free merges the block with all free chunks after it"};
 };
 
-// Fused, section 5.3: state and link in one word, so that one exchange claims a chunk exactly as it
-// was read.
+// Fused, section 5.3: state and link are one word, so one exchange claims a chunk as it was read.
 struct CfMalloc : LaidOut<CfMalloc, CircularList<FusedHeaders, Offsets::one>> {
   static constexpr AllocatorTraits traits{
       .id = "cfmalloc",

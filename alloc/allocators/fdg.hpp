@@ -30,8 +30,7 @@ struct SuperblockShape {
   std::uint32_t granules = 512;  // per superblock
   std::uint32_t slots = 1;       // warps share slots if there are more warps
 
-  // 8 KiB per superblock, as published; less if `bytes` would hold only a few. One slot per warp
-  // that can be resident.
+  // 8 KiB per superblock, as published, or less if `bytes` is small; one slot per resident warp.
   static SuperblockShape choose(std::size_t bytes, unsigned multiprocessors) {
     SuperblockShape s;
     while (s.granules > 32 && bytes / s.bytes() < 256) s.granules /= 2;
@@ -107,8 +106,7 @@ struct Fdg {
   template <class Thread>
   HEAPWOOD_INLINE void deallocate(Thread&, void*) {}
 
-  // Space that a warp can still allocate is free; unused space in a superblock that its slot has
-  // replaced is held.
+  // Space that a warp can still allocate is free; the unused end of a replaced superblock is held.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
@@ -160,8 +158,7 @@ struct Fdg {
   // superblock is handed out once, so it has no earlier user.
   HEAPWOOD_INLINE std::uint64_t take(std::uint64_t count) const {
     Word64 word(*next());
-    // Read before the add: a request that cannot be served must not use up what is left for smaller
-    // ones.
+    // Read before the add: a request that cannot be served must leave the rest for smaller ones.
     if (word.load(simt::relaxed) + count > superblocks_) return none;
     const std::uint64_t s = word.fetch_add(count, simt::relaxed);
     return s + count <= superblocks_ ? s : none;

@@ -90,8 +90,7 @@ struct FdgPublished {
   void walk(const HostView&, Visitor) const {}
 
  private:
-  // The header of a superblock, which is one block of the heap: one granule, followed by the
-  // superblock's memory.
+  // A block of the heap that is a superblock: this header in one granule, then the memory.
   struct alignas(granule) Superblock {
     Superblock* next;
   };
@@ -197,8 +196,8 @@ struct FdgPublished {
   HEAPWOOD_INLINE void free_if_unused(Thread& thread, Slot& slot) const {
     WarpHeader* header = nullptr;
     with_lock(thread, slot, false, [&] {
-      // acquire: orders all owners' accesses to their blocks before the memory is freed. The count
-      // is not 0 if blocks have been added since; the free of the last of them then frees the
+      // acquire: orders all owners' accesses to their blocks before the memory is freed. If blocks
+      // have been added since, the count is not 0, and the free of the last of them frees the
       // memory.
       if (blocks_of(slot).load(simt::acquire) != 0) return;
       header = slot.header;

@@ -124,9 +124,8 @@ struct ScatterOn {
   }
 
   // Multiples of the golden ratio spread consecutive numbers evenly, so two warps share a page only
-  // if there are more warps than pages. In the paper the factors separate sizes and
-  // multiprocessors. Here the second one separates lanes of a warp whose chunks do not fit into one
-  // page.
+  // if there are more warps than pages. The paper's factors separate sizes and multiprocessors;
+  // here the second one separates lanes of a warp whose chunks do not fit into one page.
   HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane,
                                      std::uint32_t k) const {
     const auto group =
@@ -160,8 +159,7 @@ struct ScatterOn {
     const auto page_after = [=](std::uint32_t i) {
       return start + i < pages->pages() ? start + i : start + i - pages->pages();
     };
-    // Bit i is set if the i-th page appears to have space. All loads are issued before the first
-    // result is used.
+    // Bit i is set if the i-th page appears to have space. The latencies of all loads overlap.
     std::uint32_t fit = 0;
     HEAPWOOD_UNROLLED
     for (std::uint32_t i = 1; i < probes; ++i) {

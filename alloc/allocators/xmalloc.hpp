@@ -33,8 +33,7 @@
 
 namespace heapwood::alloc {
 
-// Superblocks always come from the buddy; Large determines where requests above the largest class
-// go.
+// Superblocks always come from the buddy; Large serves requests above the largest class.
 template <class Large>
 struct XMallocOn {
   using WithBuiltin = XMallocOn<HeapPart>;
@@ -55,8 +54,7 @@ struct XMallocOn {
     x.base_ = pool.base;
     x.bytes_ = pool.bytes;
     x.wait_ = options.wait_when_full;
-    // Bins hold open superblocks: at most a sixteenth of the pool, one superblock per class and
-    // bin.
+    // Bins hold open superblocks, one per class and bin: at most a sixteenth of the pool.
     constexpr std::size_t bytes_per_bin = blocks * (smallest_block << classes);
     x.bins_ = static_cast<std::uint32_t>(
         std::clamp<std::size_t>(pool.bytes / 16 / bytes_per_bin, 1,
@@ -117,8 +115,7 @@ struct XMallocOn {
       push(bin(own_bin(thread), h.class_and_block / blocks), h.superblock);
   }
 
-  // Blocks of superblocks are separate regions; a superblock that is wholly free, and not in use by
-  // a bin, is one region.
+  // Blocks are separate regions; a superblock that is free and in no bin is one region.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
@@ -221,8 +218,7 @@ struct XMallocOn {
     return address + header;
   }
 
-  // Allocates from the bin of this multiprocessor first, then from the remaining blocks of the
-  // other bins.
+  // Tries the bin of this multiprocessor, then the remaining blocks of the other bins.
   template <class Thread>
   HEAPWOOD_INLINE void* take(Thread& thread, std::uint32_t c) const {
     std::uint32_t index = own_bin(thread);
@@ -234,8 +230,7 @@ struct XMallocOn {
       // decides only whether to try.
       if (turn == 0 || !is_used_up(open.load(simt::relaxed)) ||
           top_of(Word64(b->stack).load(simt::relaxed)) != 0) {
-        // acquire: synchronizes with the last owners of the blocks, as the thread that opened the
-        // superblock did.
+        // acquire: synchronizes with the last owners of the blocks, directly or through the refill.
         std::uint64_t seen = open.fetch_add(one_allocation, simt::acquire);
         const std::uint32_t count = simt::popcount(mask_of(seen)), number = next_of(seen);
         if (number < count) return block(seen, number, c);
@@ -287,8 +282,7 @@ struct XMallocOn {
     auto* memory = static_cast<std::byte*>(buddy_.allocate(thread, blocks * (smallest_block << c)));
     if (memory == nullptr) return 0;
     const auto superblock = static_cast<std::uint32_t>((memory - base_ - memory_offset_) / unit);
-    // relaxed: no other thread knows this superblock, and the buddy has synchronized with its last
-    // owners.
+    // relaxed: no other thread knows this superblock; the buddy synchronized with its last owners.
     Word32(*state(page_of(superblock))).store((c + 1) << class_shift, simt::relaxed);
     return std::uint64_t{all_blocks} << 28 | superblock;
   }
@@ -334,8 +328,7 @@ struct XMallocOn {
   }
 
   // A superblock is on a stack, or held by a thread that just took it from one or is about to push
-  // it, if and only if its state shows free blocks: the thread that frees its first block pushes
-  // it.
+  // it, exactly if its state shows free blocks: the free of its first block pushes it.
   HEAPWOOD_INLINE static std::uint32_t top_of(std::uint64_t stack) { return low(stack); }
   HEAPWOOD_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;
@@ -358,8 +351,7 @@ struct XMallocOn {
     HEAPWOOD_ROLLED
     while (top_of(seen) != 0) {
       const std::uint32_t below = Word32(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
-      // The count of exchanges makes this fail if another thread has popped the top and pushed it
-      // again (ABA).
+      // The count of exchanges makes this fail if the top was popped and pushed again (ABA).
       if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire))
         return top_of(seen);
     }

@@ -140,8 +140,7 @@ class PublishedBulkSemaphore {
     return ++turn % 64 == 0 && thread.aborted();
   }
   HEAPWOOD_INLINE Word64 word() const { return Word64(*word_); }
-  // Adds `change` to the word by compare-and-swap, as published. Afterwards `seen` is the new
-  // value.
+  // Adds `change` by compare-and-swap, as published. Afterwards `seen` is the new value.
   HEAPWOOD_INLINE void add(std::uint64_t& seen, std::uint64_t change,
                            cuda::memory_order order) const {
     HEAPWOOD_ROLLED

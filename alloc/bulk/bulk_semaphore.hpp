@@ -66,15 +66,13 @@ class TransferCounter {
   HEAPWOOD_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
   // release: orders the put before the end of the transfer.
   HEAPWOOD_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
-  // Ends a transfer that moved nothing. release: orders the return of units taken by mistake
-  // before it.
+  // Ends a transfer that moved nothing. release: orders the return of its units before it.
   HEAPWOOD_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
 
   // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
   // only when transfers end, and sums are compared only if none is in progress.
   HEAPWOOD_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
-  // The observer's second reading. relaxed: the observer's reads of the containers are acquires and
-  // come before it.
+  // The observer's second reading. relaxed: its reads of the containers are acquires.
   HEAPWOOD_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
   static HEAPWOOD_INLINE std::uint32_t in_progress(std::uint64_t reading) { return low(reading); }
 
@@ -191,9 +189,8 @@ class BasicBulkSemaphore {
     return uncovered <= 0 ? 0 : (static_cast<std::uint32_t>(uncovered) + batch - 1) / batch;
   }
 
-  // Slow path of wait(): there were not enough units. `owed` of them have been subtracted from C
-  // nevertheless. `thread` is passed by value: the address of a thread that lives in registers must
-  // not escape.
+  // Slow path of wait(): there were not enough units, but `owed` of them have been subtracted from
+  // C. `thread` is passed by value: the address of a thread in registers must not escape.
   template <class Thread, class Transfers>
   static HEAPWOOD_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
                                            std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
@@ -217,8 +214,7 @@ class BasicBulkSemaphore {
       for (unsigned rest = turn < eager ? 1 : 8; rest > 0; --rest) thread.pause(turn);
       std::uint64_t seen = word.load(simt::relaxed);
       // A thread tries to take units with a probability such that, of 8,192 waiting threads, about
-      // as many try as there are units. The probability quadruples with each turn without an
-      // attempt.
+      // as many try as there are units. It quadruples with each turn without an attempt.
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
       const std::uint32_t turns_away = idle_turns < 7 ? dice & (8191u >> 2 * idle_turns) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {

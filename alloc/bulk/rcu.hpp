@@ -69,8 +69,7 @@ class Delegation {
     return Word32(*link(item)).load(simt::relaxed);
   }
 
-  // Called by the worker: stops being the worker and returns true, unless an item has been posted
-  // since take().
+  // Called by the worker: stops being the worker, unless an item has been posted since take().
   HEAPWOOD_INLINE bool finish() const {
     std::uint32_t expected = working;
     // release: publishes this worker's changes to the next one.
@@ -104,8 +103,7 @@ class Rcu {
     Word64(state_->left[section]).fetch_add(1, simt::release);
   }
 
-  // Starts a new period for later readers. The caller has unlinked the elements it wants to
-  // reclaim.
+  // Starts a new period for later readers. The caller has unlinked the elements to reclaim.
   HEAPWOOD_INLINE std::uint64_t begin_period() const {
     const Word64 current(state_->current);
     const std::uint64_t next = (current.load(simt::relaxed) / one_period + 1) * one_period;
@@ -123,8 +121,7 @@ class Rcu {
     return true;
   }
 
-  // The plain barrier: waits for all current readers. For one thread at a time. Returns false if
-  // the launch is aborted.
+  // The plain barrier: waits for all current readers. False if the launch is aborted.
   template <class Thread>
   HEAPWOOD_INLINE bool barrier(Thread& thread) const {
     const std::uint64_t period = begin_period();

@@ -57,8 +57,7 @@ class TBuddy {
 
   TBuddy() = default;
 
-  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. pages()
-  // is 0 if no page fits.
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes, or none.
   template <class Device>
   static TBuddy create(std::byte* base, std::size_t bytes, unsigned page_shift,
                        const Device& device) {
@@ -98,9 +97,8 @@ class TBuddy {
   }
 
   HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
-  // Not 0 if a request for a few pages has been refused and nothing has been freed since. Only a
-  // hint: threads that wait for promised blocks read it and stop waiting, because the promise may
-  // have been broken.
+  // A hint: not 0 if a request for a few pages has been refused and nothing has been freed since.
+  // Threads that wait for promised blocks then stop waiting: the promise may have been broken.
   HEAPWOOD_INLINE std::uint32_t* full() const { return as<std::uint32_t>(base_) + 1; }
   HEAPWOOD_INLINE unsigned page_shift() const { return page_shift_; }
   HEAPWOOD_INLINE const std::byte* base() const { return base_; }
@@ -165,8 +163,7 @@ class TBuddy {
     Word32(*full()).store(0, simt::relaxed);  // relaxed: a hint
   }
 
-  // Calls visit(Region, first page, marked). Offsets are relative to `origin`. Each free block is a
-  // region of its own.
+  // Calls visit(Region, first page, marked) for each block. Offsets are relative to `origin`.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     using State = Region::State;
@@ -251,8 +248,7 @@ class TBuddy {
     HEAPWOOD_ROLLED
     for (std::uint32_t k = top() + 1; k-- > order;) {
       before += transfers(k).read();
-      // acquire: a thread that sees that units are missing also sees, below, the transfer that took
-      // them.
+      // acquire: a thread that sees that units are missing sees the transfer that took them, below.
       const std::uint64_t seen = Word64(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
@@ -266,8 +262,7 @@ class TBuddy {
     return before == after ? Supply::none : Supply::in_transfer;
   }
 
-  // A block. If `from` is not `none`, the block was taken from that order within a transfer, which
-  // the caller must end.
+  // A block. `from`, if not `none`: the order of the transfer that the caller must end.
   struct Taken {
     std::uint32_t block, from;
   };
@@ -372,26 +367,23 @@ class TBuddy {
     return false;
   }
 
-  // Takes n units within a transfer if there are enough. Subtracts and undoes that if there were
+  // Takes n units within a transfer if there are enough. Subtracts, and undoes that if there were
   // too few: a compare-and-swap on a word that thousands of threads change succeeds about once per
-  // round trip to the cache. Other threads may see too few units for a moment; supply() allows for
-  // that.
+  // round trip to the cache. Others may see too few units for a moment; supply() allows for that.
   HEAPWOOD_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
     const Word64 word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
       const auto least = static_cast<std::int32_t>(n);
       return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
     };
-    // relaxed: the units only count. release: orders the transfer's begin before it
-    // (bulk_semaphore.hpp).
+    // relaxed: the units only count. release: orders the transfer's begin before it.
     if (!enough(word.load(simt::relaxed))) return false;
     if (enough(word.fetch_sub(Semaphore::initial(n), simt::release))) return true;
     word.fetch_add(Semaphore::initial(n), simt::relaxed);
     return false;
   }
 
-  // Takes the bit of a block for a thread that has a unit of this order. Returns none only if the
-  // launch is aborted.
+  // Takes the bit of a block for a thread with a unit of this order. `none` if aborted.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
@@ -402,8 +394,7 @@ class TBuddy {
       const std::uint32_t next = m.find(b);
       if (next != SumMap::none) {
         // Takes any bit of the word, not the first: free blocks are clustered, and thousands of
-        // threads whose searches start in the gap before a cluster would contend for its first
-        // bits.
+        // threads that start in the gap before a cluster would contend for its first bits.
         const std::uint64_t some = m.look(next),
                             behind = some & (~std::uint64_t{0} << (spread >> 26));
         b = some == 0 ? next : (next & ~63u) + simt::lowest_bit(behind != 0 ? behind : some);
@@ -453,8 +444,7 @@ class TBuddy {
   HEAPWOOD_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
-    // Comes before the halves disappear, so that a thread that needs a larger block waits for this
-    // one.
+    // Before the halves disappear, so that a thread that needs a larger block waits for this one.
     transfers(k + 1).begin();
     semaphore(k + 1).promise(1);
     HEAPWOOD_ROLLED

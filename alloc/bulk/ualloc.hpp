@@ -131,8 +131,7 @@ class UAlloc : public UAllocLayout {
     }
   }
 
-  // Releases empty bins that lists keep; called after a failed allocation. Returns false if there
-  // were none.
+  // Releases empty bins of lists after a failed allocation. Returns false if there were none.
   static HEAPWOOD_OUTLINE bool collect(const UAlloc* self) {
     bool any = false;
     HEAPWOOD_ROLLED
@@ -268,8 +267,7 @@ class UAlloc : public UAllocLayout {
       }
     }
   }
-  // Adds a bin (or a chunk) that the caller has promised to the list; the caller keeps its first n
-  // blocks.
+  // Adds a bin (or a chunk) that the caller has promised; the caller keeps its first n blocks.
   template <Level level, class Thread>
   static HEAPWOOD_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list,
                                              std::uint32_t k, std::uint32_t n) {
@@ -320,8 +318,7 @@ class UAlloc : public UAllocLayout {
     return i == none ? none : page_of(grant) + 1 + i;
   }
 
-  // Slow path, for an arena that has no block and cannot grow: a block of any arena, a larger
-  // block, or a page.
+  // Slow path: this arena has no block. Takes a block of any arena, a larger one, or a page.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const UAlloc* self, Thread thread, std::uint32_t k) {
     const std::uint32_t own = thread.sm() % self->arenas_;
@@ -348,8 +345,7 @@ class UAlloc : public UAllocLayout {
         const std::uint32_t i = self->set_bit(thread, grant);
         return i == none ? nullptr : self->address(page_of(grant), i << (min_shift + c));
       }
-      // Allocates a page. If there is none, releases the empty bins that lists keep, and tries
-      // again.
+      // Allocates a page, or releases the empty bins that lists keep and tries again.
       const std::uint32_t page = self->pages().take_pages(thread, 1, false);
       if (page != none) return self->pages().page(page);
       if (!collect(self)) break;
@@ -357,8 +353,7 @@ class UAlloc : public UAllocLayout {
     return nullptr;
   }
 
-  // Returns n blocks of a bin, whose bits are clear, to the list. `seen` is a state that the bin
-  // had.
+  // Returns n blocks of a bin, whose bits are clear. `seen` is a state that the bin had.
   template <Level level>
   HEAPWOOD_INLINE void free_units(List* list, std::uint32_t k, std::uint32_t page, std::uint32_t n,
                                   std::uint32_t seen) const {
@@ -450,8 +445,7 @@ class UAlloc : public UAllocLayout {
   static HEAPWOOD_INLINE void update_membership(const UAlloc* self, List* list,
                                                 std::uint32_t page) {
     Bin* const bin = self->bin_at(page);
-    // acquire: synchronizes with the changes that led to this state. After a later change the bin
-    // is posted again.
+    // acquire: synchronizes with the changes to this state. A later change posts the bin again.
     const std::uint32_t seen = state(bin).fetch_and(~queued, simt::acq_rel);
     const bool belongs = free_of(seen) != 0 && (seen & dead) == 0;
     if (belongs && bin->listed == 0) {
@@ -488,8 +482,7 @@ class UAlloc : public UAllocLayout {
       Bin* const bin = self->bin_at(page);
       next = bin->next;
       std::uint32_t empty = self->blocks(k);
-      // relaxed: retire() synchronizes with the bin's users. A bin that is queued at this moment is
-      // skipped.
+      // relaxed: retire() synchronizes with the bin's users. Skips a bin that is queued now.
       if (state(bin).compare_exchange_strong(empty, empty | closed, simt::relaxed, simt::relaxed)) {
         // The post needs no check: this thread is the list's worker and will find it.
         if (retire(self, list, k, page, 0)) Delegation(&list->posted).post(page, Link{self});

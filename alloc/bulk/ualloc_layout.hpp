@@ -43,15 +43,13 @@ class UAllocLayout {
  protected:
   static constexpr std::uint32_t header_bytes = 128, bitmap_words = 4, min_shift = 4;
 
-  // The header of a bin. ualloc.hpp states which members are atomic and which thread owns the
-  // others.
+  // The header of a bin. ualloc.hpp states which members are atomic and who owns the others.
   struct Bin {
     std::uint64_t used[bitmap_words];  // bit i: block i is in use or does not exist
     std::uint32_t state;               // {dead, closed, queued, free blocks:16}
     std::uint32_t list;                // number of the list that the bin belongs to
     std::uint32_t next;                // page + 1 of the next bin in the list
-    // Page + 1 of another bin: the next posted one, later the next one that waits for its readers
-    // to leave.
+    // Page + 1 of the next posted bin, later of the next bin that waits for its readers.
     std::uint32_t link;
     std::uint32_t previous, listed;  // owned by the worker of the list
   };
@@ -64,8 +62,7 @@ class UAllocLayout {
     std::uint32_t first, last;  // page + 1 of the first and the last bin
     std::uint32_t posted;       // bins to add or remove, as a Delegation (rcu.hpp)
     std::uint32_t spare;        // approximate number of bins without a block in use
-    // Owned by the thread that works on the list: dead bins that are unlinked, and dead bins whose
-    // readers it waits for.
+    // Owned by the worker of the list: dead unlinked bins, and those whose readers it waits for.
     std::uint32_t unlinked, leaving;
     std::uint64_t period;
   };
@@ -106,8 +103,7 @@ class UAllocLayout {
     return page & (chunk_pages() - 1);
   }
 
-  // The address of byte `byte` of a bin's blocks, which are numbered as if the tail followed the
-  // page.
+  // The address of byte `byte` of a bin's blocks, counted as if the tail followed the page.
   HEAPWOOD_INLINE std::byte* address(std::uint32_t page, std::uint32_t byte) const {
     if (byte < page_bytes() - header_bytes)
       return memory_ + (std::size_t{page} << page_shift_) + header_bytes + byte;

@@ -76,8 +76,7 @@ class CircularList {
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
     Window window{host, headers_, shape_.units};
-    // Consecutive free pieces of the rest form one region, because a large request can take them
-    // together.
+    // Adjacent free pieces of the rest are one region: a large request can take them together.
     std::uint32_t run = 0;
     const auto end_run = [&](std::uint32_t position) {
       if (run != 0)
@@ -141,8 +140,7 @@ class CircularList {
     pieces_ = PieceTable::in_table(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
-    // One more offset, for requests that take whole pieces of the rest; it starts at the end of the
-    // heaps.
+    // The last offset is for requests that take whole pieces; it starts at the end of the heaps.
     device.for_each(shape_.heaps + 1, FirstOffset{offsets_, shape_.heap_units()});
   }
 
@@ -227,9 +225,8 @@ class CircularList {
 
   template <class Thread>
   HEAPWOOD_INLINE void* attempt(Thread& thread, std::uint32_t units) {
-    // Lanes that make the same request together act as one and share the blocks of one chunk. The
-    // remaining lanes continue alone. The key is an address in the pool: lanes may call with
-    // different pools.
+    // Lanes that make the same request together share the blocks of one chunk; the remaining lanes
+    // continue alone. The key is an address in the pool: lanes may call with different pools.
     LaneGroup<Thread> group(thread, thread.together(memory_ + units));
     HEAPWOOD_ROLLED
     for (;;) {
@@ -339,8 +336,7 @@ class CircularList {
     return lap ? next_piece_of_lap(thread, w, units) : draw_piece(thread, w, full, units, wanted);
   }
 
-  // Moves to the start position of the piece `w.piece`. Returns false if the piece is full or too
-  // small.
+  // Moves to the start position of `w.piece`. Returns false if that is full or too small.
   HEAPWOOD_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
     // Both loads are issued before either result is used.
     const std::uint32_t free_chunks =

@@ -23,17 +23,15 @@ inline constexpr std::uint32_t busy = 1u << 30;
 inline constexpr std::uint32_t next = busy - 1;
 }  // namespace header
 
-// What a search finds at a position, and the link at which it continues. A chunk that is too small
-// is claimed anyway if the next chunk is free and begins before `end`, so that the two can be
-// merged.
+// What a search finds at a position, and the link at which it continues. It claims even a chunk
+// that is too small if the next chunk is free and begins before `end`, to merge the two.
 enum class Found : std::uint32_t { nothing, small, used, busy, claimed };
 struct Visit {
   Found found;
   std::uint32_t link;
 };
 
-// The header of CFMalloc, one word {used:1, busy:1, next:30}: one load reads it and one exchange
-// claims its chunk.
+// CFMalloc's header, one word {used:1, busy:1, next:30}: one load reads it, one exchange claims it.
 struct FusedHeaders {
   static constexpr std::size_t entry_bytes = 4;
   std::uint32_t* word = nullptr;
@@ -46,8 +44,7 @@ struct FusedHeaders {
     word[position] = link | (used ? header::used : 0);
   }
 
-  // Claims the chunk if it is free and has at least `units` units, or may have them once merged
-  // with the next chunk.
+  // Claims a free chunk of at least `units` units, or that many once merged with the next one.
   HEAPWOOD_INLINE Visit visit(std::uint32_t position, std::uint32_t units,
                               std::uint32_t end) const {
     const Word32 entry(word[position]);
@@ -110,9 +107,8 @@ struct FusedHeaders {
   HEAPWOOD_INLINE Word32 entry(std::uint32_t position) const { return Word32(word[position]); }
 };
 
-// The header of CMalloc, a state word and a link word. They change one after the other, so a thread
-// may combine a new state with an old link. The old link is still a valid position, and the state
-// there decides.
+// CMalloc's header, a state word and a link word. They change one after the other: a thread may see
+// a new state with an old link, which is still a valid position, and the state there decides.
 struct SplitHeaders {
   static constexpr std::size_t entry_bytes = 8;
   enum State : std::uint32_t { none, free, used, busy, tail };
@@ -180,8 +176,7 @@ struct SplitHeaders {
   HEAPWOOD_INLINE Word32 state_at(std::uint32_t position) const { return Word32(state[position]); }
   HEAPWOOD_INLINE Word32 link_at(std::uint32_t position) const { return Word32(links[position]); }
   // release: orders the link before the state, and the block's memory too if it is freed. The
-  // header at the link needs no order: a thread that arrives there before it is written starts
-  // again.
+  // header at the link needs no order: a thread that arrives there too early starts again.
   HEAPWOOD_INLINE void publish(std::uint32_t position, std::uint32_t link, State s) const {
     link_at(position).store(link, simt::relaxed);
     state_at(position).store(s, simt::release);

@@ -100,8 +100,7 @@ struct PresplitShape {
     return all < units ? static_cast<std::uint32_t>(all) : units;
   }
 
-  // The pieces of a heap, numbered as in equation 1, that have at least `wanted` units are 1 ...
-  // fits(wanted).
+  // A heap's pieces of at least `wanted` units are 1 ... fits(wanted), numbered as in equation 1.
   HEAPWOOD_INLINE std::uint32_t fits(std::uint32_t wanted) const {
     if (wanted > root()) return 0;
     const std::uint32_t shift = wanted <= 1 ? 0 : simt::highest_bit(wanted - 1) + 1;

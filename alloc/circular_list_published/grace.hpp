@@ -53,12 +53,10 @@ class Grace {
     Rcu(&groups_[section.group].readers).leave(section.parity);
   }
 
-  // The number of the period after which a chunk that the caller has just merged may be handed out;
-  // never 0.
+  // The number, never 0, of the period after which a chunk merged just now may be handed out.
   HEAPWOOD_INLINE std::uint32_t reusable_after() const {
     // A read-modify-write, because a load would not order the merge before the next period.
-    // release: later readers of that period see the merged list. acquire: keeps the order of
-    // earlier merges.
+    // release: later readers see the merged list. acquire: keeps the order of earlier merges.
     return first_after(periods().fetch_add(0, simt::acq_rel));
   }
   // Whether a chunk with this period may be handed out: the period has ended, or is 0 (no period).

@@ -68,8 +68,7 @@ struct FusedHeaders : HeaderLayout<storage> {
   }
   // Locks the chunk if it is free, whatever its size, and reads its header as it was.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
-    // acquire: synchronizes with the last owner's release, and with the initialization of the
-    // header at the link.
+    // acquire: synchronizes with the last owner's release and the header at the link.
     std::uint64_t seen = word(position).load(simt::acquire);
     HEAPWOOD_ROLLED
     while (unpacked(seen).state == State::free) {
@@ -91,8 +90,7 @@ struct FusedHeaders : HeaderLayout<storage> {
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return unpacked(word(position).load(simt::relaxed)).link;
   }
-  // Called by the chunk's owner. release: publishes the header at the link, and a free chunk's
-  // memory.
+  // Called by the owner. release: publishes the header at the link, and a free chunk's memory.
   HEAPWOOD_INLINE void publish(std::uint32_t position, State state, std::uint32_t period,
                                std::uint32_t link) const {
     store(position, state, period, link, simt::release);
@@ -139,8 +137,7 @@ struct TwoWordHeaders : HeaderLayout<storage> {
     h = {flag::state(seen), 0, load_link(position)};
     return false;
   }
-  // Flag and link as they were together at one moment. A header that changes meanwhile is reported
-  // as busy.
+  // Flag and link as they were at one moment. A header that changes meanwhile counts as busy.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
     // acquire: the link is read after the flag, so it is at least as new.
     const std::uint32_t seen = flag_at(position).load(simt::acquire);

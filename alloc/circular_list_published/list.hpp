@@ -36,8 +36,7 @@ namespace heapwood::alloc::published {
 enum class Links { next, both };
 enum class Walks { from_offset, drawn };
 
-// The position of the previous chunk, stored in the 4 bytes before a header. NoPrevious stores
-// nothing.
+// Stores the position of the previous chunk in the 4 bytes before a header, or nothing.
 struct NoPrevious {
   HEAPWOOD_INLINE void store(std::uint32_t, std::uint32_t) const {}
 };
@@ -228,8 +227,7 @@ class List {
     previous_.store(end, position);
   }
 
-  // Searches from the offset, as published, and makes another lap from the pool's start before it
-  // refuses.
+  // Searches from the offset, as published; before it refuses, makes a lap from the start.
   template <class Thread>
   HEAPWOOD_INLINE void* search(Thread& thread, std::uint32_t units) const {
     std::uint32_t polls = 0;
@@ -332,8 +330,7 @@ class List {
     return end;
   }
 
-  // Draws a random chunk that was large enough in the pre-split: from the caller's heaps, later
-  // from any.
+  // Draws a chunk of the pre-split that was large enough: in the caller's heaps, later in any.
   template <class Thread>
   HEAPWOOD_INLINE bool draw(Thread& thread, std::uint32_t units, std::uint32_t& draws,
                             std::uint32_t& to) const {

@@ -33,8 +33,7 @@ struct Shape {
     return s;
   }
 
-  // A uniform pre-split: chunks of `chunk` units, together at most `units`. There are no more
-  // offsets than chunks.
+  // A uniform pre-split: chunks of `chunk` units, at most `units` together; each has <= 1 offset.
   static Shape uniform(std::uint32_t units, std::uint32_t offsets, std::uint32_t chunk) {
     const std::uint32_t chunks = units / chunk;
     return {.units = units,
@@ -52,8 +51,7 @@ struct Shape {
   // Units between the initial positions of two offsets.
   std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
-  // The position in units at which chunk i of a heap begins; i counts from 1, as in RegEff's
-  // equation 1.
+  // The position of chunk i of a heap in units; i counts from 1, as in RegEff's equation 1.
   HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
     const unsigned level = simt::highest_bit(i);
     return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);

@@ -45,8 +45,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
       seen = entry.load(simt::acquire);
       return high(seen) == number && piece_in(seen) != Chunks::none;
     };
-    // The entry still has the piece of the previous lap, which is being emptied, or this one is
-    // about to be attached.
+    // The entry still has the previous lap's piece, or this one is about to be attached.
     return simt::wait_until(thread, is_attached) ? piece_in(seen) : Chunks::none;
   }
 
@@ -56,8 +55,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     // relaxed: each number is handed out once.
     const std::uint32_t number = low(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const Word64 entry(*pointer_at(chunks, q, number));
-    // Other threads may still be emptying the piece of the previous lap. release: publishes the
-    // slots as empty.
+    // Waits for threads that are emptying the previous lap's piece. release: the slots are empty.
     HEAPWOOD_ROLLED
     for (std::uint64_t seen = 0;
          !entry.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);

@@ -40,8 +40,7 @@ class ChunkItems {
  public:
   static constexpr AllocatorSetting settings[2] = {chunk_setting, search_setting};
 
-  // Sets the parts of the chunks' shape that this type of queue determines. Every chunk may be in a
-  // queue.
+  // Sets what this type of queue determines of the chunks' shape. Any chunk may be in a queue.
   static void choose(Shape& shape, std::size_t /*pool*/, std::size_t /*queue_slots*/) {
     shape.pieces = Queue::in_pieces ? 2 : 0;
     shape.max_pieces = shape.pieces + (shape.chunks >> (shape.chunk_shift - 2)) + 1;
@@ -113,8 +112,7 @@ class ChunkItems {
     chunk_mates.sync();
     if (chunk_mates.rank() == 0) release_pages(self, thread, c, chunk_mates.size());
   }
-  // Takes a free chunk as pages of class q that are all in use. Returns `none` if there is no free
-  // chunk.
+  // Takes a free chunk as pages of class q, all in use. `none` if there is no free chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const ChunkItems* self, Thread thread,
                                                          std::uint32_t q) {
@@ -188,8 +186,7 @@ class ChunkItems {
     return has_pages(old, q) ? count_of(old) : none;
   }
 
-  // Returns a page to a thread that was counted after `before` other pages. nullptr only if the
-  // launch is aborted.
+  // Returns a page to a thread that was counted after `before` others; nullptr if aborted.
   template <class Thread>
   HEAPWOOD_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c,
                                 std::uint32_t q, std::uint32_t before) const {
@@ -232,8 +229,7 @@ class ChunkItems {
   template <class Thread>
   HEAPWOOD_INLINE void release_pages(const ChunkItems* self, Thread& thread, std::uint32_t c,
                                      std::uint32_t n) const {
-    // release: hands the pages over to the thread that is counted next, or that changes the chunk's
-    // class.
+    // release: hands the pages to the next thread that is counted or changes the chunk's class.
     const std::uint64_t old = chunks_.state(c).fetch_sub(n, simt::release);
     const std::uint32_t q = Chunks::kind_of(old) - 1;
     if (q >= chunks_.shape().classes()) return;
@@ -274,8 +270,7 @@ class ChunkItems {
   static HEAPWOOD_INLINE LaneGroup<Thread> single_lane(const Thread& thread) {
     return LaneGroup<Thread>(thread, 1u << thread.lane());
   }
-  // Called after the chunk's entry has been removed from the queue. Adds the chunk again if it has
-  // free pages.
+  // Called after the chunk's entry was removed. Adds the chunk again if it has free pages.
   template <class Thread>
   HEAPWOOD_INLINE void remove_from_queue(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q))
@@ -330,9 +325,8 @@ class ChunkItems {
     }
   }
 
-  // Slow path: the semaphore has told the group to add a chunk (`grows`), or that no thread will
-  // add one. If there are too few pages for all lanes, the first lanes get those that are free by
-  // now.
+  // Slow path: the semaphore has told the group to add a chunk (`grows`), or that no thread will.
+  // If there are too few pages for all lanes, the first lanes get those that are free by now.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t q, bool grows) {

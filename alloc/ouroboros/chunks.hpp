@@ -44,8 +44,7 @@ struct Shape {
   unsigned chunk_shift = 13;  // log2 of the bytes of a chunk
   unsigned word_shift = 7;    // log2 of the bytes from one shared word to the next
   std::uint32_t slots = 0;    // max slots of a queue in an array
-  // Chunks that are pieces of a class's queue from the start; they are the first chunks of the
-  // pool.
+  // The number of chunks, the first of the pool, that are pieces of queues from the start.
   std::uint32_t pieces = 0;
   std::uint32_t max_pieces = 0;
   bool lowest_first = false;  // AllocatorOptions::ChunkSearch
@@ -53,8 +52,7 @@ struct Shape {
   HEAPWOOD_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
   HEAPWOOD_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
   HEAPWOOD_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
-  // Chunks for pages and queue pieces: the first three quarters, in whole words of the bitmap if
-  // there are enough.
+  // Chunks for pages and pieces: three quarters, if possible in whole words of the bitmap.
   HEAPWOOD_INLINE std::uint32_t small() const {
     return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192;
   }
@@ -99,8 +97,7 @@ class Chunks {
   };
   static constexpr std::uint32_t max_heads = 8;
 
-  // The state of a chunk is its kind, above bits owned by the caller. Kinds: 0 (free), class + 1,
-  // or one of these.
+  // A chunk's state: bits of the caller below its kind, 0 (free), class + 1, or one of these.
   static constexpr unsigned kind_shift = 56;
   static constexpr std::uint32_t queue_piece = 0xfe, large = 0xff;
   static HEAPWOOD_INLINE std::uint32_t kind_of(std::uint64_t state) {

@@ -47,8 +47,7 @@ class IndexQueue {
     return slots_.reserve_slots(&self->slots_, chunks, chunks_copy, thread, q, n);
   }
 
-  // Reserves n consecutive positions of the queue. The caller has reserved slots for them and must
-  // put an entry at each.
+  // Reserves n consecutive positions, for entries whose slots the caller has reserved.
   HEAPWOOD_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q,
                                         std::uint32_t n) const {
     // relaxed: each position is handed out once.
@@ -81,9 +80,8 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
-  // Puts the entries e, e + step, e + 2 step, ... at n reserved positions; the lanes of the group
-  // share the work. The entries hand no memory over. Called on the copy of this object in device
-  // memory.
+  // Puts the entries e, e + step, e + 2 step, ... at n reserved positions; the lanes share the
+  // work. The entries hand no memory over. Called on this object's copy in device memory.
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
                            std::uint32_t q, std::uint64_t begin, std::uint32_t n,
@@ -138,8 +136,7 @@ class IndexQueue {
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
       HEAPWOOD_ROLLED
       do {
-        // acquire: synchronizes with the entry's put(). An exchange with an empty slot changes
-        // nothing.
+        // acquire: synchronizes with the entry's put(). Exchanging an empty slot has no effect.
         entry = slot.exchange(empty, simt::acquire);
       } while (entry == empty && simt::wait_until(thread, full));
     }

@@ -53,8 +53,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   HEAPWOOD_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                          std::uint32_t number, const LinkedQueue* self,
                                          const Chunks* chunks_copy) const {
-    // relaxed: only where the search starts, which is always a piece: `last`, unless the wanted
-    // number is before it.
+    // relaxed: only where the search starts: at `last`, unless the wanted number is before it.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
       const std::uint64_t front = chunks.word(q, Chunks::front).load(simt::relaxed);
@@ -63,8 +62,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     std::uint32_t c = piece_in(from), hops = 0;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;;) {
-      // acquire: makes the slots of this piece and its link visible as they are for its present
-      // number.
+      // acquire: makes slots and link of this piece visible as they are for its present number.
       const std::uint64_t seen = link_of(chunks, c).load(simt::acquire);
       const auto distance = static_cast<std::int32_t>(number - number_in(seen));
       const bool is_in_list = class_in(seen) == q;
@@ -85,8 +83,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       if (turn > 0) thread.pause(turn);
       ++turn;
     }
-    // Lets other threads find this piece in one hop. If several threads store at a time, any of
-    // them may win.
+    // Lets other threads find this piece in one hop. Of concurrent stores any may win.
     if (puts && hops > 0) chunks.word(q, Chunks::last).store(link(q, number, c), simt::relaxed);
     return c;
   }
@@ -169,18 +166,16 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return link(q, number, piece);
   }
 
-  // Whether the piece at the beginning of the list has been emptied and is not the last one. If so,
-  // `next` is the second piece. acquire: makes the slots visible as empty; all threads that used
-  // them have left.
+  // Whether the first piece of the list is emptied and not the last one. `next`: the second piece.
+  // acquire: makes the slots visible as empty; all threads that used them have left.
   HEAPWOOD_INLINE bool is_first_emptied(const Chunks& chunks, std::uint32_t piece,
                                         std::uint32_t& next) const {
     next = piece_in(link_of(chunks, piece).load(simt::relaxed));
     return next != Chunks::none && taken_of(chunks, piece).load(simt::acquire) == slots();
   }
 
-  // Releases emptied pieces from the beginning of the list while more slots are available than the
-  // class should keep. relaxed: `first` and the link of a released piece only lead threads
-  // elsewhere.
+  // Releases emptied pieces from the beginning of the list while the class has more slots than it
+  // should keep. relaxed: the stored links only lead threads elsewhere.
   template <class Thread>
   HEAPWOOD_INLINE void release_surplus(const Chunks& chunks, Thread& thread,
                                        std::uint32_t q) const {

@@ -85,14 +85,12 @@ class Ouroboros {
   }
 
   // Section 6.2.1: initializes many pages of a class without a malloc for each. A run is a chunk
-  // whose pages are all allocated together; each page is freed by itself. A block larger than a
-  // chunk is a run of one.
+  // whose pages are allocated together and freed one by one; a larger block is a run of one.
   HEAPWOOD_INLINE std::uint32_t blocks_per_run(std::size_t bytes) const {
     const ouroboros::Shape& shape = items_.chunks().shape();
     return bytes > std::size_t{1} << shape.chunk_shift ? 1 : shape.pages(class_of(bytes));
   }
-  // Returns the first of blocks_per_run() adjacent blocks, or nullptr. `bytes` must be a power of
-  // two.
+  // Returns the first of blocks_per_run() adjacent blocks, or nullptr. `bytes`: a power of two.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate_run(Thread& thread, std::size_t bytes) const {
     const ouroboros::Chunks& chunks = items_.chunks();
@@ -147,8 +145,7 @@ class Ouroboros {
       throw Error(Exit::usage, std::string(traits.id) +
                                    ": the pool is too small for its queues; give a larger pool");
     }
-    // The first buddy manages the chunks and no other page, so each of its blocks can become
-    // chunks.
+    // The first buddy manages only the chunks, so each of its blocks can become chunks.
     const std::size_t of_chunks = Buddy::bytes_for(shape.chunks, shape.chunk_shift),
                       rest = pool.bytes - tables_ - of_chunks;
     std::byte* const first = pool.base + tables_;

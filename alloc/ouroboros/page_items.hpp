@@ -59,9 +59,8 @@ class PageSpill {
     if (group.rank() == 0) add_list(chunks, q, c, make_list(i, i + n - 1, n));
   }
 
-  // Takes the list of one chunk as a whole. Returns {chunk:32, list:32}, or 0 if there are none.
-  // Each thread starts to search at a chunk of its own, so that threads do not contend for the
-  // first list.
+  // Takes the list of one chunk as a whole: {chunk:32, list:32}, or 0 if there are none. Each
+  // thread starts at a chunk of its own, so that threads do not contend for the first list.
   template <class Thread>
   HEAPWOOD_INLINE std::uint64_t take_list(const Chunks& chunks, const Thread& thread,
                                           std::uint32_t q) const {
@@ -230,8 +229,7 @@ class PageItems {
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
-  // Takes a free chunk as pages of class q that are all in use. Returns `none` if there is no free
-  // chunk.
+  // Takes a free chunk as pages of class q, all in use. `none` if there is no free chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE std::uint32_t take_whole_chunk(const PageItems* self, Thread thread,
                                                          std::uint32_t q) {
@@ -276,9 +274,8 @@ class PageItems {
   static constexpr std::size_t max_slots = std::size_t{1} << 28;
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
-  // An entry is {chunk:22, page:9, fresh:1}. A fresh page has not been used since its chunk was
-  // added; the earlier accesses to the memory are handed over through the chunk's state, once for
-  // all its pages.
+  // An entry is {chunk:22, page:9, fresh:1}. A fresh page is unused since its chunk was added; the
+  // chunk's state hands the earlier accesses to its memory over, once for all pages.
   static constexpr std::uint32_t fresh = 1;
   static HEAPWOOD_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) {
     return c << 10 | i << 1;
@@ -299,8 +296,7 @@ class PageItems {
     if ((entry & fresh) != 0 && !wait_for_chunk(thread, c, q)) return nullptr;
     return chunks_.page(c, q, entry >> 1 & 511);
   }
-  // Waits until the thread that adds the chunk has published it. Returns false if the launch is
-  // aborted.
+  // Waits until the thread that adds the chunk has published it. False if aborted.
   template <class Thread>
   HEAPWOOD_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     // acquire: makes the chunk's class visible to the thread that frees the page, and orders the
@@ -325,8 +321,7 @@ class PageItems {
   static HEAPWOOD_OUTLINE void* allocate_slow(const PageItems* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t q, bool grows) {
     LaneGroup<Thread> group(thread, lanes);
-    // `after`: the pages of the last chunk that this group does not need; other threads wait for
-    // them.
+    // Pages of the last chunk that this group does not need; other threads wait for them.
     const std::uint32_t pages = self->chunks_.shape().pages(q),
                         after = (0 - group.size()) & (pages - 1);
     std::uint32_t promised = grows ? after : 0, served = 0;

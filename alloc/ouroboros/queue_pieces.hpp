@@ -105,8 +105,8 @@ class QueuePieces {
     const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
                       (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
-    // If slots are reserved permanently, T entries and the position after them occupy up to (T - 1)
-    // / slots + 2 pieces.
+    // With permanent slots, T entries and the next position occupy up to (T - 1) / slots + 2
+    // pieces.
     const std::uint64_t pieces = shape.pieces,
                         free_slots =
                             FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
@@ -132,8 +132,7 @@ class QueuePieces {
   HEAPWOOD_INLINE void return_slots(const Chunks& chunks, std::uint32_t q) const {
     if (counts_) FreeSlots(chunks.word_at(q, Chunks::free_slots)).signal(slots(), 0);
   }
-  // Takes the slots of a piece out of use if enough others are available; the caller then releases
-  // an emptied piece.
+  // Takes a piece's slots out of use, if enough others are free; the caller then releases it.
   HEAPWOOD_INLINE bool take_surplus(const Chunks& chunks, std::uint32_t q) const {
     return counts_ && FreeSlots(chunks.word_at(q, Chunks::free_slots))
                           .try_wait(slots(), chunks.shape().pieces << slot_shift_);

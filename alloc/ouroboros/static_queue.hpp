@@ -96,8 +96,7 @@ class StaticQueue {
   }
 
  private:
-  // The first classes, with pages of up to 256 bytes, have longer queues, because there are many
-  // such pages.
+  // The first classes, with pages of up to 256 bytes, have many pages and so longer queues.
   static constexpr std::uint32_t long_queues = 5;
   HEAPWOOD_INLINE std::uint32_t length(std::uint32_t q) const {
     return q < long_queues ? length_ : short_length_;

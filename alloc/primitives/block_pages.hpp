@@ -52,8 +52,7 @@ class BlockPages {
     bool roomy = false;                // whether there are hints for roomy pages
   };
 
-  // A reservation: blocks of class k that are counted in a page. take() determines which blocks
-  // they are.
+  // A reservation: blocks of class k that are counted in a page. take() chooses the blocks.
   struct Seats {
     std::uint32_t page = none;
     // The page's count before the reservation; none: nothing is reserved.
@@ -146,8 +145,7 @@ class BlockPages {
   // is full or of another class.
   HEAPWOOD_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k,
                                         std::uint32_t n) const {
-    // acquire: synchronizes with the last users of the blocks, which may have been of another
-    // class.
+    // acquire: synchronizes with the last users of the blocks, possibly of another class.
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
     const std::uint32_t got = class_of(old) == k ? fitting(count_of(old), k, n) : 0;
     if (got < n) count_off(page, n - got);
@@ -157,8 +155,7 @@ class BlockPages {
   // Reserves a block, and changes an empty page of another class to k. May also fail because
   // another thread uses the page.
   HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
-    // acquire: synchronizes with the last users of the blocks, which may have been of another
-    // class.
+    // acquire: synchronizes with the last users of the blocks, possibly of another class.
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
     if (class_of(old) == k && count_of(old) + n <= blocks(k)) return count_of(old);
     return settle(self(), page, k, n, old);
@@ -209,8 +206,7 @@ class BlockPages {
     const LaneGroup<Thread> page_mates(thread, thread.together(states() + page));
     page_mates.sync();  // orders these lanes' accesses to their blocks before both releases
     const std::uint32_t n = page_mates.size();
-    // release: hands the blocks over to a thread that gives the page to another class or is counted
-    // later.
+    // release: hands the blocks to threads that are counted later or change the page's class.
     const std::uint32_t old =
         page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
     const std::uint32_t i = size_class::divide(granules, class_of(old));
@@ -254,15 +250,13 @@ class BlockPages {
     if (map < empty()) return k == map && n < blocks(k);
     return roomy(k) == map && (state & mark) == 0 && n < roomy_blocks(k);
   }
-  // Clears a hint that has led to a page that cannot serve the request, and sets it again if the
-  // page can after all.
+  // Clears a hint that led to an unsuitable page, and sets it again if the page suits after all.
   static HEAPWOOD_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
     const std::uint32_t flag = map < self->empty()    ? in_room
                                : map == self->empty() ? in_empty
                                                       : in_roomy;
     self->hints(map).take(page);
-    // release: orders the clearing of the hint before a thread that finds the flag clear sets both
-    // again.
+    // release: the hint is cleared before a thread that finds the flag clear sets both again.
     const std::uint32_t old = self->state(page).fetch_and(~flag, simt::release);
     list(self, page, old & ~flag);
   }
@@ -271,8 +265,7 @@ class BlockPages {
                                     std::uint32_t seen) {
     HEAPWOOD_ROLLED
     for (std::uint32_t flag; (flag = self->unlisted(seen)) != 0; seen |= flag) {
-      // acquire: orders the hint that is set next after the clearing by the thread that cleared the
-      // flag.
+      // acquire: sets the hint after the thread that cleared the flag has cleared the hint.
       seen = self->state(page).fetch_or(flag, simt::acquire);
       const std::uint32_t k = class_of(seen);
       const std::uint32_t map = flag == in_empty  ? self->empty()
@@ -295,14 +288,12 @@ class BlockPages {
 
   // Subtracts blocks that were counted but cannot be allocated.
   HEAPWOOD_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
-    // relaxed: these blocks had no user. A read-modify-write continues the release sequence of
-    // blocks that had one.
+    // relaxed: these blocks had no user. Continues the release sequence of blocks that had.
     const std::uint32_t left = state(page).fetch_sub(n, simt::relaxed) - n;
     if (unlisted(left) != 0) list(self(), page, left);
   }
 
-  // Each free block is a region of its own; an empty page is reported as blocks of the largest
-  // class.
+  // Each free block is a region; an empty page is reported as blocks of the largest class.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     using State = Region::State;
@@ -342,8 +333,7 @@ class BlockPages {
   // Flags of a state: the kinds of hints that the page has.
   static constexpr std::uint32_t in_empty = 1u << 23, in_room = 1u << 24, in_roomy = 1u << 25;
   static constexpr std::uint32_t one_class = 1u << 26;
-  // Layout at `base_`: a copy of this handle, the table of the maps' levels, states, bitmaps, maps,
-  // pages.
+  // Layout at `base_`: a copy of this handle, the maps' levels, states, bitmaps, maps, pages.
   static constexpr std::size_t table_at = 128;
   static constexpr std::size_t states_at = table_at + sizeof(std::uint32_t) * SumMap::table_entries;
 
@@ -360,8 +350,7 @@ class BlockPages {
                                                std::uint32_t old) {
     const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
     if (class_of(old) != k && count_of(old) == 0) {
-      // The page is empty except for the blocks just counted, which are counted again in the new
-      // class.
+      // The page has only the blocks just counted, which are counted again in the new class.
       std::uint32_t seen = old + n;
       if (self->change(page, seen, k, n)) return 0;
     }
@@ -369,8 +358,7 @@ class BlockPages {
     return got > 0 ? count_of(old) : none;
   }
 
-  // in_word: how many blocks of class k word w of the bitmap describes. places: the bits of these
-  // blocks.
+  // Word w of the bitmap describes in_word() blocks of class k; places() are their bits.
   HEAPWOOD_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
     const std::uint32_t rest = blocks(k) - w * 64;
     return rest < 64 ? rest : 64;
@@ -382,8 +370,7 @@ class BlockPages {
     return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
   }
 
-  // The part of take() for lanes whose first choice was taken. Searches from word w on; `taken` are
-  // its bits as last read.
+  // take() for lanes whose first choice was taken, from word w on; `taken`: its bits as last read.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
                                          std::uint32_t page, std::uint32_t k, std::uint32_t w,
@@ -404,8 +391,8 @@ class BlockPages {
         if (won) return self->block(page, w * 64 + bit, k);
         taken |= wanted;
       } else {
-        // A lane fails only while other threads allocate and free blocks here. It pauses after each
-        // lap of the bitmap.
+        // Fails only while other threads allocate and free here. Pauses after each lap of the
+        // bitmap.
         w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
         taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
         if (w == 0) {

@@ -113,8 +113,7 @@ class Buddy {
       const std::uint64_t now = motion_sum(k);
       moves += now != seen;
       seen = now;
-      // The threads that hide blocks are running; on the CPU one may have been preempted, hence the
-      // longer pauses.
+      // The threads that hide blocks are running; on the CPU one may have been preempted.
       if (!Motion::is_idle(seen)) thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
       if ((turn & 15) == 15 && thread.aborted()) return nullptr;
     }
@@ -242,8 +241,7 @@ class Buddy {
   }
 
   // A thread that can hide a block of 2^k pages announces this at the block's level or above. While
-  // no thread is inside, the counts only grow, so an unchanged sum means that every count is
-  // unchanged.
+  // no thread is inside, counts only grow: an unchanged sum means unchanged counts.
   HEAPWOOD_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
     HEAPWOOD_ROLLED

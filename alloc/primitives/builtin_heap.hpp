@@ -127,8 +127,7 @@ class BuiltinHeap {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
     return lists_[(address * 0x9e3779b97f4a7c15u) >> 32 & list_mask_];
   }
-  // Locks the list. Waits only for a running CPU thread, which holds the lock for a few
-  // instructions.
+  // Locks the list. Waits for a running CPU thread, which holds it for a few instructions.
   template <class Thread>
   static HEAPWOOD_INLINE void lock(Thread& thread, List& list) {
     // acquire: makes the last holder's changes to the list visible.

@@ -34,8 +34,7 @@ class LargePart {
     return small_bytes / 256 * 256;
   }
 
-  // Creates pages of 2^page_shift bytes in `bytes` at `base`; writes the description of the tables
-  // to `head`.
+  // Creates pages of 2^page_shift bytes in `bytes` at `base`; describes the tables in `head`.
   template <class Device>
   static LargePart create(std::byte* head, std::byte* base, std::size_t bytes, unsigned page_shift,
                           const Device& device) {
@@ -80,9 +79,8 @@ class LargePart {
   const std::byte* begin_ = nullptr;
 };
 
-// Replaces LargePart. The whole pool then serves small requests, and the heap may use the same
-// number of bytes in addition. Its blocks are recognized by their addresses; walk() does not report
-// them.
+// Replaces LargePart: the whole pool serves small requests, and the heap may use as many bytes in
+// addition. Its blocks are recognized by their addresses; walk() does not report them.
 class HeapPart {
  public:
   static constexpr std::size_t head_bytes = 256;
@@ -94,8 +92,7 @@ class HeapPart {
     return pool_bytes / 256 * 256;
   }
 
-  // `base` and `bytes` describe the rest of the pool after the small part, which begins at or after
-  // `head`.
+  // `base`, `bytes`: the rest of the pool after the small part, which begins at `head` or later.
   template <class Device>
   static HeapPart create(std::byte* head, std::byte* base, std::size_t bytes,
                          unsigned /*page_shift*/, const Device& device) {

@@ -52,8 +52,7 @@ class Motion {
     return Word64(*word).load(simt::acquire);
   }
   static HEAPWOOD_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
-  // Called after a search. release: orders the search before everything that begins after this
-  // load.
+  // Called after a search. release: orders the search before what begins after this load.
   static HEAPWOOD_INLINE std::uint64_t load_after_search(std::uint64_t* word) {
     return Word64(*word).fetch_add(0, simt::release);
   }
@@ -104,8 +103,7 @@ class RunMap {
                                      SearchMode mode, Motion& motion_of_search) const {
     const std::uint32_t words = shape_->words();
     const std::uint32_t start = scaled(seed, words);
-    // All loads are issued before the first result is used, so that an empty map costs one memory
-    // latency.
+    // The latencies of all loads overlap, so an empty map costs only one of them.
     std::uint32_t nonempty_ranks = 0;
     HEAPWOOD_UNROLLED
     for (unsigned rank = 0; rank < ranks; ++rank)
@@ -113,8 +111,7 @@ class RunMap {
     HEAPWOOD_ROLLED
     for (nonempty_ranks &= ~0u << k; nonempty_ranks != 0; nonempty_ranks &= nonempty_ranks - 1) {
       const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
-      // Visits every hint once, including wrong ones: from `start` to the end, then from the
-      // beginning.
+      // Visits every hint once, also wrong ones: from `start` to the end, then from the beginning.
       bool wrapped = start == 0;
       std::uint32_t next = start, end = words;
       HEAPWOOD_ROLLED
@@ -224,8 +221,7 @@ class RunMap {
     HEAPWOOD_ROLLED
     for (; runs != 0 && mode.attempts > 0; runs = starts(seen, k), --mode.attempts) {
       motion_of_search.begin();
-      // Best fit for the first attempt, then any run, so that thousands of threads do not contend
-      // for the same one.
+      // Best fit first, then any run, so that thousands of threads do not contend for one.
       const unsigned bit = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
       mode.scatter = true;
       const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << bit;

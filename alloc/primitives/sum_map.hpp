@@ -46,8 +46,7 @@ class SumMap {
   // Sets a bit; returns the previous value of its word.
   HEAPWOOD_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
 
-  // Sets the bits `mask` << (bit % 64) (at least one) of the bit's word; returns the word's
-  // previous value.
+  // Sets the bits `mask` << (bit % 64), at least one, and returns the word's previous value.
   HEAPWOOD_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
     // acq_rel, here and below. release: hands over what the bits represent. acquire: orders this
     // thread's next operation on the summary after that of the thread that emptied the word.
@@ -67,8 +66,7 @@ class SumMap {
     return (old & wanted) >> (bit % 64);
   }
 
-  // Returns a bit that was recently set, searching cyclically from `start`, or `none` if no hint
-  // led to one.
+  // Returns a bit that was set recently, cyclically from `start`; `none` if no hint led to one.
   HEAPWOOD_INLINE std::uint32_t find(std::uint32_t start) const {
     const std::uint32_t found = next(start);
     return found != none || start == 0 ? found : next(0);

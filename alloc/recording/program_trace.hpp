@@ -66,8 +66,7 @@ class ProgramTraceBuilder {
       live_.erase(found);
     }
   }
-  // Ends a kernel, which consists of the events added since the previous call. Does nothing if
-  // there are none.
+  // Ends a kernel: the events since the previous call. Does nothing if there are none.
   void end_kernel() {
     const std::size_t begin = trace_.kernel_ends.empty() ? 0 : trace_.kernel_ends.back();
     if (trace_.events.size() > begin) trace_.kernel_ends.push_back(trace_.events.size());

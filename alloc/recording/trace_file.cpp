@@ -92,8 +92,7 @@ class Reader {
     return value;
   }
 
-  // Reads a number of variable length. Each number has one valid encoding: without a byte 0 at its
-  // end.
+  // Reads a number of variable length. Only the shortest encoding is valid: no byte 0 at its end.
   std::uint64_t number() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

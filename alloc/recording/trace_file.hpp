@@ -87,8 +87,7 @@ inline std::string program_trace_file(const ProgramTrace& trace) {
     file.number(end - i);
     for (; i < end; ++i) {
       const TraceEvent& event = trace.events[i];
-      // The difference to the previous event's thread is coded without a sign: 0, -1, 1, -2, ... as
-      // 0, 1, 2, 3, ...
+      // The difference to the previous thread, without a sign: 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
       const std::uint64_t change = thread_of(event) - thread;
       thread = thread_of(event);
       const std::uint64_t folded = change >> 63 != 0 ? ~(change << 1) : change << 1;

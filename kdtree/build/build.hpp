@@ -69,8 +69,7 @@ struct BuildRun {
   unsigned warps = 0;               // warps of the launch
 };
 
-// An untimed, slower build with an instrumented allocator: its requests and the state of the pool
-// after it.
+// An untimed, slower build with an instrumented allocator: its requests, and the pool after it.
 struct InstrumentedRun {
   BuildRun run;
   alloc::RequestStats requests;
@@ -129,8 +128,7 @@ class Workspace {
   alloc::AllocatorOptions allocator_options() const;
   // The settings of single allocators (pages, chunks, queues).
   void set_allocator_options(const alloc::AllocatorOptions& options);
-  // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
-  // never do.
+  // The size that `--pool auto` tries first, for allocators that free or that never do.
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
   // The paper's "N times the root node's size" (4 bytes per triangle).
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
@@ -141,8 +139,7 @@ class Workspace {
   void resize_pool(std::size_t bytes);
   // Bytes of device memory besides the pool.
   std::size_t overhead_bytes() const;
-  // Exchanges the pool for another one on the same device. For allocators that keep their pool
-  // between builds.
+  // Exchanges the pool for another one on this device, for allocators that keep theirs.
   void swap_pool(simt::Memory& other);
   // The tree of the last build, copied to the host.
   Tree download() const;

@@ -160,8 +160,7 @@ HEAPWOOD_INLINE bool move_chunk(const Kernel& k, Warp& warp, ChooseScratch& scra
   bool fits;
   SidePair moved;
   if constexpr (Refs::stores_bounds) {
-    // The refs are loaded twice, first to count them. That is cheap and allows one reservation for
-    // the whole chunk.
+    // Loads the refs twice, first to count them: cheap, and one reservation serves the chunk.
     OwnStretch placement{reserve_stretch<Refs>(warp, node, task, cut, k.corners, first, last)};
     fits = partition_refs<Refs>(warp, arrays, cut, k.corners, first, last, placement, bins);
     moved = placement.next;

@@ -19,12 +19,10 @@
 
 namespace heapwood::kdtree {
 
-// The time limit of a build. All its launches share the limit: a restart with larger arrays does
-// not extend it.
+// The time limit of a build with all its launches: a restart does not extend it.
 class BuildDeadline {
  public:
-  // `what` is the subject of error messages. The limit starts at options.started or, by default, at
-  // construction.
+  // Error messages begin with `what`. Starts at options.started or, by default, now.
   BuildDeadline(std::string what, const BuildOptions& options)
       : what_(std::move(what)),
         seconds_(options.seconds),
@@ -35,8 +33,7 @@ class BuildDeadline {
   double launch(F f) const {
     return f(limits());
   }
-  // Must be called before a restart. Throws simt::Stopped after an interruption or when the time is
-  // up.
+  // To be called before a restart. Throws simt::Stopped if interrupted or out of time.
   void check() const {
     simt::check_outcome(0, {}, simt::interrupted() || limits().seconds <= 0, simt::interrupted(),
                         limits());
@@ -153,8 +150,7 @@ const Allocator* kept_handle(const KeptAllocator& kept, const Device& device) {
   return handle;
 }
 
-// The options with which a build creates Allocator. Persistent warps need an allocator with a
-// context.
+// The options to create Allocator with. Persistent warps need an allocator with a context.
 template <class Allocator>
 alloc::AllocatorOptions options_for(const Workspace& workspace) {
   alloc::AllocatorOptions options = workspace.allocator_options();
@@ -187,8 +183,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   return run;
 }
 
-// One kernel serves instrumented and recorded builds: if the recording's capacity is 0, nothing is
-// recorded.
+// One kernel serves instrumented and recorded builds: capacity 0 records nothing.
 template <class Allocator, class Device>
 RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
                            std::size_t capacity) {

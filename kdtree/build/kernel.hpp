@@ -25,8 +25,8 @@ enum BuildError : std::uint32_t {
   count_mismatch = 3,  // a bug: a partition moved other numbers of refs than the choice counted
 };
 
-// Chunks of a shared node that found no space in the queue, from item.chunk up to `end`: the warp
-// processes them itself.
+// Chunks of a shared node, from item.chunk to `end`, that the warp processes itself because the
+// queue had no space.
 struct Backlog {
   WorkItem item;
   std::uint32_t end = 0;
@@ -88,9 +88,8 @@ struct BuildKernel {
     alloc::BlockPair blocks;
     std::uint64_t tickets;
   };
-  // A node whose split has been chosen. children: its children's arrays; `left` is nullptr if they
-  // are not allocated yet. parent: the node's own array of n refs, until it is freed (then
-  // nullptr).
+  // A node whose split has been chosen. children: its children's arrays; `left` is nullptr until
+  // they are allocated. parent: the node's own array of n refs; nullptr once it is freed.
   struct Replacement {
     ChildArrays children;
     std::byte* parent;
@@ -98,8 +97,7 @@ struct BuildKernel {
   };
   struct Nothing {};
 
-  // The warp's fast memory, with the state of the allocator's context, if it has one, and of the
-  // probe.
+  // The warp's fast memory, with the state of the allocator's context, if any, and of the probe.
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
@@ -142,8 +140,7 @@ HEAPWOOD_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting 
   return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
 }
 
-// Whether this warp processes refs with SIMD instructions (simd.hpp): only a CPU thread with
-// clipped refs.
+// Whether this warp processes refs with SIMD (simd.hpp): a CPU thread with clipped refs.
 template <class Refs, class Warp>
 inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
 

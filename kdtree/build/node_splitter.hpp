@@ -123,11 +123,9 @@ class NodeSplitter {
       }
     }
   }
-  // Splits the task or makes it a leaf, if that needs no call. Otherwise `rest` is what the caller
-  // needs to finish it.
+  // Splits the task or makes it a leaf, unless that needs a call: then `rest` is for the caller.
   HEAPWOOD_INLINE Next split_node(Unfinished& rest) {
-    // Load the tickets that tell how many warps wait. Choosing the split hides the latency of this
-    // load.
+    // Load the tickets that tell how many warps wait; the choice of the split hides the latency.
     const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
     const std::uint32_t index = shared_index_;
@@ -168,8 +166,7 @@ class NodeSplitter {
           }
         }
       } else if (splits) {
-        // Allocate here for small and for shared nodes, so that the allocator's code is inlined
-        // once.
+        // Allocate for small and shared nodes here, so that the allocator's code is inlined once.
         blocks = memory_.allocate_children(split.nl(), split.nr());
         if (Memory::is_allocated(blocks) && index == no_shared_node)
           return end_small(task, split, Memory::arrays_in(blocks, split), tickets);
@@ -232,8 +229,7 @@ class NodeSplitter {
   }
 
  private:
-  // Returns whether the children's arrays of the node are allocated already, and stores them in
-  // `arrays`.
+  // Whether the children's arrays of the node are allocated already; then stores them in `arrays`.
   HEAPWOOD_INLINE bool take_allocated(const NodeTask& task, ChildArrays& arrays) const {
     if (!task.path.has_chosen_split()) return false;
     arrays = scratch_.replacement.children;

@@ -65,8 +65,7 @@ struct OwnStretch {
     return position;
   }
 };
-// One warp splits the node alone, so its stretches are the whole arrays. The caller checks `next`
-// at the end.
+// One warp splits the node alone: its stretches are the whole arrays. The caller checks `next`.
 struct WholeNode : OwnStretch {
   static constexpr bool prefetches = true, checks_rounds = false;
 };
@@ -172,8 +171,7 @@ HEAPWOOD_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair&
   if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
 }
 
-// The message for a kernel that stopped with count_mismatch. `operand` is what fail_partition()
-// passed.
+// The message for a kernel that stopped with count_mismatch; `operand` from fail_partition().
 inline std::string count_mismatch_message(const std::uint64_t (&operand)[3]) {
   const auto text = [](SidePair sides) {
     return std::to_string(sides.left) + " and " + std::to_string(sides.right);

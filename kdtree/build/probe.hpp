@@ -130,8 +130,7 @@ struct TimeProbe {
   static HEAPWOOD_OUTLINE void begin(const TimeProbe& probe, State& state, unsigned worker) {
     const std::uint64_t now = simt::device_nanoseconds();
     std::uint64_t first = 0;
-    // relaxed: only the start time is shared. The first exchange wins, so all warps get the same
-    // time.
+    // relaxed: only the start time is shared. The first exchange wins: all warps get one time.
     if (simt::atomic_ref<std::uint64_t>(*probe.origin)
             .compare_exchange_strong(first, now, simt::relaxed, simt::relaxed)) {
       first = now;

@@ -26,8 +26,7 @@ struct BuildProfile {
 const char* name(Phase phase);
 
 // Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in a pool of its own that
-// is large enough for the whole build. The constructor finds the size by building. `mesh` must
-// outlive this object.
+// holds the whole build; the constructor finds its size by building. `mesh` must outlive it.
 class NoCostBuilder {
  public:
   NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options);

@@ -37,8 +37,7 @@ class RefMemory {
       if (warp_.lane() == 0) allocator.deallocate(warp_, Refs::block_of(refs, n));
     }
   }
-  // Returns an array for n > 0 refs, or nullptr if the pool is exhausted, which counts as a failed
-  // split.
+  // Returns an array for n > 0 refs, or nullptr if there is no memory: then counts a failed split.
   HEAPWOOD_INLINE std::byte* allocate(std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     void* block = nullptr;

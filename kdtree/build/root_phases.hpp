@@ -51,8 +51,7 @@ class RootPhases {
     if (warp_.lane() == 0) {
       k_.counters->bounds = scene;
       root_.task = {array, n, 0, scene, NodePath(scale_of(scene)), root_allowance(n)};
-      // release: publishes the scene's bounds and everything that was written in the phase
-      // `bounds`.
+      // release: publishes the scene's bounds and what was written in the phase `bounds`.
       simt::atomic_ref<RootState>(k_.counters->root)
           .store(array != nullptr ? RootState::open : RootState::refused, simt::release);
     }
@@ -63,16 +62,14 @@ class RootPhases {
   // Waits for the end of the phase `bounds`. Returns `unknown` if the kernel is aborted.
   HEAPWOOD_INLINE RootState begin_init() {
     // Claims a piece of the next phase before the wait, because the claim is itself a round trip to
-    // L2. A late warp delays no phase: it has claimed nothing yet, and the other warps claim piece
-    // after piece.
+    // L2. A late warp delays no phase: it has claimed nothing yet, and other warps continue.
     first_init_piece_ = claim_piece(k_.counters->init_pieces);
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     RootState state = RootState::unknown;
     if (warp_.lane() == 0) {
       const simt::atomic_ref<RootState> word(k_.counters->root);
-      // Polls with relaxed loads and acquires once the value has arrived: each acquire on a GPU
-      // invalidates L1. The wait ends, because the pieces of the phase `bounds` belong to warps
-      // that do not wait.
+      // Polls relaxed and acquires once the value has arrived: each acquire on a GPU invalidates
+      // L1. The wait ends, because pieces of `bounds` belong to warps that do not wait.
       simt::wait_until(warp_, [&] { return word.load(simt::relaxed) != RootState::unknown; });
       state = word.load(simt::acquire);
     }
@@ -91,8 +88,7 @@ class RootPhases {
   // phase, all warps would wait for the call.
   static constexpr std::uint32_t array_pieces = Kernel::has_context ? 1 : 0;
 
-  // Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
-  // word's previous value.
+  // Counts `finished` (0 or 1) pieces and claims the next one. Returns the previous word.
   HEAPWOOD_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0) {
     warp_.sync();
     std::uint64_t seen = 0;

@@ -177,8 +177,7 @@ class SharedNodes {
   }
 
  private:
-  // Pops a released node, or returns no_shared_node. Visits all stacks, beginning with stack
-  // `first` % stack_count.
+  // Pops a released node from any stack, stack `first` % stack_count first, or no_shared_node.
   HEAPWOOD_INLINE std::uint32_t pop_released(std::uint32_t first) const {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < stack_count; ++i) {
@@ -189,9 +188,8 @@ class SharedNodes {
         const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
         const std::uint32_t next =
             simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
-        // acquire: makes the next node's link visible. release: what earlier releasing warps
-        // published stays visible to later pops. A failed exchange loads the top again, with
-        // acquire.
+        // acquire: the next node's link. release: what earlier warps published stays visible to
+        // later pops. A failed exchange loads the top again, with acquire.
         if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next,
                                       simt::acq_rel, simt::acquire)) {
           return index;

@@ -129,8 +129,7 @@ class SharedSplits {
   }
 
  private:
-  // Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has
-  // no space.
+  // Publishes the chunks of a split; all become this warp's backlog if the queue has no space.
   HEAPWOOD_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks,
                                       std::int32_t room_before) {
     [[maybe_unused]] const auto in = probe_.in(Phase::give);

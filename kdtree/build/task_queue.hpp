@@ -114,8 +114,7 @@ class TaskQueue {
   // What remains to be done after units have been finished.
   enum class Remaining : std::uint32_t { work, some_deferred, only_deferred, nothing };
 
-  // The counters for a ring of `size` entries and `warps` warps. `pending` starts with the root's
-  // unit.
+  // Counters for `warps` warps and a ring of `size` entries. `pending` has the root's unit.
   static Counters initial(std::size_t size, std::size_t warps) {
     Counters counters;
     counters.room = static_cast<std::int32_t>(size - (2 * warps < size ? 2 * warps : size));
@@ -161,9 +160,8 @@ class TaskQueue {
       flag = word.load(simt::relaxed);
       return flag != 0 && ((flag >> 52) & 255u) == lap;
     });
-    // acquire: everything that the pusher wrote (refs, shared node, task) is visible. The polling
-    // loads are relaxed: on a GPU each acquire invalidates the multiprocessor's L1, which the
-    // working warps need.
+    // acquire: makes all that the pusher wrote (refs, shared node, task) visible. Polling is
+    // relaxed: each acquire on a GPU invalidates the multiprocessor's L1, which working warps need.
     flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
     const WorkItem item{static_cast<WorkKind>(flag >> 60),
                         static_cast<std::uint32_t>(flag >> 32) & (max_shared_nodes - 1),
@@ -186,8 +184,7 @@ class TaskQueue {
     return item;
   }
 
-  // Publishes a task. May be called only after a load_tickets() that saw a waiting warp. One lane
-  // calls this.
+  // Publishes a task, after a load_tickets() that saw a waiting warp. One lane calls this.
   template <class Warp>
   HEAPWOOD_INLINE void push_task(Warp& warp, const NodeTask& task) const {
     const std::uint32_t ticket = take_tickets(1);
@@ -203,9 +200,8 @@ class TaskQueue {
                                    std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
-  // The first step of push_shared(), for callers that have other work before the second: one lane
-  // reserves space, and lane 0 passes the result, the space before the reservation, to
-  // push_shared().
+  // First step of push_shared(), for callers with other work before the second: one lane reserves
+  // space, and lane 0 passes the result, the space before the reservation, to push_shared().
   HEAPWOOD_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
     return simt::atomic_ref<std::int32_t>(counters_->room)
@@ -284,8 +280,7 @@ class TaskQueue {
     }
     if (!warp.any(trims)) return false;
     if (queue.push_shared(warp, WorkKind::trim, 0, warp.workers() - 1)) return true;
-    // The caller keeps its own unit: the other units may have been the last ones, so some warp must
-    // still finish one.
+    // The caller keeps its own unit: the others may have been the last, and one must be finished.
     if (warp.lane() == 0) {
       simt::global_ref(queue.counters_->pending).fetch_sub(warp.workers() - 1, simt::relaxed);
     }
@@ -315,8 +310,7 @@ class TaskQueue {
     deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, index);
     return true;
   }
-  // Takes the node that was deferred last, with a unit for it. Returns false if there is none. One
-  // lane calls this.
+  // Takes the node deferred last, with a unit for it; false if there is none. One lane calls.
   template <class Warp>
   HEAPWOOD_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
@@ -331,8 +325,7 @@ class TaskQueue {
  private:
   static constexpr std::uint64_t one_deferred = std::uint64_t{1} << 32;
 
-  // Adds pending units for a warp that holds none. Returns false if the build has ended. One lane
-  // calls this.
+  // Adds pending units for a warp without any; false if the build has ended. One lane calls.
   HEAPWOOD_INLINE bool add_pending_unless_ended(std::uint32_t units) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
@@ -374,8 +367,8 @@ class TaskQueue {
     simt::atomic_ref<std::uint64_t>(entry(ticket).flag)
         .store(flag_of(ticket, kind, index, chunk), simt::release);
   }
-  // Publishes items 0 ... count - 1 with the tickets that start at `first`. On a GPU a lane checks
-  // sixteen entries at once, and one fence replaces the acquires of all checks and the releases of
+  // Publishes items 0 ... count - 1 with the tickets from `first` on. On a GPU a lane checks
+  // sixteen entries together, and one fence replaces the acquires of all checks and the releases of
   // all flags.
   template <class Warp>
   HEAPWOOD_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count,

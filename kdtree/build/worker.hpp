@@ -237,9 +237,9 @@ class BuildWorker {
     if (aborted) nodes_.stop();
     if (is_last) end_split(node, item.index);
   }
-  // Called by the warp that finished the last chunk and so was the last to read the parent's array.
-  // Publishes one child, frees the array and continues with the other child. Work that no warp
-  // waits for comes last.
+  // Called by the warp that finished the last chunk, the last reader of the parent's array.
+  // Publishes one child, frees the array and continues with the other child; what no warp waits for
+  // comes last.
   HEAPWOOD_INLINE void end_split(SharedNode& node, std::uint32_t index) {
     // Loads each value only where it is needed: the kernel has no register to spare.
     const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];

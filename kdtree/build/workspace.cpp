@@ -64,13 +64,11 @@ void Workspace::set_allocator_options(const alloc::AllocatorOptions& options) {
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // Tenths of refs per triangle. If memory is freed, at most two refs per triangle are live at a
-  // time on most scenes, in a node and its children; nearly half as much again is enough. If
-  // nothing is freed, all refs of a build stay live; 48 per triangle is the largest number seen on
-  // scenes of all kinds.
+  // Tenths of refs per triangle. With frees, at most two refs per triangle are live on most scenes,
+  // in a node and its children; nearly half as much again is enough. Without frees all refs of a
+  // build stay live; 48 per triangle is the most seen on scenes of all kinds.
   const std::size_t tenths_of_refs_per_triangle = frees ? 29 : 480;
-  // At least half a granule per ref, because small arrays of 4-byte refs are rounded up to whole
-  // granules.
+  // At least half a granule per ref: small arrays of 4-byte refs are rounded up to granules.
   const std::size_t bytes_per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
   const std::size_t fixed_bytes = frees ? 0 : std::size_t{4} << 20;
   return triangles * tenths_of_refs_per_triangle / 10 * bytes_per_ref + fixed_bytes;

@@ -44,8 +44,7 @@ struct Workspace::Parts {
     deferred.fill(0);
     shared.fill(0);
   }
-  // Doubles the array that the error code names. Throws Error{Exit::failed} if a node's link could
-  // not address it.
+  // Doubles the array that the error code names. Throws Error{Exit::failed} above its limit.
   void grow(std::uint32_t error) {
     if (error == nodes_overflow) {
       replace(nodes, doubled(nodes.size(), max_tree_nodes, "nodes"));
@@ -64,8 +63,7 @@ struct Workspace::Parts {
  private:
   static constexpr std::size_t min_grown = 1024;
 
-  // Replaces an array by a larger one. If that does not fit, the workspace gets one of the former
-  // size again.
+  // Replaces an array by a larger one or, if that does not fit, by one of the former size.
   template <class T>
   void replace(simt::Buffer<T>& buffer, std::size_t count) const {
     const std::size_t before = buffer.size();

@@ -23,10 +23,9 @@ double half_area(const Box& box) {
   return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-// Hashes a stream of words in depth-first order; measure() hashes parts of a tree and combines
-// them. Each word is mixed in by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream
-// distinguishes inner nodes from leaves and contains the leaves' sizes, so it decodes to exactly
-// one tree.
+// Hashes a stream of words in depth-first order, for parts of a tree that measure() combines. Each
+// word is mixed in by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream tells
+// inner nodes from leaves and contains the leaves' sizes, so it decodes to exactly one tree.
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -78,15 +77,15 @@ struct Part {
 class Walk {
  public:
   explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
-    // A scene without area (no triangles, a point, a line) gives no probabilities: every node
-    // counts as entered.
+    // A scene without area (nothing, a point, a line) has no probabilities: all nodes count as
+    // entered.
     root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
     seen_[0] = 1;
   }
   double root_area() const { return root_area_; }
 
-  // Visits the nodes from `root` down to depth `cut` in depth-first order. Appends inner nodes at
-  // that depth to `later`.
+  // Visits the nodes from `root` to depth `cut` in depth-first order; inner ones there go to
+  // `later`.
   Part run(const NodeVisit& root, unsigned cut, std::vector<NodeVisit>& later) {
     Part part;
     std::vector<std::uint32_t> refs;

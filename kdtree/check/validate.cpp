@@ -39,8 +39,7 @@ auto refs_of(const Node& leaf, Refs& refs) {
   return std::pair{begin, begin + leaf.count()};
 }
 
-// Checks nodes, planes and ranges. Returns true if the tree can be traversed and no two leaves
-// share entries.
+// Checks nodes, planes and ranges. True if the tree can be traversed and leaves share no entries.
 bool check_nodes(const Tree& tree, Report& report) {
   if (tree.nodes.empty()) {
     report.add("there is no root");

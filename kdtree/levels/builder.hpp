@@ -16,8 +16,7 @@
 
 namespace heapwood::kdtree {
 
-// The result of one build. The memory counted is that of the builder: corner copies, levels and the
-// tree.
+// The result of one build. Its memory is that of corner copies, levels and the tree.
 struct LevelRun {
   double ms = 0;             // from triangles in device memory to the finished tree, on device
   double allocation_ms = 0;  // part of ms spent in the host allocator

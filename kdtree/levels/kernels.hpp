@@ -29,8 +29,7 @@ struct OutputPositions {
   std::uint32_t large = 0;  // first large child
   std::uint32_t small = 0;  // first small child that has refs, counted separately
   std::uint32_t chunk = 0;  // first chunk of large children
-  // Inner node: the pair of children in the next level. Leaf: the first ref among the level's leaf
-  // refs.
+  // Inner node: its pair of children in the next level. Leaf: its first ref of the leaf refs.
   std::uint32_t out = 0;
 };
 
@@ -52,8 +51,7 @@ HEAPWOOD_INLINE std::uint32_t chunks_of(std::uint32_t n) {
   return n > shared_limit ? (n + chunk_size(n) - 1) / chunk_size(n) : 0;
 }
 
-// What all nodes of a level need in the next level and in the tree. Each word has a cache line of
-// its own.
+// What a level's nodes need in the next level and in the tree, each word on its own cache line.
 struct LevelTotals {
   enum Word : unsigned { large, small, chunks, refs, pairs, leaf_refs, words };
   struct alignas(128) Line {
@@ -94,8 +92,7 @@ struct LevelView {
   }
 };
 
-// The elements [first, end) of an array of the tree, which a level has stored in an array of its
-// own.
+// The elements [first, end) of an array of the tree, stored in an array of their level.
 template <class T>
 struct LevelPiece {
   const T* from;
@@ -191,8 +188,7 @@ struct LevelBin {
   }
 };
 
-// The phase `choose`: chooses the splits of all nodes as the single-kernel builder does. An item is
-// a node.
+// The phase `choose`: chooses the splits of all nodes, one per item, as the single kernel does.
 template <RefKind kind>
 struct LevelChoose {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 8;

@@ -64,8 +64,7 @@ struct BinAxis {
 
 HEAPWOOD_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
-  // The inverse gives only the first guess in begin(), which is then corrected. So it may differ
-  // between devices.
+  // The inverse gives begin() a first guess, which is corrected: it may differ between devices.
   return {lo, extent * (1.0f / bin_count),
           static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
@@ -90,10 +89,9 @@ HEAPWOOD_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box
 }
 
 // Counts a ref with bounds `box` in the warp's histogram: begins in the low half of a word, ends in
-// the high half (up to 65535 of each). `axes` are the node's three. All axes share one loop,
-// because code that fits the instruction cache gains more than the selects cost. A lane without a
-// ref calls with `counts` false instead of skipping the call, which could split the warp
-// (docs/experiments.md).
+// the high half (up to 65535 of each). `axes` are the node's three, in one loop: code that fits the
+// instruction cache gains more than the selects cost. A lane without a ref calls with `counts`
+// false instead of skipping the call, which could split the warp (docs/experiments.md).
 template <class Warp>
 HEAPWOOD_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
                                    const Box& box, bool counts = true) {

@@ -19,8 +19,7 @@ namespace heapwood::kdtree {
 inline constexpr std::uint32_t exact_limit = 32;
 // Nodes with more refs are split by many warps if a shared node is free, and without refinement.
 inline constexpr std::uint32_t shared_limit = 1024;
-// Max refs with a bound between the planes next to the best boundary; with more there is no
-// refinement.
+// Max refs with a bound between the planes next to the best boundary, for refinement.
 inline constexpr std::uint32_t refine_limit = 96;
 
 struct Interval {
@@ -31,8 +30,7 @@ struct Interval {
 // boundaries have been considered.
 struct ChooseScratch {
   union {
-    // Exact choice: bounds of ref i at [axis * n + i]. Refinement: bounds of the refs that have one
-    // inside
+    // Exact: bounds of ref i at [axis * n + i]. Refinement: bounds of the refs with one inside
     Interval interval[3 * exact_limit];
     BinCounts sums;
   };
@@ -62,8 +60,7 @@ HEAPWOOD_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; 
 void consider_candidates_simd(const Interval* intervals, const Candidates& candidates,
                               const SplitCost& cost, Split& best);
 
-// Considers the candidates. This is the builder's hottest loop, so it is compiled in one place
-// only.
+// Considers the candidates. This is the builder's hottest loop, compiled in one place only.
 template <class Warp>
 HEAPWOOD_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
                                          const Candidates& candidates, const SplitCost& cost,
@@ -132,8 +129,7 @@ HEAPWOOD_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const 
   return {.m = n, .flats = flat};
 }
 
-// The largest b with plane(b) <= p, like BinAxis::begin(), but in five instructions if a warp has
-// one lane per bin.
+// The largest b with plane(b) <= p, in five instructions if a warp has one lane per bin.
 template <class Warp>
 HEAPWOOD_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
   if constexpr (Warp::width == bin_count) {

@@ -18,8 +18,7 @@
 
 namespace heapwood::kdtree {
 
-// One warp bins the refs into scratch.sums and finds their bounds, in scratch.bounds. n >
-// exact_limit.
+// One warp bins the refs into scratch.sums and their bounds into scratch.bounds. n > exact_limit.
 template <class Refs, class Warp>
 HEAPWOOD_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                  const PackedCorners* corners) {

@@ -27,8 +27,7 @@ HEAPWOOD_INLINE Box clamp_box(Box part, const Box& within) {
   return part;
 }
 
-// The point where the edge a-b meets the plane; a lies at distance `da` from it, b at `db`, with
-// opposite signs.
+// Where the edge a-b meets the plane; `da` and `db` are the ends' distances, of opposite signs.
 HEAPWOOD_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
   const float t = da / (da - db);
   const Vec3 q = a + (b - a) * t;
@@ -68,8 +67,7 @@ HEAPWOOD_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned ax
   return {clamp_box(left, below), clamp_box(right, above)};
 }
 
-// The planes of the box outside of which a point lies: bits 0 to 2 for below lo.xyz, bits 3 to 5
-// for above hi.xyz.
+// The box planes that a point lies beyond: bits 0 to 2 below lo.xyz, bits 3 to 5 above hi.xyz.
 HEAPWOOD_INLINE unsigned outside_planes(Vec3 p, const Box& box) {
   return (p.x < box.lo.x ? 1u : 0u) | (p.y < box.lo.y ? 2u : 0u) | (p.z < box.lo.z ? 4u : 0u) |
          (p.x > box.hi.x ? 8u : 0u) | (p.y > box.hi.y ? 16u : 0u) | (p.z > box.hi.z ? 32u : 0u);
@@ -154,8 +152,7 @@ HEAPWOOD_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded
   part.grow(set(on_edge, axis, hi));
 }
 
-// 2^-exponent of the box's largest extent: scales areas to near 1 without rounding, in any unit of
-// length.
+// 2^-exponent of the box's largest extent: scales areas to near 1 without rounding.
 HEAPWOOD_INLINE float scale_of(const Box& box) {
   const Vec3 e = box.extent();
   const std::uint32_t exponent = simt::bits(simt::max(e.x, simt::max(e.y, e.z))) >> 23;

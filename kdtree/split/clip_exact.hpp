@@ -21,8 +21,7 @@ using Point = std::array<double, 3>;
 // A convex polygon, a segment or a point (stored with repeated vertices), or nothing.
 class Polygon {
  public:
-  // A triangle cut by a box has at most 9 corners. The other entries are for corners that rounding
-  // duplicates.
+  // A triangle cut by a box has at most 9 corners; rounding may duplicate some.
   static constexpr unsigned capacity = 16;
 
   Polygon() = default;

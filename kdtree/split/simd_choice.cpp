@@ -25,9 +25,8 @@ struct LaneBest {
   Ints8 right{};                 // Split::flats_nr
   Floats8 plane{};
 
-  // Considers one plane per lane if it lies between `above` and `below`. `flats` is 1 << 31 if refs
-  // in the plane go right, else 0. Performs the same operations in the same order as
-  // SplitCost::consider.
+  // Considers one plane per lane if it lies between `above` and `below`, by the same operations in
+  // the same order as SplitCost::consider. `flats`: 1 << 31 if refs in the plane go right, else 0.
   [[gnu::always_inline]] void consider(const SplitCost::Terms& t, const Floats8& p, const Ints8& nl,
                                        const Ints8& nr, const Ints8& flats, float above,
                                        float below) {
@@ -43,8 +42,7 @@ struct LaneBest {
            t.costs.duplicate * __builtin_convertvector(nl + nr - static_cast<int>(t.n), Floats8);
     Ints8 bits;
     std::memcpy(&bits, &cost, sizeof bits);
-    // A negative cost is not valid: as bits it would be ordered after all others in
-    // SplitCost::consider.
+    // A negative cost is not valid: its bits would order after all others.
     const Ints8 valid = (p > std::max(above, t.lo)) & (p < std::min(below, t.hi)) & (bits >= 0);
     const Ints8 k = valid ? bits : no_key;
     update(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
@@ -163,8 +161,7 @@ void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& no
       right[b] = static_cast<int>(n) - ended;
     }
     for (unsigned b = 0; b < bin_count; b += lanes) {
-      // The plane after the last bin is not a candidate: it is the end of the node's box, up to an
-      // ulp.
+      // The plane after the last bin is no candidate: it is the box's end, up to an ulp.
       Floats8 p = bins.lo +
                   bins.width * __builtin_convertvector(first_lanes + static_cast<int>(b), Floats8);
       if (b + lanes == bin_count) p[lanes - 1] = std::numeric_limits<float>::infinity();

@@ -32,15 +32,13 @@ template <class Floats>
 
 // ---- bins ---------------------------------------------------------------------------------------
 
-// BinAxis of three axes for a ref's lanes {id, lo, hi, 0}. The results in the first and last lane
-// are not used.
+// BinAxis of three axes for a ref's lanes {id, lo, hi, 0}, of which the outer two are unused.
 struct BinLanes {
   Floats8 lo, width, inverse;
 
   explicit BinLanes(const Box& node) {
     const BinAxis x = bin_axis(node, 0), y = bin_axis(node, 1), z = bin_axis(node, 2);
-    // The lane of the id gets 1: the bits of an id form a denormal number, and multiplying it is
-    // slow.
+    // The id's lane gets 1: the bits of an id are a denormal number, which multiplies slowly.
     lo = Floats8{1, x.lo, y.lo, z.lo, x.lo, y.lo, z.lo, 0};
     width = Floats8{1, x.width, y.width, z.width, x.width, y.width, z.width, 1};
     inverse = Floats8{1, x.inverse, y.inverse, z.inverse, x.inverse, y.inverse, z.inverse, 1};

@@ -204,8 +204,7 @@ struct PageCursor {
     }
   }
 };
-// Does what common_above() does, but with one lane that merges the two lists: pages allow no binary
-// search.
+// common_above() by one lane, which merges the two lists: pages allow no binary search.
 HEAPWOOD_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
   PageCursor a(view, u), b(view, v);
   std::uint64_t count = 0;

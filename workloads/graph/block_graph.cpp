@@ -30,8 +30,7 @@ BlockGraph::~BlockGraph() {
   }
 }
 
-// Blocks in a pool are discarded with the pool. Blocks of a heap outside it are freed, by deleting
-// all vertices.
+// Blocks in a pool are discarded with it; those of a heap outside it are freed here.
 void BlockGraph::clear() {
   if (count_ == 0) return;
   if (!heap_->traits().in_pool) {

@@ -40,8 +40,7 @@ class DeviceSteps {
   // `offsets` are those of sparse rows (CSR). `order` has ClassOrder::max_listed(count) entries.
   virtual double order_by_class(const std::uint64_t* offsets, std::uint32_t count,
                                 std::uint32_t* order, ClassRanges& ranges) = 0;
-  // Writes sparse rows (CSR) to the blocks of the vertices [first, first + count). Skips vertices
-  // without a block.
+  // Writes sparse rows (CSR) to the blocks of [first, first + count), if a vertex has one.
   virtual double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
                        const std::uint64_t* offsets, const std::uint32_t* destinations) = 0;
   // Sets offsets[v], for v up to the number of vertices, to the sum of the degrees of the vertices
@@ -51,8 +50,7 @@ class DeviceSteps {
   virtual double gather(const GraphView& view, const std::uint64_t* offsets, EdgeKey* keys) = 0;
   // Returns the sum of edge_hash_of() over all edges.
   virtual std::uint64_t hash_edges(const GraphView& view) = 0;
-  // Writes keys that gather() has read back to the graph; their order within each vertex may have
-  // changed.
+  // Writes keys from gather() back to the graph; their order within a vertex may have changed.
   virtual double scatter(const GraphView& view, const std::uint64_t* offsets,
                          const EdgeKey* keys) = 0;
 
@@ -68,8 +66,7 @@ class DeviceSteps {
   // entries, for a prefix sum over the filter.
   virtual double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
                          const CsrView& rows, std::uint64_t& edges) = 0;
-  // Appends sparse rows to the existing ones, which have `edges` edges in total. The destinations
-  // must have space.
+  // Appends sparse rows to existing ones with `edges` edges; the destinations need space.
   virtual double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
                              const std::uint32_t* destinations, std::uint32_t more_vertices,
                              std::uint64_t more_edges) = 0;
@@ -85,8 +82,7 @@ class DeviceSteps {
   // Counts triples u < v < w with edges from u to v, u to w and v to w. Adjacencies must be sorted.
   virtual double triangles(const GraphView& view, const std::uint64_t* offsets,
                            std::uint64_t& count) = 0;
-  // distances: the number of edges from `source`, ~0 if there is no path. queue: two words per
-  // vertex.
+  // distances: edges from `source`, ~0 if there is no path. queue: two words per vertex.
   virtual double breadth_first(const GraphView& view, std::uint32_t source,
                                std::uint32_t* distances, std::uint32_t* queue,
                                std::uint32_t& levels) = 0;

@@ -29,9 +29,8 @@ struct EdgeBatch {
   std::uint32_t edges, groups;
 };
 
-// Maps the number of a warp to a group. Returns whether that is a group of insertions, and sets
-// `index` to the group's number among those. Insertions and deletions alternate as long as there
-// are both.
+// Maps the number of a warp to a group. Returns whether it is a group of insertions, and sets
+// `index` to its number among those. Insertions and deletions alternate while there are both.
 HEAPWOOD_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
                                   std::uint32_t item, std::uint32_t& index) {
   const std::uint32_t both =
@@ -127,8 +126,7 @@ HEAPWOOD_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group,
   const auto is_removed = [&](std::uint64_t i) {
     return group.find(edge_key(source, adjacency[i])) != EdgeGroup::none;
   };
-  // The positions of the holes, in order. The graph has no duplicates, so there are no more than
-  // edges in the group.
+  // The positions of the holes, in order: at most one per edge, since the graph has no duplicates.
   std::uint32_t* holes = group.work + group.first;
   std::uint32_t removed = 0;
   HEAPWOOD_ROLLED
@@ -163,8 +161,7 @@ struct VertexSet {
   }
 };
 
-// Removes the entries that are in a set, and keeps the order of the others. Returns the number
-// removed.
+// Removes the entries in a set and keeps the order of the others. Returns the number removed.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
                                                   std::uint32_t* adjacency, std::uint32_t degree) {

@@ -67,9 +67,8 @@ inline constexpr std::uint32_t pressure_range = 1000;
 
 // Makes `edges` updates of a graph of `vertices` vertices, in no order. Destinations are uniform
 // over the other vertices: no edge is a loop, but an edge may occur twice and may already be in the
-// graph. For `pressure` the seed also chooses where the range lies; in a smaller graph the range is
-// all of it. The same arguments give the same batch everywhere. Returns none for fewer than two
-// vertices.
+// graph. For `pressure` the seed also chooses the range; in a smaller graph it is all vertices. The
+// same arguments give the same batch everywhere: none for fewer than two vertices.
 std::vector<Edge> make_batch(std::uint32_t vertices, std::uint64_t edges, UpdatePattern pattern,
                              std::uint64_t seed);
 

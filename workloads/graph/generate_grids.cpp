@@ -61,9 +61,8 @@ namespace {
 // after it. The one after it along z is not needed.
 using Surroundings = unsigned;
 
-// Counts the triangles whose largest vertex belongs to a node with these surroundings; a node has
-// `unknowns` vertices. Up to 13 of its 26 neighbours have smaller numbers: those before it in the
-// order of (z, y, x).
+// Counts the triangles whose largest vertex is in a node of `unknowns` vertices with these
+// surroundings. Up to 13 of its 26 neighbours come before it, in the order of (z, y, x).
 std::uint64_t count_triangles(Surroundings surroundings, std::uint64_t unknowns) {
   struct Offset {
     int x, y, z;
@@ -111,8 +110,7 @@ GraphInput generate_grid3d(const GraphRequest& request) {
     const Surroundings surroundings =
         (x > 0) | (x + 1 < size) << 1 | (y > 0) << 2 | (y + 1 < size) << 3 | (z > 0) << 4;
     triangles += triangles_of[surroundings];
-    // The unknowns of the nodes around this one: up to nine runs of three nodes each, in ascending
-    // order.
+    // The unknowns of the nodes around this one, in order: up to nine runs of three nodes each.
     std::array<Run, 9> runs;
     std::size_t count = 0;
     for (std::uint64_t k = z - (z > 0); k <= z + 1; ++k) {

@@ -45,8 +45,7 @@ class FourLevels {
     for (const unsigned full : heavy) columns_[full] = {1u << 24, static_cast<std::uint8_t>(full)};
   }
 
-  // Returns 4 bits of the source, above 4 bits of the destination. Has no branch, because it would
-  // often be mispredicted.
+  // Returns 4 bits of the source and 4 of the destination, without a branch to mispredict.
   unsigned draw(std::uint32_t bits) const {
     const unsigned own = bits >> 24;
     const unsigned takes_other = (bits & 0xffffff) >= columns_[own].threshold;
@@ -62,8 +61,7 @@ class FourLevels {
   std::array<Column, 256> columns_;
 };
 
-// A bijection of the numbers of `scale` bits: multiplying by odd factors and xor with a right shift
-// are invertible.
+// A bijection of numbers of `scale` bits: odd factors and xor with a right shift are invertible.
 std::uint32_t permute(std::uint32_t vertex, unsigned scale) {
   const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << scale) - 1);
   const unsigned half = (scale + 1) / 2;
@@ -208,8 +206,7 @@ GraphInput generate_rgg(const GraphRequest& request) {
       const std::uint64_t left = x - (x > 0), right = x + (x < last);
       for (std::uint32_t p = cells.begin(x, y); p < cells.end(x, y); ++p) {
         const Point at = cells.at(p);
-        // The adjacent cells of a row of cells have consecutive points, so destinations are in
-        // order.
+        // Adjacent cells of a row have consecutive points, so destinations are in order.
         for (std::uint64_t row = top; row <= bottom; ++row) {
           const std::uint32_t end = cells.end(right, row);
           for (std::uint32_t q = cells.begin(left, row); q < end; ++q) {
@@ -252,8 +249,7 @@ std::vector<Clique> draw_cliques(std::uint64_t n, const Draws& draws) {
     const std::uint64_t i = cliques.size();
     Clique clique{static_cast<std::uint32_t>(first), 0};
     if (i > 0) {
-      // Repeating an earlier clique's choice of anchor makes a few vertices the anchors of many
-      // cliques.
+      // Repeating an earlier clique's anchor makes a few vertices the anchors of many cliques.
       constexpr std::uint64_t repeats = 115;  // probability, of 256
       const std::uint64_t bits = draws.bits(i * 16);
       clique.anchor = (draws.bits(i * 16 + 1) & 0xff) < repeats
@@ -308,8 +304,7 @@ GraphInput generate_cliques(const GraphRequest& request) {
 
 namespace {
 
-// Directions of a street. It is stored at one of its junctions and leads to one with a larger
-// number.
+// Directions of a street from the junction that stores it to one with a larger number.
 enum Direction : unsigned { east, south_west, south, south_east };
 
 // A road network: junctions in rows of `width`, of which the last may be incomplete, linked by

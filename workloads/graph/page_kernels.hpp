@@ -132,8 +132,7 @@ struct PageUpdateKernel : KernelShape {
   }
 
  private:
-  // Calls visit(page, number of its entries) for the pages of a vertex, beginning with the n-th
-  // one.
+  // Calls visit(page, number of its entries) for a vertex's pages from the n-th on.
   template <class F>
   HEAPWOOD_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
     std::uint32_t page = vertex.first;
@@ -256,8 +255,7 @@ struct PageUpdateKernel : KernelShape {
     warp.sync();
     // Fill the holes with the entries that stay beyond the new end.
     const std::uint32_t kept = degree - removed;
-    // Find the page in which the kept entries end. If they fill it, the walk starts one page
-    // earlier.
+    // Find the page in which the kept entries end, or the page before it if they fill it.
     const std::uint32_t whole = kept / LinkedPage::capacity, rest = kept % LinkedPage::capacity;
     std::uint32_t filled = 0, last = LinkedPage::none, number = whole > 0 ? whole - 1 : 0;
     const std::uint32_t first_number = number;

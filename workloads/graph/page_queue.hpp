@@ -54,8 +54,7 @@ struct PageQueue {
     const std::uint64_t ticket =
         simt::atomic_ref<std::uint64_t>(state->returned).fetch_add(1, simt::relaxed);
     const simt::atomic_ref<std::uint32_t> entry(ring[ticket % capacity]);
-    // Waits while the entry is full: the thread that will empty it has its ticket already, so it is
-    // running.
+    // Waits while the entry is full: the thread that will empty it has a ticket and is running.
     const bool placed = simt::wait_until(thread, [&] {
       std::uint32_t seen = LinkedPage::none;
       // release: hands over the page.
@@ -67,8 +66,7 @@ struct PageQueue {
   static constexpr std::uint64_t none_left = ~std::uint64_t{0};
 
  private:
-  // Takes a returned page. The count guarantees that a thread has stored, or is storing, a page for
-  // this ticket.
+  // Takes a returned page: by the count, a thread has stored or is storing one for this ticket.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t take_returned(Thread& thread) const {
     const std::uint64_t ticket =

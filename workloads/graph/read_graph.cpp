@@ -55,8 +55,7 @@ class LineReader {
                 printable(name_, name_.size()) + ": line " + std::to_string(line) + ": " + what);
   }
 
-  // Reads the next word of the line as a number; throws if there is none. `what` names it in
-  // messages.
+  // Reads the next word of the line as a number or throws; messages call it `what`.
   std::uint64_t require_unsigned(std::string_view& line, const char* what) const {
     const std::string_view word = next_word(line);
     if (word.empty()) fail(std::string(what) + " is missing");

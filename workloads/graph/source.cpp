@@ -19,8 +19,7 @@ namespace {
 
 using scenes::lower, scenes::printable;
 
-// These limits keep vertex numbers below 2^32 and sums of edges far below 2^64. In practice memory
-// is the limit.
+// Limits vertex numbers to 32 bits and sums of edges to 64. In practice memory is the limit.
 constexpr std::uint64_t largest_size = 200'000'000;
 constexpr std::uint64_t max_edges = 4'000'000'000;
 

@@ -251,8 +251,7 @@ class PageGraph final : public GraphStore {
 
 // The baseline without an allocator: sparse rows (CSR) that every update rebuilds, by sorting all
 // edges together with the new ones, and a prefix sum. Its memory comes from the device's host
-// interface: the rows and, while they are rebuilt, two copies of the keys of all edges, and their
-// positions.
+// interface: the rows and, during an update, two copies of all edges' keys, and their positions.
 class CsrGraph final : public GraphStore {
  public:
   CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
@@ -267,7 +266,7 @@ class CsrGraph final : public GraphStore {
 
  private:
   CsrView rows() const { return {offsets_.data(), destinations_.data(), count_}; }
-  // Replaces the rows by those of their edges and of `inserts`, given in any order, that pass the
+  // Replaces the rows by those edges of theirs and of `inserts`, in any order, that pass the
   // filter.
   double rebuild(std::span<const EdgeKey> inserts, RowFilter filter);
 

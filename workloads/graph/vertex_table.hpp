@@ -173,9 +173,8 @@ struct PagesView {
 
 using GraphView = std::variant<BlocksView, CsrView, PagesView>;
 
-// Calls f(destination) for the entries begin, begin + step, ... below `end` of v's adjacency. The
-// lanes of a warp share the entries if each passes its lane number as `begin` and the width of the
-// warp as `step`.
+// Calls f(destination) for the entries begin, begin + step, ... below `end` of v's adjacency. To
+// share them, a warp's lanes pass their number as `begin` and its width as `step`.
 template <class View, class F>
 HEAPWOOD_INLINE void for_neighbours(const View& view, std::uint32_t v, std::uint32_t begin,
                                     std::uint32_t end, std::uint32_t step, F f) {

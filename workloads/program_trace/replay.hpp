@@ -34,14 +34,12 @@ struct TraceSummary {
   // up to the peak, peak_blocks the number of blocks in use then.
   std::uint64_t end_bytes = 0, peak_bytes = 0, peak_blocks = 0;
   std::size_t peak_event = 0;
-  // Largest sum of padded bytes in use at any time. No allocator can serve the trace with less
-  // memory.
+  // Largest sum of padded bytes in use: no allocator can serve the trace with less memory.
   std::uint64_t peak_padded = 0;
   // sizes[k] counts requests of 2^(k-1) < bytes <= 2^k. sizes[0]: of 0 or 1 byte. The last entry
   // also counts all larger ones.
   std::array<std::uint64_t, 41> sizes{};
-  // lifetimes[k] counts freed blocks with 2^(k-1) < events from request to free <= 2^k;
-  // lifetimes[0]: 1 event.
+  // lifetimes[k]: blocks freed 2^(k-1) < events <= 2^k after their request; lifetimes[0]: 1 event.
   std::array<std::uint64_t, 33> lifetimes{};
 };
 
@@ -75,9 +73,8 @@ struct ReplayLaunch {
 };
 
 struct ReplayPlan {
-  // Flag of an event whose block is requested by one warp and freed by another of the same launch:
-  // the replay has to order the two warps. For all other blocks the order within a warp or the end
-  // of a launch suffices.
+  // Flag of an event whose block one warp requests and another warp of the launch frees: the replay
+  // has to order the two. For other blocks the order within a warp or between launches suffices.
   static constexpr std::uint32_t is_handed_over = 1u << 31;
 
   std::vector<std::uint64_t> bytes;  // by number of the request
@@ -107,8 +104,7 @@ struct ReplayBlock {
   static constexpr bool is_address(std::uint64_t value) { return value > freed; }
 };
 
-// A replay plan in device memory, with the memory that a replay writes. Used by one replay at a
-// time.
+// A replay plan in device memory, and the memory that a replay writes; for one at a time.
 struct ReplayData {
   ReplayData(const simt::DeviceId& device, const ReplayPlan& plan);
   // Must be called before each replay.
@@ -149,8 +145,7 @@ class ReplayInspector {
   // in_pool: whether blocks lie in the pool and it can be walked.
   ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool pool, bool in_pool);
 
-  // Takes a sample after the first `event` events. blocks: ReplayData::blocks. regions: a walk of
-  // the pool.
+  // Takes a sample after `event` events, from ReplayData::blocks and a walk of the pool.
   void observe(std::size_t event, std::span<const std::uint64_t> blocks,
                std::span<const alloc::Region> regions);
   ReplayInspection take() { return std::move(inspection_); }
