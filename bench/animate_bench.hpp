@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures a moving scene whose tree is rebuilt in every frame, with every allocator, for
-// `heapwood animate`; prints nothing. docs/rays.md says what is measured.
+// Measures a moving scene whose tree is rebuilt in every frame, with every allocator, for `heapwood
+// animate`. Prints nothing. docs/rays.md describes the measurement.
 #pragma once
 
 #include <cstdint>
@@ -25,40 +25,40 @@
 namespace heapwood::bench {
 
 struct AnimateSettings {
-  BuildSettings build;  // without runs; zero-area triangles are kept
+  BuildSettings build;  // its `runs` is not used; zero-area triangles are kept
   unsigned frames = 30;
   bool keep_pool = false;  // the pool is not reset between frames
-  bool primary = false;    // traces camera rays alone
-  bool shaded = true;      // renders: a camera ray and a shadow ray per pixel
+  bool primary = false;    // traces only camera rays
+  bool shaded = true;      // renders with a camera ray and a shadow ray per pixel
   bool watertight = false;
   ImageSize size{1280, 720};
   CameraOptions camera;
 };
 
-// The pool as a frame left it, with all blocks freed.
+// The state in which a frame left the pool, with all blocks freed.
 struct PoolAfterFrame {
   unsigned frame = 0;
   alloc::Fragmentation state;
 };
 
-// One allocator: a row of the tables, an element of `results` in JSON. Samples are per frame.
+// The results of one allocator, with samples per frame: a row of tables, one of `results` in JSON.
 struct AnimateRow : MeasuredRow {
   std::string source, digest, scene;  // scenes::moving_digest(), scenes::moving_label()
   unsigned scene_frames = 0;
-  std::uint64_t min_triangles = 0, max_triangles = 0;  // over the frames
+  std::uint64_t min_triangles = 0, max_triangles = 0;  // min and max over the frames
   std::string camera;                                  // as `--camera` reads it
   AnimateSettings settings;
 
   bool wrong_tree = false;
   std::uint64_t pool_bytes = 0;
-  // The kernel of the build, and the initialization of the pool and the queue before it.
+  // Times of the build's kernel, and of the initialization of pool and queue before it.
   std::vector<double> build_ms, reset_ms;
   std::vector<double> upload_ms, records_ms, primary_ms, shaded_ms;
-  std::vector<double> frame_ms;       // from the first byte of the upload to the last pixel
-  std::vector<std::uint64_t> hashes;  // of the trees; 0 for an incomplete one
+  std::vector<double> frame_ms;       // time from the first byte of the upload to the last pixel
+  std::vector<std::uint64_t> hashes;  // hash of each frame's tree; 0 for an incomplete one
   unsigned incomplete_frames = 0;
-  std::uint64_t refused_bytes = 0;    // the first refused request
-  std::vector<PoolAfterFrame> pools;  // with keep_pool: of some frames
+  std::uint64_t refused_bytes = 0;    // size of the first refused request
+  std::vector<PoolAfterFrame> pools;  // with keep_pool: the pool after some of the frames
 
   std::optional<double> frames_per_second() const {
     const std::optional<double> ms = median(frame_ms);
@@ -69,59 +69,60 @@ struct AnimateRow : MeasuredRow {
 struct AnimateJob {
   std::string scene;
   Allocators allocators;
-  // The initial automatic pool suits all of these; empty: those measured.
+  // Allocators for which an automatic pool is sized initially; empty: those measured.
   Allocators sized_for{};
   AnimateSettings settings;
   simt::DeviceInfo device;
   unsigned picture_spp = 0;      // samples per pixel of the pictures; 0: no pictures
-  std::vector<AnimateRow> kept;  // earlier rows: reused instead of measured
+  std::vector<AnimateRow> kept;  // rows of an earlier run, reused instead of measured
 };
 
 struct AnimateEvents {
   OnStep on_step;  // a step is a frame with one allocator
-  // The picture of a frame, once per frame; outside of what is timed.
+  // Receives a picture of each frame, rendered outside of what is timed.
   std::function<void(unsigned, const render::Image&)> picture;
 };
 
 struct AnimateResult {
   std::vector<AnimateRow> rows;
   bool interrupted = false;
-  std::optional<Error> scene_error;  // a frame that could not be read; it ends the measurement
+  // The error of a frame that could not be read, which ends the measurement.
+  std::optional<Error> scene_error;
 };
 
-// A failure of one allocator is not thrown: its row has a status and a reason. Passes on what
-// scenes::open_moving() throws, and what events.picture does.
+// Throws what scenes::open_moving() and events.picture throw. A failure of one allocator is not
+// thrown: its row has a status and a reason.
 AnimateResult run_animation(const AnimateJob& job, const AnimateEvents& events);
 
-// The scene's frame that is measured as number `number` of `measured`: spread evenly over the scene
-// if there are fewer than it has; with more it starts again.
+// Maps frame `number` of `measured` to a frame of the scene. If fewer are measured than the scene
+// has, they are spread evenly; if more, the scene starts again.
 unsigned scene_frame(unsigned number, unsigned measured, unsigned scene_frames);
 
 // A row of this job before it is measured, without an allocator.
 AnimateRow animate_row_head(const AnimateJob& job);
 
 inline constexpr const char* animate_schema = "heapwood.animate/1";
-// All but the settings can be read back.
+// Reads or writes a row; its settings are only written.
 void describe(JsonFields& fields, AnimateRow& row);
 Json to_json(const AnimateSettings& settings);
-// For --resume: complete rows of the same scene and settings.
+// For --resume: the complete rows in a file that are of this scene and these settings.
 Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
                                     const AnimateRow& head);
 
 // One frame of a moving scene at a time: the mesh on host and device, the workspace and the pool.
-// prepare() makes the next frame and all memory for it; upload() and build(), which are timed,
-// allocate nothing.
+// prepare() makes the next frame and allocates all memory for it; upload() and build(), which are
+// timed, allocate nothing.
 class AnimateScene {
  public:
-  // Throws as scenes::open_moving() does.
+  // Throws what scenes::open_moving() throws.
   AnimateScene(const std::string& source, const simt::DeviceInfo& device,
                const BuildSettings& settings, const PoolNeeds& needs);
 
   unsigned frames() const { return scene_->frames(); }
-  // Any frame; prepare() is not affected.
+  // The mesh of any frame; does not affect prepare().
   scenes::Mesh mesh_of(unsigned frame) const { return scene_->mesh(frame); }
   const simt::DeviceInfo& device() const { return device_; }
-  // The mesh that prepare() made last, here and on the device.
+  // The mesh that prepare() made last, on the host and on the device.
   const scenes::Mesh& mesh() const { return mesh_; }
   const kdtree::DeviceMesh& device_mesh() const { return *device_mesh_; }
   kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }
@@ -130,15 +131,15 @@ class AnimateScene {
 
   // Makes the mesh of a frame and copies it to page-locked memory.
   void prepare(unsigned frame);
-  // Copies to the device the vertices that differ from the frame prepared before, from the first to
-  // the last, and the triangles only if they differ.
+  // Copies the changes since the previous frame to the device: the vertices from the first to the
+  // last that differs, and all triangles if any differs.
   void upload();
-  // Passes on what the compiled allocator throws.
+  // Throws what the compiled allocator throws.
   kdtree::BuildRun build(const Allocator& entry, kdtree::KeptAllocator* kept = nullptr);
   // The size of the pool with these settings, for the mesh of the last prepare().
   std::size_t suggested_pool() const;
-  // Makes an automatic pool half as large again; false: the pool is fixed, memory is exhausted, or
-  // the pool has eight times the suggested size.
+  // Makes an automatic pool half as large again. Returns false if the pool is fixed, memory is
+  // exhausted, or the pool has eight times the suggested size.
   bool enlarge_pool();
 
  private:
@@ -158,22 +159,21 @@ class AnimateScene {
   std::unique_ptr<kdtree::Workspace> workspace_;
 };
 
-// What is traced in each frame, with one camera and one light for all: the tree of the last build
-// is traced where it is, in device memory.
+// Traces the last build's tree in device memory, with one camera and one light for all frames.
 class AnimateView {
  public:
-  // Chooses camera and light; `scene` has been built. spp: samples per pixel of pictures.
+  // Chooses camera and light for `scene`, which has been built. spp: samples per pixel of pictures.
   AnimateView(AnimateScene& scene, const AnimateJob& job);
 
   const render::Camera& camera() const { return camera_; }
 
-  // These trace the tree of the last build. Milliseconds by the host's clock, to the end of the
-  // work. fill_records comes first; false: it had to allocate memory.
+  // Trace the tree of the last build. Times are milliseconds by the host's clock, to the end of the
+  // work. fill_records() must be called first; it returns false if it had to allocate memory.
   bool fill_records(double& ms);
   double trace_primary();
-  // A camera ray and a shadow ray per pixel.
+  // Traces a camera ray and a shadow ray per pixel.
   double shade();
-  // A smooth picture with soft shadows.
+  // Renders a picture without noise and with soft shadows.
   render::Image picture(unsigned spp);
 
  private:
@@ -188,7 +188,8 @@ class AnimateView {
   simt::Buffer<render::Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
   render::SceneData data_{};
-  std::optional<double> exposure_;  // of the first picture: the others must not flicker
+  // Exposure of the first picture, used for all so that they do not flicker.
+  std::optional<double> exposure_;
 };
 
 }  // namespace heapwood::bench

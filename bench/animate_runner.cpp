@@ -15,7 +15,7 @@ namespace heapwood::bench {
 
 namespace {
 
-// The scene cannot be read: the end of the measurement, not the failure of one allocator.
+// Thrown if the scene cannot be read: ends the measurement, not only that of one allocator.
 struct SceneFailure {
   Error error;
 };
@@ -23,10 +23,11 @@ struct SceneFailure {
 struct FrameTimes {
   double upload = 0, reset = 0, records = 0, primary = 0, shaded = 0, all = 0;
   kdtree::BuildRun build;
-  bool has_allocated = false;  // arrays of the workspace or records: the frame does not count
+  // Arrays of the workspace or records had to grow, so the frame does not count.
+  bool has_allocated = false;
 };
 
-// Counts frames and warm-ups of all candidates.
+// Reports each frame and each warm-up of all candidates as a step.
 RowBench::Step frame_steps(const AnimateJob& job, const AnimateEvents& events,
                            std::size_t candidates) {
   return
@@ -85,7 +86,7 @@ class Animation : public RowBench {
   struct State {                 // of a candidate
     unsigned next = 0;           // number of its next frame
     kdtree::KeptAllocator kept;  // with keep_pool
-    simt::Memory pool;           // its own, with keep_pool
+    simt::Memory pool;           // with keep_pool: the candidate's own pool
   };
 
   AnimateRow& row(std::size_t i) const { return static_cast<AnimateRow&>(*candidates_[i].row); }
@@ -95,11 +96,11 @@ class Animation : public RowBench {
     return job_.settings.shaded || job_.settings.primary || job_.picture_spp > 0;
   }
 
-  // Calls f with the candidate's own pool in the workspace, if it has one.
+  // Calls f with the candidate's own pool in the workspace, if it has one, and exchanges the pools
+  // back, also if f throws.
   template <class F>
   void with_pool(std::size_t i, F f) {
     if (!has_pools_) return f();
-    // Also if f throws.
     struct Exchange {
       kdtree::Workspace& workspace;
       simt::Memory& pool;
@@ -125,7 +126,7 @@ class Animation : public RowBench {
     max_triangles_ = std::max<std::uint64_t>(max_triangles_, scene_->mesh().triangles.size());
   }
 
-  // One pool per candidate, of the size that the warm-up found.
+  // Makes a pool per candidate, of the size that the warm-up found.
   void make_pools() {
     const std::uint64_t bytes = scene_->pool_bytes();
     const auto count = static_cast<std::uint64_t>(
@@ -144,7 +145,7 @@ class Animation : public RowBench {
     has_pools_ = true;
   }
 
-  // Builds some frames of the whole motion, so that pool and arrays are large enough for all.
+  // Builds some frames from the whole motion, so that pool and arrays are large enough for all.
   void provide_memory(const Allocator& entry) {
     const unsigned last = job_.settings.frames - 1;
     for (const unsigned number : {last, last / 4 * 3, last / 2, last / 4, 0u}) {
@@ -181,7 +182,7 @@ class Animation : public RowBench {
     bool is_complete = !scene_->build(entry(i)).incomplete;
     while (!is_complete && scene_->enlarge_pool())
       is_complete = !scene_->build(entry(i)).incomplete;
-    // Rays of an incomplete tree are correct, but slow.
+    // The camera is chosen even if the tree is incomplete: its rays are correct, but slow.
     choose_view();
     row(i).status = is_complete ? Status::ok : Status::incomplete;
     row(i).reason.clear();
@@ -196,7 +197,7 @@ class Animation : public RowBench {
     } catch (const simt::Stopped&) {
       throw;
     } catch (const Error& error) {
-      throw SceneFailure{error};  // of its camera, or its size
+      throw SceneFailure{error};  // the scene's camera or size is at fault
     }
   }
 
@@ -230,7 +231,7 @@ class Animation : public RowBench {
     const unsigned number = states_[i].next;
     prepare(number);
     FrameTimes times = frame(i);
-    // The first attempt may have had to allocate.
+    // Measures a frame again if the first attempt had to allocate.
     const auto is_repeated = [&] {
       return times.has_allocated ||
              (times.build.incomplete && !keeps_pool() && scene_->enlarge_pool());
@@ -284,7 +285,7 @@ class Animation : public RowBench {
                         number, hash_of_[number], hash, hashes_[number]));
   }
 
-  // The state of a kept pool after the first and the last frame and some between them.
+  // Records the state of a kept pool after the first frame, the last one and some in between.
   void note_pool(std::size_t i, unsigned number) {
     constexpr unsigned samples = 8;
     const unsigned last = job_.settings.frames - 1;
@@ -320,13 +321,13 @@ class Animation : public RowBench {
   std::optional<unsigned> prepared_;  // number of the frame in scene_
   bool has_pools_ = false, has_provided_ = false;
   std::uint64_t min_triangles_ = ~std::uint64_t{0}, max_triangles_ = 0;
-  // The hash of each frame's first complete tree, 0 if there is none so far, and its allocator.
+  // By frame: the hash of the first complete tree (0: none yet), and its allocator.
   std::vector<std::uint64_t> hashes_;
   std::vector<std::string> hash_of_;
   std::optional<unsigned> pictured_;  // number of the last frame with a picture
 };
 
-// The samples of a row, by their keys; absent in JSON if there are none.
+// Lists of samples of a row with their keys in JSON, where empty ones are absent.
 struct Samples {
   const char* key;
   std::vector<double> AnimateRow::*ms;

@@ -32,7 +32,7 @@ void AnimateScene::find_changes(const scenes::Mesh& next) {
   other_triangles_ = mesh_.triangles != next.triangles;
   first_moved_ = 0;
   end_moved_ = b.size();
-  // On the device is the frame that was uploaded last.
+  // The device has the frame that was uploaded last, which may not be the previous one.
   other_triangles_ |= !is_uploaded_;
   if (!is_uploaded_ || a.size() != b.size()) return;
   while (first_moved_ < end_moved_ && same_bits(a[first_moved_], b[first_moved_])) ++first_moved_;
@@ -106,7 +106,7 @@ bool AnimateScene::enlarge_pool() {
   const std::size_t now = workspace_->pool().bytes, more = alloc::round_up(now / 2 * 3, 1 << 16);
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += now;
-  // An allocator that refuses requests for another reason must not fill the device's memory.
+  // Limited, because an allocator that refuses requests for another reason could fill the device.
   if (more > std::min(available / 10 * 9, 8 * suggested_pool())) return false;
   workspace_->resize_pool(more);
   return true;
@@ -114,13 +114,14 @@ bool AnimateScene::enlarge_pool() {
 
 namespace {
 
-// The scene file whose folder may have a file of its camera.
+// The file next to which the camera's file is looked up.
 std::string camera_source(const std::string& scene) {
   const std::vector<std::string> files = scenes::moving_files(scene);
   return files.empty() ? scene : files.front();
 }
 
-// choose_camera() checks the first frame. Frames of procedural scenes have similar extents.
+// Checks the extent of the last frame; choose_camera() checks the first. Frames of procedural
+// scenes have similar extents.
 void check_last_extent(const AnimateScene& scene, const AnimateJob& job) {
   const std::vector<std::string> files = scenes::moving_files(job.scene);
   const unsigned frames = job.settings.frames,
@@ -138,7 +139,7 @@ AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
   const simt::DeviceId& device = scene.device().id;
   const render::Scene first(device, scene.workspace().download(), scene.view(),
                             job.settings.watertight);
-  // All frames are traced with the test of the first one.
+  // The first frame decides which intersection test traces all frames.
   data_.watertight = first.watertight();
   camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
                           static_cast<double>(width_) / height_);
@@ -187,7 +188,7 @@ double AnimateView::shade() {
   render::Frame frame{};
   frame.camera = render::make_frame(camera_, width_, height_);
   frame.lighting = lighting_;
-  frame.lighting.key_radius = 0;  // one shadow ray per pixel: no soft shadows, no noise
+  frame.lighting.key_radius = 0;  // one shadow ray per pixel, so no soft shadows and no noise
   frame.width = width_;
   frame.height = height_;
   frame.total_samples = frame.samples = 1;

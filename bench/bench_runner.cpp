@@ -29,11 +29,10 @@ void note_run(Result& result, const kdtree::BuildRun& run) {
   result.refused_bytes = run.failed_bytes;
 }
 
-// One scene in one pool. Failures become results. A candidate without an entry is the per-level
-// builder.
+// Measures one scene in one pool; failures become results. No entry: the per-level builder.
 class SceneBench : public RowBench {
  public:
-  // all: the scene's results including reused ones, whose trees are compared. step is called before
+  // all: the scene's results including reused ones; their trees are compared. step is called before
   // every build, including skipped ones.
   SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
              std::vector<Candidate> candidates, std::vector<Result*> all, Step step)
@@ -51,12 +50,12 @@ class SceneBench : public RowBench {
     }
   }
 
-  // kept_bytes: the pool of reused results.
+  // kept_bytes: the size of the pool in which reused results were measured.
   void run_all(std::optional<std::uint64_t> kept_bytes) {
     choose_pool(kept_bytes);
     warm_up_in_order();
-    // The order of warps varies, so that a pool that sufficed for the warm-up may be too small for
-    // a run. All runs are then repeated in the pool that this run has enlarged.
+    // The order of warps varies, so a pool that sufficed for the warm-up may be too small for a
+    // run. Such a run enlarges the pool, and then all runs are repeated in that pool.
     std::size_t pool = scene_.pool_bytes();
     while (!measure([&] { return scene_.pool_bytes() == pool; })) {
       pool = scene_.pool_bytes();
@@ -87,7 +86,7 @@ class SceneBench : public RowBench {
       if (scene_.live_bytes()) return;
       const Allocator* probe = live_probe();
       if (probe) guarded([&] { scene_.measure_live_bytes(*probe); }, ignore_failure);
-      // Not guarded: a pool that cannot be allocated fails for every allocator.
+      // Not guarded, because a pool that cannot be allocated fails for every allocator.
       if (scene_.live_bytes()) scene_.set_live_bytes(*scene_.live_bytes());
       return;
     }
@@ -100,8 +99,8 @@ class SceneBench : public RowBench {
     growing_ = true;
   }
 
-  // The bytes in use at once depend on the builder, and only a little on the allocator: the default
-  // one stands for all, or else the first that keeps live memory.
+  // The allocator whose build finds the max bytes in use, which hardly depend on the allocator: the
+  // default one, or else the first that keeps live memory.
   const Allocator* live_probe() const {
     const auto usable = [&](const Allocator* entry) {
       return entry && entry->on(job_.device.id.kind) && entry->traits->keeps_live_memory &&
@@ -114,9 +113,9 @@ class SceneBench : public RowBench {
     return nullptr;
   }
 
-  // Without a probe (choose_pool()) it also sizes the pool of `--pool auto`, which grows until
-  // every allocator that keeps live memory completes a build. Those that may hand it out again come
-  // last, when the size is known.
+  // Without a probe (choose_pool()) the warm-up also sizes the pool of `--pool auto`, which grows
+  // until every allocator that keeps live memory completes a build. Allocators that may hand out
+  // live memory come last, when the size is known.
   void warm_up_in_order() {
     for (const bool keeps : {true, false})
       warm_up_all([&](std::size_t i) {
@@ -131,7 +130,7 @@ class SceneBench : public RowBench {
 
   std::optional<double> warm_up(std::size_t i) override {
     Result& result = this->result(i);
-    double ms = 0;  // that of a per-level build does not count towards the budget
+    double ms = 0;  // 0 for a per-level build, which does not count towards the budget
     if (!entry(i)) {
       build_per_level(i, false);
     } else {
@@ -178,7 +177,7 @@ class SceneBench : public RowBench {
     Result& result = this->result(i);
     const kdtree::BuildRun build =
         growing_ ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
-    // In a larger pool than the other candidates': measure() discards it.
+    // The run has enlarged the pool, so measure() discards it.
     if (scene_.pool_bytes() != result.pool_bytes) return 0;
     note_run(result, build);
     result.runs_ms.push_back(build.ms);
@@ -244,7 +243,7 @@ class SceneBench : public RowBench {
     return *holds_all_;
   }
 
-  // AtomicMalloc hands out each address once: its tree is the reference.
+  // The tree of AtomicMalloc is the reference, because it hands out each address once.
   void compare_trees() {
     const Result* first = nullptr;
     for (const Result* result : all_) {
@@ -276,8 +275,8 @@ class SceneBench : public RowBench {
   std::vector<Result*> all_;
   Step step_;
   std::vector<WarmUp> warm_ups_;
-  std::optional<bool> holds_all_;  // a build without frees fits the pool
-  bool growing_ = false;           // the pool grows when a build lacks memory
+  std::optional<bool> holds_all_;  // whether a build without frees fits into the pool
+  bool growing_ = false;           // whether the pool grows when a build lacks memory
 };
 
 // In this file an entry of nullptr stands for the per-level builder.
@@ -310,7 +309,7 @@ const Result* find_kept(const BenchJob& job, const std::string& source, const Al
   return nullptr;
 }
 
-// The job in one pool at a time, each with its allocators and, in the first, the per-level builder.
+// The part of a job in one pool: its allocators and, in the first pool, the per-level builder.
 struct PoolJob {
   BenchJob job;
   Allocators candidates;

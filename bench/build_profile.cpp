@@ -16,7 +16,7 @@ using kdtree::phase_count;
 
 double ms_of(std::uint64_t ns) { return 1e-6 * static_cast<double>(ns); }
 
-// Time of all warps in a bucket: warps times its length, less for the last one.
+// The time of all warps in a bucket: the bucket's length times the warps; the last one is shorter.
 double capacity_ns(const kdtree::BuildProfile& profile, unsigned bucket) {
   const std::uint64_t begin = bucket * profile.bucket_ns,
                       end = std::min(begin + profile.bucket_ns, profile.wall_ns());
@@ -43,7 +43,7 @@ Json phases_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// Time per level of nodes, without phases that have no node.
+// Time per level of the tree. Leaves out phases that belong to no node.
 Json levels_json(const kdtree::BuildProfile& profile) {
   Json json = Json::array();
   for (unsigned level = 0; level + 1 < kdtree::profile_levels; ++level) {
@@ -60,7 +60,7 @@ Json levels_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// The share of the warps in each phase, per bucket.
+// For each time bucket the share of the warps that are in each phase.
 Json timeline_json(const kdtree::BuildProfile& profile) {
   Json json{{"bucket_ms", ms_of(profile.bucket_ns)}};
   for (unsigned i = 0; i < phase_count; ++i) {

@@ -26,7 +26,7 @@ struct ProfiledBuild {
   std::string reason;
   // Absent if no kernel with the probe is compiled for the allocator.
   std::optional<kdtree::BuildProfile> profile;
-  // Without the probe: with the allocator, and with the no-cost allocator.
+  // Build times without the probe: with the allocator, and with the no-cost allocator.
   std::vector<double> runs_ms, without_cost_ms;
 };
 
@@ -34,15 +34,15 @@ struct ProfiledBuild {
 bool can_profile(const Allocator& entry, const simt::DeviceInfo& device);
 // Throws Error{Exit::usage} if builds with these settings cannot be profiled.
 void check_profile(const BuildSettings& settings);
-// And if no kernel with the probe is compiled for the allocator.
+// Throws it also if no kernel with the probe is compiled for the allocator.
 void check_profile(const BuildSettings& settings, const Allocator& entry,
                    const simt::DeviceInfo& device);
-// The scene's pool must be large enough for the allocator. `announce` receives each next step.
+// The scene's pool must be large enough for the allocator. `announce` is called before each step.
 ProfiledBuild profile_build(PreparedScene& scene, const Allocator& entry,
                             const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
 
-// The share of the warps' working time, without waiting, in the allocator's calls.
+// The share of calls of the allocator in the warps' working time, which excludes waiting.
 double share_of_calls(const kdtree::BuildProfile& profile);
 // The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built);

@@ -11,7 +11,7 @@ namespace heapwood::bench {
 
 namespace {
 
-// The entire text as a finite number.
+// Parses the entire text as a finite number.
 std::optional<double> number(std::string_view text) {
   double value = 0;
   return scenes::parse_double(text, value) && std::isfinite(value) ? std::optional(value)

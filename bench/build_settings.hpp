@@ -23,14 +23,14 @@ using Allocators = std::vector<const Allocator*>;
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple, live_multiple };
   Kind kind = Kind::automatic;
-  bool for_speed = true;  // automatic: adds what allocators cache per warp
+  bool for_speed = true;  // automatic pool: adds the memory that allocators cache per warp
   std::size_t bytes = 0;
-  double multiple = 0;        // of the root node, or of the peak bytes in use
-  std::string text = "fast";  // as given
+  double multiple = 0;        // factor of the root node, or of the peak bytes in use
+  std::string text = "fast";  // as given on the command line
   bool operator==(const PoolSize& other) const { return text == other.text; }
 };
 
-// One kernel with a device allocator, or one kernel per phase and level with a host allocator.
+// single: one kernel with a device allocator. per_level: many kernels with a host allocator.
 enum class Builder { single, per_level, both };
 const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
@@ -42,27 +42,27 @@ struct BuildSettings {
   PoolSize pool;
   int runs = 5;
   bool keep_degenerate = false;
-  double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
+  double timeout = 60;  // seconds for one build with its restarts; in trace, also for a launch
   Builder builder = Builder::single;
-  std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
-  alloc::AllocatorOptions allocator;    // its settings (AllocatorSetting)
+  std::string host_allocator = "tlsf";  // used by the per-level builder (host_memory.hpp)
+  alloc::AllocatorOptions allocator;    // settings of single allocators (AllocatorSetting)
 };
 
 struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
-// Throws Error{Exit::usage}: the option or kind of value, its text, and what was expected.
+// Throws Error{Exit::usage}: names the option or kind of value, its text and what was expected.
 [[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
                                    const std::string& expected);
 std::size_t parse_bytes(const std::string& text);  // "4096", "512M", "1.5G", "64KiB"
-// "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
+// Parses "1000", "100K", "1.5M" (powers of 1000): a whole number from 1 to max.
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t max);
-// "fast", "auto", bytes, "200x", "live:4"
+// Parses "fast", "auto", bytes, "200x" or "live:4".
 PoolSize parse_pool(const std::string& text,
                     const std::string& multiple_of = "the root node, as in 200x");
 std::vector<PoolSize> parse_pools(const std::string& list);  // separated by commas, once each
-// Throws Error{Exit::usage} for live:N, which is a multiple of a build's own high-water mark.
+// Throws Error{Exit::usage} for live:N: N multiplies a build's high-water mark.
 void refuse_live_pool(const PoolSize& pool, const std::string& command);
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
@@ -71,7 +71,7 @@ const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced",
 std::string host_label(const std::string& id);                    // of a host allocator, in tables
 Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
-// The values of a list separated by commas, once each.
+// Parses a list separated by commas; each value is returned once.
 template <class Parse>
 auto parse_list(const std::string& list, Parse parse) {
   std::vector<decltype(parse(list))> values;
@@ -104,7 +104,7 @@ std::string all_names(const std::pair<const char*, Value> (&names)[n]) {
   return all;
 }
 
-// Throws Error{Exit::usage} that lists the names, after `more`.
+// Finds a name. Throws Error{Exit::usage} that lists the names, after `more`.
 template <class Value, std::size_t n>
 Value find_in(const std::pair<const char*, Value> (&names)[n], const std::string& option,
               const std::string& text, const std::string& more = "") {

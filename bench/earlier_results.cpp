@@ -18,7 +18,7 @@ struct Source {
   std::string path, digest;
 };
 
-// Whether the job has a measurement with this builder and allocator; adds the allocator's settings.
+// Whether the job makes this measurement's builder and allocator; adds the allocator's settings.
 bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings>& settings) {
   const std::string allocator = text_at(result, "allocator");
   if (text_at(result, "builder") == name(Builder::per_level))
@@ -33,14 +33,14 @@ bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings
 std::size_t runs_of(const Json& result) {
   const std::string status = text_at(result, "status");
   if (status != name(Status::ok) && status != name(Status::incomplete)) return 0;
-  // Builds and replays have runs_ms, animations frame_ms, graphs reset_ms.
+  // The number of runs: builds and replays have runs_ms, animations frame_ms, graphs reset_ms.
   for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
     if (const Json* const runs = result.find(key)) return runs->is_array() ? runs->size() : 0;
   }
   return 0;
 }
 
-// Whether an earlier result stays in the place of a new one of the same measurement.
+// Whether an earlier result is to be kept instead of a new one of the same measurement.
 bool is_better(const Json& earlier, const Json& now) {
   if (now.value("wrong_tree", Json()) == true) return false;
   const std::size_t runs = runs_of(now);
@@ -48,9 +48,9 @@ bool is_better(const Json& earlier, const Json& now) {
          (runs == 0 || earlier.value("settings", Json()) == now.value("settings", Json()));
 }
 
-// Keys of a measurement: by the digest of its scene file, wherever that is, and by the path of the
-// file, whatever it contains. Results of graphs have a name instead of a path, which other files
-// may share.
+// Two keys of a measurement: one has the digest of its scene file, wherever that is; the other one
+// has the path of the file, whatever it contains. Results of graphs have a name instead of a path,
+// which other files may share.
 std::vector<std::string> keys_of(Json result) {
   std::vector<std::string> keys{sorted_text(identity_of(result))};
   if (!result.is_object() || result.contains("graph")) return keys;
@@ -62,12 +62,12 @@ std::vector<std::string> keys_of(Json result) {
 }  // namespace
 
 Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job) {
-  std::vector<BuildSettings> settings;  // one for each size of the pool
+  std::vector<BuildSettings> settings;  // one for each pool size
   for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
     settings.push_back(job.settings);
     settings.back().pool = pool;
   }
-  std::map<std::string, Source> sources;  // by their text in the file
+  std::map<std::string, Source> sources;  // by the text in the file
   for (const std::string& scene : job.scenes)
     sources[scenes::utf8_text(scene)] = {scene, scenes::digest(scene)};
   bool changed = false;
@@ -79,7 +79,7 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
       return result.value("settings", Json()) == to_json(one);
     });
     if (of_pool == mine.end()) return std::nullopt;
-    // Reports of earlier versions have no digest.
+    // The digest may be absent: earlier versions did not write it.
     const bool other_mesh =
         result.contains("digest") && text_at(result, "digest") != source->second.digest;
     changed |= other_mesh;
@@ -101,7 +101,7 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
 
 std::size_t add_earlier(Json& report, const std::vector<Json>& earlier) {
   Json& results = report["results"];
-  std::map<std::string, std::size_t> index_of_key;  // of the new results
+  std::map<std::string, std::size_t> index_of_key;  // of the new results, by key
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (const std::string& key : keys_of(results[i])) index_of_key.emplace(key, i);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What --resume takes from the results file of an earlier run, and what stays in the file.
+// What --resume reuses from the results file of an earlier run, and what remains in the file.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace heapwood::bench {
 
-// The report of an earlier run, and those of its results that replace measurements.
+// The report of an earlier run, and its results that replace measurements.
 template <class Row>
 struct Earlier : EarlierReport {
   std::vector<Row> kept;
 };
 
-// reuse(result) returns a complete result of the same work as a row; otherwise nothing, or it
-// throws std::exception: a result of another version. Empty if there is no such file; throws as
-// read_report().
+// Reads an earlier report. reuse(result) returns a row if the result is complete and of the same
+// work; otherwise it returns nothing or, for a result of another version, throws std::exception.
+// Returns an empty report if there is no such file; throws what read_report() throws.
 template <class Row, class Reuse>
 Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& device,
                           const char* schema, Reuse reuse) {
@@ -31,20 +31,19 @@ Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& devic
     try {
       if (std::optional<Row> row = reuse(result)) earlier.kept.push_back(std::move(*row));
     } catch (const std::exception&) {
-      // It stays in the file as it is.
+      // A result of another version remains in the file as it is.
     }
   }
   return earlier;
 }
 
-// Reads the earlier results of a benchmark of builds. Prints notes of what is reused and of what
-// has changed.
+// Reads the earlier results of a benchmark of builds. Prints which are reused and what has changed.
 Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
 
 // Appends earlier results to a report of new ones. A new result replaces an earlier one of the same
-// measurement, also if the file or settings that do not identify it (`runs`, time limits) have
-// changed. But the earlier one stays in its place if it has more runs with the same settings, or if
-// the new one has none. Returns the number of these.
+// measurement, even if the scene file or settings that do not identify it (`runs`, time limits)
+// have changed. The earlier one is kept instead if it has more runs with the same settings, or if
+// the new one has none. Returns how many are kept.
 std::size_t add_earlier(Json& report, const std::vector<Json>& earlier);
 
 }  // namespace heapwood::bench

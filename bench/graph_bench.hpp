@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs the dynamic-graph workload (workloads/graph/) and prints nothing. A candidate is an
-// allocator behind the blocks layout, or another layout. A run initializes the graph and executes
-// all phases; a warm-up of each candidate, then run 1 of all, run 2 of all, and so on.
+// allocator in the blocks layout, or another layout. A run initializes the graph and executes all
+// phases. There is a warm-up of each candidate, then run 1 of all, run 2 of all, and so on.
 #pragma once
 
 #include <cstdint>
@@ -41,51 +41,51 @@ const char* name(GraphInit init);
 struct GraphSettings {
   std::vector<GraphPhase> phases;  // in the order of the enumeration; `init` always runs
   std::vector<std::uint32_t> batches{100000};
-  unsigned rounds = 10;  // of updates per run
+  unsigned rounds = 10;  // rounds of updates per run
   GraphUpdates updates = GraphUpdates::random;
-  GraphInit init = GraphInit::each;  // of the blocks layout
-  unsigned iterations = 20;          // PageRank
+  GraphInit init = GraphInit::each;  // used by the blocks layout
+  unsigned iterations = 20;          // iterations of PageRank
   std::uint32_t seed = 1;
   int runs = 5;
-  double seconds = 60;  // limit of a launch
-  // Seconds per candidate for its warm-up and runs, as in InterleavedRunner; 0 = no limit.
+  double seconds = 60;  // time limit of a launch
+  // Seconds per candidate for its warm-up and runs (row_bench.hpp); 0 = no limit.
   double budget_seconds = 0;
   PoolSize pool;
 
   bool has(GraphPhase phase) const;
 };
 
-// "all" or names separated by commas. Throw Error{Exit::usage} that lists them.
+// Parse "all" or names separated by commas. Throw Error{Exit::usage} that lists the names.
 std::vector<GraphPhase> parse_phases(const std::string& text);
 std::vector<GraphLayout> parse_layouts(const std::string& text);
 GraphUpdates parse_updates(const std::string& text);
 GraphInit parse_init(const std::string& text);
 PoolSize parse_graph_pool(const std::string& text);  // "auto", bytes, "4x" (the blocks)
-// "1000,100K,1M"
+// Parses "1000,100K,1M".
 std::vector<std::uint32_t> parse_batches(const std::string& text);
 
-// One phase with one batch size: samples of all runs and rounds.
+// The samples of one phase with one batch size, from all runs and rounds.
 struct PhaseSamples {
   GraphPhase phase = GraphPhase::init;
-  std::uint32_t batch = 0;         // edges, or vertices; 0: the phase has no batch
-  std::vector<double> ms;          // PageRank: per iteration
-  std::vector<double> prepare_ms;  // sorting and grouping a batch
-  std::uint64_t edges = 0;         // inserted and deleted, of all samples
+  std::uint32_t batch = 0;         // edges or vertices per batch; 0: the phase has no batch
+  std::vector<double> ms;          // for PageRank per iteration
+  std::vector<double> prepare_ms;  // time to sort and group a batch
+  std::uint64_t edges = 0;         // edges inserted and deleted, over all samples
   std::uint64_t moved = 0, refused = 0, refused_edges = 0;
 
   std::optional<double> median_ms() const { return median(ms); }
-  // Million edges per second of the median sample, without and with preparation.
+  // Million edges per second at the median, with or without the preparation of batches.
   std::optional<double> rate(bool with_preparation) const;
 };
 
-// The pool at the end of a round of mixed updates, in the warm-up.
+// The pool at the end of a round of mixed updates, recorded in the warm-up.
 struct RoundMemory {
   unsigned round = 0;
   std::uint32_t batch = 0;
   workloads::graph::GraphMemory memory;
 };
 
-// A result. In layouts without blocks, allocator and label are the name of the layout.
+// The results of one candidate. Without blocks, allocator and label are the layout's name.
 struct GraphRow : MeasuredRow {
   std::string graph;   // as given
   std::string digest;  // of the graph, if known
@@ -99,11 +99,11 @@ struct GraphRow : MeasuredRow {
   std::optional<workloads::graph::GraphMemory> memory;  // after init
   std::vector<RoundMemory> rounds;
   std::optional<std::uint64_t> triangles;
-  std::optional<std::uint32_t> levels;  // of the search
-  std::vector<std::uint64_t> hashes;    // of the edges, after each phase of the warm-up
-  std::uint64_t refused = 0;            // requests, of all runs
-  // "7 of 1000 rounds of mixed": executed when the budget ended the phase; "" if it ended none. The
-  // phases after it have one round each.
+  std::optional<std::uint32_t> levels;  // levels of the breadth-first search
+  std::vector<std::uint64_t> hashes;    // hash of the edges after each phase of the warm-up
+  std::uint64_t refused = 0;            // refused requests of all runs
+  // "7 of 1000 rounds of mixed": the rounds executed when the budget ended a phase; "" if it ended
+  // none. Each phase after it has one round.
   std::string cut;
 
   const PhaseSamples* find(GraphPhase phase, std::uint32_t batch) const;
@@ -113,36 +113,35 @@ struct GraphBench {
   std::string graph, digest;
   const workloads::graph::HostGraph* host = nullptr;
   std::vector<GraphLayout> layouts;
-  Allocators allocators;  // of the blocks layout
+  Allocators allocators;  // used with the blocks layout
   GraphSettings settings;
   simt::DeviceInfo device;
-  std::vector<GraphRow> kept;  // of an earlier report: measured already
+  std::vector<GraphRow> kept;  // rows of an earlier report, which are not measured again
 };
 
-// The size of the pool for a graph that grows by batches of at most so many edges.
+// The size of the pool for a graph that grows by batches of at most `max_batch` edges.
 std::uint64_t pool_bytes(const PoolSize& pool, const workloads::graph::HostGraph& graph,
                          std::uint64_t max_batch);
 std::uint64_t pool_bytes(const GraphBench& bench);
-// A row with graph and settings only.
+// A row that has only graph and settings.
 GraphRow graph_row_head(const GraphBench& bench);
-// One row per candidate, in order. A failure of one candidate is reported in its row.
+// Returns a row per candidate, in order. A failure of one candidate is reported in its row.
 std::vector<GraphRow> run_graph(const GraphBench& bench, const OnStep& on_step);
 
 inline constexpr const char* graph_schema = "heapwood.graph/1";
-// All but the settings can be read back.
+// Reads or writes a row; its settings are only written.
 void describe(JsonFields& fields, GraphRow& row);
 Json to_json(const GraphSettings& settings);
-// For --resume: complete rows of the same graph and settings.
+// For --resume: the complete rows in a file that are of this graph and these settings.
 Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
                               const GraphRow& head);
 
-// `count` edges to insert in a round; sources uniform (random) or of 1,000 vertices (pressure),
-// destinations uniform. No loops; edges may be repeated and may exist.
+// The `count` edges to insert in a round. Sources are uniform over all vertices (random) or over
+// 1,000 (pressure), destinations over all. No loops; edges may be repeated or exist already.
 std::vector<workloads::graph::EdgeKey> update_batch(const GraphSettings& settings,
                                                     std::uint32_t vertices, std::uint32_t count,
                                                     unsigned round);
-// `count` vertices, numbered from `first`, with up to `degree` edges each to the vertices below
-// `targets`.
+// Up to `degree` edges for each of `count` new vertices from `first` on, to those below `targets`.
 workloads::graph::HostGraph new_vertices(std::uint32_t first, std::uint32_t count,
                                          std::uint32_t degree, std::uint32_t targets,
                                          std::uint32_t seed);

@@ -21,7 +21,7 @@ namespace {
 using namespace workloads::graph;
 using scenes::Random;
 
-// `count` edges of the graph, drawn with repetition.
+// Draws `count` edges of the graph, with repetition.
 std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
                                     std::uint32_t seed) {
   std::vector<EdgeKey> edges;
@@ -38,7 +38,7 @@ std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
   return edges;
 }
 
-// Removes from `edges` those that are in `others`, which it sorts.
+// Removes from `edges` those that are in `others`, which is sorted for that.
 void remove_common(std::vector<EdgeKey>& edges, std::vector<EdgeKey>& others) {
   std::sort(others.begin(), others.end());
   std::erase_if(edges,
@@ -53,8 +53,8 @@ std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t ver
   return drawn;
 }
 
-// Vertices per batch of vertices: with about as many edges as a batch of edges has, and at most a
-// tenth of the graph.
+// The number of vertices in a batch of vertices: with about as many edges as a batch of edges has,
+// and at most a tenth of the graph.
 std::uint32_t vertex_batch(const HostGraph& graph, std::uint32_t edges) {
   const std::uint64_t mean = std::max<std::uint64_t>(1, graph.edges() / graph.vertices());
   return static_cast<std::uint32_t>(
@@ -94,11 +94,11 @@ HostGraph new_vertices(std::uint32_t first, std::uint32_t count, std::uint32_t d
 
 namespace {
 
-// Executes all phases once. The budget of the settings limits the rounds: GraphRow::cut.
+// Executes all phases once. A budget in the settings limits the rounds (GraphRow::cut).
 class GraphRun {
  public:
-  // updates: with phases that change the graph. inspects: measures memory and hashes the edges,
-  // outside the timed parts. Samples, and what was inspected, are added to the row.
+  // updates: also runs phases that change the graph. inspects: measures memory and hashes the
+  // edges, outside the timed parts. Adds samples and inspections to the row.
   GraphRun(const GraphBench& bench, const DeviceRows& rows, GraphStore& store, GraphRow& row,
            bool updates, bool inspects)
       : bench_(bench),
@@ -163,7 +163,7 @@ class GraphRun {
     }
   }
 
-  // A vertex of the largest degree: in all generated graphs it reaches most others.
+  // Returns a vertex of the largest degree: in all generated graphs it reaches most others.
   std::uint32_t search_source() const {
     std::uint32_t source = 0;
     const HostGraph& graph = *bench_.host;
@@ -199,15 +199,16 @@ class GraphRun {
     inspect();
   }
 
-  // Each round inserts a batch and deletes that of the previous round, so the graph keeps its size.
+  // Each round inserts a batch and deletes the previous round's, so the graph keeps its size.
   void mixed(std::uint32_t batch) {
-    // An inspection reads the table of all vertices and the whole pool on the host.
+    // Large graphs are inspected less often: an inspection reads the table of all vertices and the
+    // whole pool on the host.
     constexpr std::uint32_t small_graph = 1 << 22;
     const unsigned rounds = bench_.settings.rounds,
                    steps = rows_.vertices <= small_graph ? std::max(1u, rounds / 20) : rounds;
     std::vector<EdgeKey> old = existing_edges(*bench_.host, batch, bench_.settings.seed);
     for (unsigned round = 0; round < rounds; ++round) {
-      // Different edges from those of insert_and_remove().
+      // Other numbers than insert_and_remove() uses, and so other edges.
       std::vector<EdgeKey> edges =
           update_batch(bench_.settings, rows_.vertices, batch, round + (1u << 16));
       remove_common(edges, old);
@@ -240,13 +241,12 @@ class GraphRun {
     inspect();
   }
 
-  // After a cut the edges are not those of the other candidates.
+  // After a cut the graph has other edges than those of the other candidates, so it is not hashed.
   void inspect() {
     if (inspects_ && row_.cut.empty()) row_.hashes.push_back(store_.edge_hash());
   }
 
-  // Whether the budget ends the rounds of a phase after this one; the phases that follow have one
-  // round each.
+  // Whether the budget ends the phase after this round; each later phase has one round.
   bool is_late(unsigned round, GraphPhase phase) {
     const double budget = bench_.settings.budget_seconds;
     const unsigned rounds = bench_.settings.rounds;
@@ -308,7 +308,7 @@ class GraphRunner : public RowBench {
   }
 
   std::optional<double> run(std::size_t i) override {
-    GraphRow copy = row(i);  // an interrupted run adds nothing
+    GraphRow copy = row(i);  // a copy, so that an interrupted run adds nothing
     execute(i, false, copy);
     row(i) = std::move(copy);
     return {};
@@ -358,7 +358,7 @@ class GraphRunner : public RowBench {
     }
   }
 
-  // Blocks can be freed.
+  // Whether the candidate can free blocks, which updates require.
   bool has_updates(std::size_t i) const {
     return row(i).layout != GraphLayout::blocks || row(i).frees == alloc::Frees::individually;
   }
@@ -412,14 +412,15 @@ class GraphRunner : public RowBench {
   }
 
   const GraphBench& bench_;
-  std::vector<std::optional<GraphRow>> warm_ups_;  // their samples; none if not complete
+  // Rows with the samples of warm-ups; none if not complete.
+  std::vector<std::optional<GraphRow>> warm_ups_;
   simt::Memory memory_;
   DeviceRows rows_;
   std::uint64_t max_vertices_ = 0;
 };
 
-// Whether a row has the edges after each phase: not if the budget has cut it, nor if an allocator
-// that cannot free has no updates.
+// Whether a row has the hash of the edges after each phase. It has not if the budget has cut it, or
+// if an allocator that cannot free has no updates.
 bool is_whole(const GraphRow& row) {
   return row.cut.empty() &&
          (row.layout != GraphLayout::blocks || row.frees == alloc::Frees::individually);
@@ -432,11 +433,11 @@ bool has_same_edges(const GraphRow& a, const GraphRow& b) {
                     b.hashes.begin());
 }
 
-// All rows without refusals have the same edges after each phase, and the same triangles; also
-// those of an earlier report.
+// Checks that all rows without refusals, including those of an earlier report, have the same edges
+// after each phase and the same number of triangles.
 void compare(std::vector<GraphRow>& rows) {
   const auto is_compared = [](const GraphRow& row) { return row.status == Status::ok; };
-  // The first one of those that are cut least.
+  // The reference is the first of the rows that are cut least.
   const GraphRow* reference = nullptr;
   for (const GraphRow& row : rows) {
     if (is_compared(row) && (reference == nullptr || row.hashes.size() > reference->hashes.size()))
@@ -461,7 +462,7 @@ void compare(std::vector<GraphRow>& rows) {
 std::uint64_t pool_bytes(const PoolSize& pool, const HostGraph& graph, std::uint64_t max_batch) {
   if (pool.kind == PoolSize::Kind::bytes) return pool.bytes;
   const std::uint64_t requested = requested_bytes(graph);
-  // Blocks grow by powers of two, and the old block is freed after the new one is in use.
+  // Automatic: 4 times the blocks, which grow by powers of two and are freed after their copy.
   const std::uint64_t bytes =
       pool.kind == PoolSize::Kind::root_multiple
           ? static_cast<std::uint64_t>(pool.multiple * static_cast<double>(requested))

@@ -28,7 +28,7 @@ constexpr std::pair<const char*, GraphUpdates> all_updates[] = {
 constexpr std::pair<const char*, GraphInit> inits[] = {{"each", GraphInit::each},
                                                        {"counted", GraphInit::counted}};
 
-// "all", or names separated by commas, which add() takes one by one.
+// Parses "all", or names separated by commas, and passes them to add() one by one.
 template <class Value, std::size_t n, class Add>
 std::vector<Value> parse_names(const std::pair<const char*, Value> (&names)[n],
                                const std::string& text, std::vector<Value> found, Add add) {
@@ -174,7 +174,7 @@ Json to_json(const GraphSettings& settings) {
   json["batches"] = settings.batches;
   json["rounds"] = settings.rounds;
   json["updates"] = name(settings.updates);
-  // Absent by default: a file without it can be resumed.
+  // Absent by default, so that results of versions without it can be resumed.
   if (settings.init != GraphInit::each) json["init"] = name(settings.init);
   json["iterations"] = settings.iterations;
   json["seed"] = settings.seed;
@@ -193,7 +193,7 @@ Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& d
     const bool same_work = row.graph == head.graph && row.digest == head.digest &&
                            row.vertices == head.vertices && row.edges == head.edges &&
                            result.at("settings") == settings;
-    // With a budget a slow candidate has fewer runs.
+    // With a budget a slow candidate may have fewer runs and be complete.
     const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
                          (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
                           row.reason.starts_with("slow"));

@@ -20,10 +20,11 @@ double microseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
-// Not std::uniform_int_distribution: its results depend on the standard library.
+// Replaces std::uniform_int_distribution, whose results depend on the standard library.
 std::uint64_t draw(std::mt19937_64& random, std::uint64_t n) { return random() % n; }
 
-// cudaMalloc does not report what it holds: the decrease of free device memory is used.
+// The memory that the allocator holds. cudaMalloc does not report that, so for it the decrease of
+// free device memory is used.
 class MappedBytes {
  public:
   MappedBytes(const host_alloc::HostAllocator& allocator, const simt::DeviceInfo& device)
@@ -111,7 +112,7 @@ class Pass {
     in_window_.clear();
     if (window.mapped_bytes) {
       pass_.peak_mapped_bytes = std::max(pass_.peak_mapped_bytes.value_or(0), *window.mapped_bytes);
-      // The mean excludes the initial filling of the slots.
+      // The first tenth is the initial filling of the slots, which the mean excludes.
       if (last * 10 >= trace_.ops.size()) {
         mapped_sum_ = mapped_sum_.value_or(0) + static_cast<double>(*window.mapped_bytes);
         requested_sum_ += static_cast<double>(window.requested_bytes);
@@ -167,7 +168,7 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const OnStep& o
         step(row.label);
         row.passes.push_back(Pass(*allocator, bench.trace, mapped).run());
       }
-      // Memory left in the driver's pool by other allocators would count as in use.
+      // Memory that other allocators left in the driver's pool would count as in use.
       allocator->shrink();
       if (!row.passes.empty()) row.status = Status::ok;
       if (row.passes.empty()) row.reason = interrupted_reason;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Replays a trace of requests against host allocators (host_alloc/), times each call, and prints
+// Replays a trace of requests against host allocators (host_alloc/) and times each call. Prints
 // nothing. No kernel runs meanwhile, and the memory is not accessed.
 #pragma once
 
@@ -19,23 +19,23 @@ namespace heapwood::bench {
 struct HostBenchTrace {
   std::uint32_t steps = 4000, slots = 20;
   std::size_t smallest = std::size_t{1} << 10,
-              largest = std::size_t{16} << 20;  // uniform in between
+              largest = std::size_t{16} << 20;  // sizes are uniform from `smallest` to `largest`
   std::uint32_t seed = 1;
 };
 host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench);
 
-// Microseconds.
+// Latencies in microseconds.
 struct HostLatencies {
   std::vector<double> allocate, free;
-  std::vector<double> both;  // per block: allocate + free
+  std::vector<double> both;  // allocate + free of one block
 };
 
-// A part of a pass; a pass has about 100.
+// A part of a pass, of which there are about 100.
 struct HostBenchWindow {
   std::uint64_t op = 0;  // index of the first operation
   double median_us = 0, max_us = 0;
-  std::size_t requested_bytes = 0;          // at the end
-  std::optional<std::size_t> mapped_bytes;  // at the end
+  std::size_t requested_bytes = 0;          // at the end of the window
+  std::optional<std::size_t> mapped_bytes;  // at the end of the window
 };
 
 struct HostBenchPass {
@@ -45,7 +45,8 @@ struct HostBenchPass {
   std::uint64_t mappings = 0;
   std::size_t peak_requested_bytes = 0;
   std::optional<std::size_t> peak_mapped_bytes;
-  std::optional<double> mean_ratio;  // mean mapped / mean requested bytes, without the first tenth
+  // Mean mapped / mean requested bytes, without the first tenth of the pass.
+  std::optional<double> mean_ratio;
 
   std::optional<double> peak_ratio() const {
     if (!peak_mapped_bytes || peak_requested_bytes == 0) return std::nullopt;
@@ -54,7 +55,7 @@ struct HostBenchPass {
 };
 
 struct HostBenchRow : MeasuredRow {
-  // The first pass starts with a new allocator; the others reuse it.
+  // The first pass starts with a new allocator; the others continue with it.
   std::vector<HostBenchPass> passes;
 };
 
@@ -70,16 +71,15 @@ struct HostBench {
 // A failure of one allocator is reported in its row.
 std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const OnStep& on_step);
 
-// Percentiles of one kind of latency; all but the maximum are absent if there are too few samples.
+// Percentiles of one kind of latency; if there are too few samples, all but the maximum are absent.
 struct Percentiles {
   std::optional<double> p50, p99, p999, max;
 };
 Percentiles percentiles(std::vector<double> samples);
-// The latencies of all passes after the first, which maps the memory; those of the first if it is
-// the only one.
+// The latencies of all passes but the first, which maps the memory, or of an only pass.
 HostLatencies warm_latencies(const HostBenchRow& row);
 
-// Schema heapwood.host-bench/1.
+// The JSON report, with the schema heapwood.host-bench/1.
 Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
                        const std::vector<HostBenchRow>& rows);
 

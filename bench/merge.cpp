@@ -17,7 +17,7 @@ namespace heapwood::bench {
 
 namespace {
 
-// Throws Error{Exit::usage} that begins with the file's path.
+// Throws an Error{Exit::usage} that begins with the file's path.
 [[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why) {
   throw_error(Exit::usage, "{}: {}", file.path, why);
 }
@@ -29,13 +29,13 @@ std::string list_text(const std::set<std::string>& values) {
 // The shard of a file, or of a record in `shards`. read_results() has checked the types.
 Shard shard_of_json(const Json& shard) { return {shard.at("number"), shard.at("count")}; }
 
-// The whole, if the file is of no shard.
+// The shard that the file was measured for; "1 of 1" if it is of no shard.
 Shard shard_in(const ResultsFile& file) {
   const Json* const shard = file.json.find("shard");
   return shard ? shard_of_json(*shard) : Shard{};
 }
 
-// The command line without what differs between shards of one command.
+// The words of the command line, without those that differ between shards of one command.
 std::vector<std::string> command_of(const Json& json) {
   std::vector<std::string> words;
   const Json argv = json.value("argv", Json());
@@ -47,13 +47,13 @@ std::vector<std::string> command_of(const Json& json) {
       if (word == option) ++i;
       skipped |= word == option || word.starts_with(std::string(option) + "=");
     }
-    skipped |= word.starts_with("-o");  // -oFILE
+    skipped |= word.starts_with("-o");  // the form -oFILE
     if (!skipped) words.push_back(word);
   }
   return words;
 }
 
-// Results of `trace` have no status.
+// Whether a result is complete; results of `trace` have no status.
 bool is_ok(const Json& result) {
   const std::string status = text_at(result, "status");
   return status == "ok" || status.empty();
@@ -61,7 +61,7 @@ bool is_ok(const Json& result) {
 
 std::string commit_of(const Json& json) { return sorted_text(json.value("git", Json())); }
 
-// The commits of a file; those of all its runs if it is of a reproduction.
+// The commits of a file; for a reproduction those of all its runs.
 std::set<std::string> commits_of(const ResultsFile& file) {
   std::set<std::string> commits;
   if (file.schema != reproduce_schema) return {commit_of(file.json)};
@@ -69,8 +69,8 @@ std::set<std::string> commits_of(const ResultsFile& file) {
   return commits;
 }
 
-// The options that change the figures of a reproduction's cases, of each of its runs. Its items and
-// their part of the cases may differ: parts of several command lines are one reproduction.
+// For each run of a reproduction, the options that change the figures of its cases. Items and
+// shards are not among them: files of several command lines may form one reproduction.
 std::set<std::string> reproduction_settings(const ResultsFile& file) {
   std::set<std::string> settings;
   for (const Json& run : file.json.value("runs", Json())) {
@@ -87,7 +87,7 @@ std::set<std::string> reproduction_settings(const ResultsFile& file) {
   return settings;
 }
 
-// Unless both files are of one sweep, throws as merge_results().
+// Throws what merge_results() throws, unless both files are of one sweep.
 void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
   if (file.schema != first.schema)
     refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
@@ -136,7 +136,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
   for (const ResultsFile& part : parts) files.push_back(&part);
   if (earlier) files.push_back(&*earlier);
   Json runs = Json::array();
-  std::map<std::string, std::size_t> run_of;  // its place in `runs`
+  std::map<std::string, std::size_t> run_of;  // index in `runs`
   std::map<std::string, std::pair<Json, const ResultsFile*>> cases;
   std::vector<std::string> item_order, case_order;
   std::map<std::string, Json> items;
@@ -147,7 +147,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       if (const Json run = one.value("run", Json());
           run.is_unsigned() && run.get<std::size_t>() < own_runs.size()) {
         const Json& own = own_runs.at(run.get<std::size_t>());
-        // A later file of the same part has a later state of the GPU.
+        // Ignores the state of the GPU, which a later file of the same shard has from a later time.
         Json without = own;
         without.erase("device_record");
         const auto [found, is_new] = run_of.emplace(sorted_text(without), runs.size());
@@ -203,8 +203,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
   return merged;
 }
 
-// By shard number, 1 for a file of no shard, then by contents. A file given twice counts
-// once.
+// Orders files by shard number (1 for a file of no shard), then by contents. Drops repeated files.
 void order_shards(std::vector<ResultsFile>& shards) {
   std::stable_sort(shards.begin(), shards.end(), [](const ResultsFile& a, const ResultsFile& b) {
     return std::pair(shard_in(a).number, sorted_text(a.json)) <
@@ -224,7 +223,7 @@ void order_shards(std::vector<ResultsFile>& shards) {
   }
 }
 
-// The shards that a file was merged from.
+// The shards from which a file was merged.
 std::vector<Shard> shards_in(const ResultsFile& file) {
   std::vector<Shard> shards;
   if (const Shard own = shard_in(file); !own.is_whole()) shards.push_back(own);
@@ -248,12 +247,12 @@ std::size_t shard_count(const std::vector<ResultsFile>& files) {
   return count;
 }
 
-// In the file of a `bench` that ended before its last scene: how many it has not measured.
+// Key in the file of a `bench` that ended before its last scene: the number of scenes not measured.
 constexpr const char* remaining_scenes = "remaining_scenes";
-// In the file of any command that ended after Ctrl-C: true.
+// Key in the file of a command that ended after Ctrl-C: true.
 constexpr const char* interrupted = "interrupted";
 
-// The record of a file in the merged one.
+// The entry that describes a file in the merged one.
 Json shard_record(const ResultsFile& file) {
   Json record;
   add_shard(record, shard_in(file));
@@ -270,7 +269,7 @@ struct MergedResult {
   Json json;
 };
 
-// The number of the shard that a result is from; 0 if it is from a whole file.
+// The number of the shard that a result is from; 0 if from an unsharded file.
 std::size_t tag_of(const Json& result) {
   const Json* const tag = result.find("shard");
   return tag && tag->is_unsigned() ? tag->get<std::size_t>() : 0;
@@ -281,11 +280,11 @@ std::string measured_on(const ResultsFile& file) {
   return file.device_text() + (drivers.size() == 1 ? ", " + list_text(drivers) : "");
 }
 
-// The results of the shards, and of an earlier merge those that are missing or failed in them.
+// The shards' results, and those of an earlier merge that are missing or failed in them.
 Json merged_results(const std::vector<ResultsFile>& shards,
                     const std::optional<ResultsFile>& earlier, bool mixed) {
   std::vector<MergedResult> results;
-  std::map<std::string, std::size_t> index_of;  // by identity, of those of shards
+  std::map<std::string, std::size_t> index_of;  // of the shards' results, by identity
   for (const ResultsFile& file : shards) {
     const std::set<std::string> gpus = file.recorded("uuid_hash");
     for (Json result : file.json.at("results")) {
@@ -319,11 +318,11 @@ Json merged_results(const std::vector<ResultsFile>& shards,
   return all;
 }
 
-// The records of the shards, and of those that only the earlier file has.
+// The entries of the shards, and of those that only the earlier file has.
 std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
                                 const std::vector<ResultsFile>& shards) {
   std::vector<Json> records;
-  std::map<std::string, std::size_t> known;  // indexes in `records`
+  std::map<std::string, std::size_t> known;  // index in `records`
   const auto key = [](const Json& record) {
     if (record.contains("shard"))
       return sorted_text(Json{record["shard"], record.value("device", Json())});
@@ -338,8 +337,8 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     if (is_new) {
       records.push_back(record);
     } else if (!record.contains(remaining_scenes) && !record.contains(interrupted)) {
-      for (const char* key : {remaining_scenes, interrupted})  // one of them has all cases
-        records[found->second].erase(key);
+      // Not if one of the files has all cases.
+      for (const char* key : {remaining_scenes, interrupted}) records[found->second].erase(key);
     }
   };
   const auto add_all = [&](const ResultsFile& file) {
@@ -361,7 +360,7 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
   return records;
 }
 
-// What the file of this record lacks: "2 scenes of shard 1 of 4"; empty if nothing.
+// What the file that this entry describes lacks: "2 scenes of shard 1 of 4"; empty if nothing.
 std::string unfinished_text(const Json& record) {
   std::string whose = "an interrupted run";
   if (record.contains("shard")) {
@@ -383,7 +382,7 @@ Merged merge_lists(const std::optional<ResultsFile>& earlier,
   merged.json = shards.front().json;
   for (const char* key : {"shard", "shards", "device_record", remaining_scenes, interrupted})
     merged.json.erase(key);
-  merged.json.erase("choice");  // of replay: among the allocators of one file
+  merged.json.erase("choice");  // of replay; it compares the allocators of one file only
   merged.json["argv"] = Json::array({"heapwood"});
   for (const std::string& word : command_of(shards.front().json))
     merged.json["argv"].push_back(word);

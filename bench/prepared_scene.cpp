@@ -25,7 +25,7 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
     case PoolSize::Kind::root_multiple:
       return kdtree::Workspace::pool_of_root_multiples(triangles, settings.pool.multiple);
     case PoolSize::Kind::automatic:
-    case PoolSize::Kind::live_multiple:  // for the build that finds the bytes in use
+    case PoolSize::Kind::live_multiple:  // sized later, by the build that finds the bytes in use
       break;
   }
   std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
@@ -123,8 +123,8 @@ kdtree::Tree PreparedScene::tree() const {
 }
 
 std::size_t PreparedScene::pool_limit() const {
-  // A tenth is left for output arrays that grow. More than 1,000 times the root's array does not
-  // help: the allocator then refuses for another reason.
+  // Leaves a tenth of the memory for output arrays that grow. A pool above 1,000 times the root's
+  // array does not help: the allocator then refuses for another reason.
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
   const std::size_t useful =
@@ -139,7 +139,7 @@ bool PreparedScene::enlarge_pool() {
 bool PreparedScene::enlarge_to_limit() {
   const std::size_t limit = pool_limit();
   if (pool_bytes() >= limit) return false;
-  // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
+  // Small steps if allocators free: in a pool that is too small a build then fails early.
   const std::size_t more = alloc::round_up(pool_bytes() / 2 * (needs_.frees ? 3 : 4), pool_unit);
   workspace_->resize_pool(std::min(more, limit));
   return true;
@@ -160,7 +160,7 @@ void PreparedScene::size_live_pool(const Allocator& entry) {
 }
 
 void PreparedScene::measure_live_bytes(const Allocator& entry) {
-  needs_sizing_ = false;  // for the builds below
+  needs_sizing_ = false;  // so that the builds below do not size the pool again
   try {
     kdtree::InstrumentedRun run = build_instrumented(entry);
     while (run.run.incomplete && enlarge_to_limit()) run = build_instrumented(entry);

@@ -15,21 +15,21 @@
 
 namespace heapwood::bench {
 
-// What the initial size of an automatic pool depends on.
+// The properties of the allocators on which the initial size of an automatic pool depends.
 struct PoolNeeds {
-  bool frees = true;                     // all allocators free
-  std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
+  bool frees = true;                     // whether all allocators free
+  std::size_t cache_bytes_per_warp = 0;  // max over all allocators (AllocatorTraits)
 };
 PoolNeeds pool_needs(const Allocators& allocators);
-// The size of the pool with these settings; of an automatic one, its initial size.
+// The size of the pool with these settings; for an automatic pool its initial size.
 std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
                          const simt::DeviceInfo& device, const PoolNeeds& needs);
 
 class PreparedScene {
  public:
   // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
-  // keep them, and uploads it. Only pictures need its materials. For the per-level builder alone
-  // there is neither workspace nor pool.
+  // keep them, and uploads it. Materials are only needed for pictures. For the per-level builder
+  // alone there is neither workspace nor pool.
   PreparedScene(const std::string& source, const simt::DeviceInfo& device,
                 const BuildSettings& settings, const PoolNeeds& needs,
                 scenes::Content content = scenes::Content::geometry);
@@ -44,42 +44,42 @@ class PreparedScene {
   kdtree::Workspace& workspace() { return *workspace_; }
 
   kdtree::BuildOptions build_options() const;  // costs and time limit of the scene's builds
-  // The compiled allocator, with its settings and the pool in the workspace.
+  // Prepares the workspace for this allocator and its settings; returns its compiled functions.
   const registry::CompiledAllocator& prepare(const Allocator& entry);
-  // One build with this scene's settings; passes on what the compiled allocator throws.
+  // Builds once with this scene's settings. Throws what the compiled allocator throws.
   kdtree::BuildRun build(const Allocator& entry);
   kdtree::InstrumentedRun build_instrumented(const Allocator& entry);
   kdtree::RecordedRun build_recorded(const Allocator& entry, std::size_t capacity);
-  // With the settings' host allocator; frees the memory of the previous build first.
+  // Builds with the settings' host allocator; first frees the memory of the previous build.
   kdtree::LevelRun build_per_level();
   host_alloc::HostStatistics host_statistics() const {
     return host_->statistics();
   }  // per-level builds
 
-  kdtree::Tree tree() const;  // of the last build, by either builder
+  kdtree::Tree tree() const;  // tree of the last build, by either builder
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
-  // Sizes a pool given as live:N: a multiple of the max bytes in use at once in a build with this
-  // allocator. Otherwise the first build sizes it. No effect on other pools. Throws
+  // Sizes a pool given as live:N: N times the max bytes in use at once in a build with this
+  // allocator. Without this call the first build sizes it. No effect on other pools. Throws
   // Error{Exit::failed} if no build completes.
   void size_live_pool(const Allocator& entry);
-  // Determines live_bytes() for such a pool in builds that enlarge it as needed; set_live_bytes()
-  // gives it its size. Throws Error{Exit::failed} if no build completes.
+  // Determines live_bytes() for a pool given as live:N, in builds that enlarge it as needed;
+  // set_live_bytes() then sizes it. Throws Error{Exit::failed} if no build completes.
   void measure_live_bytes(const Allocator& entry);
   // Whether the pool has the size that the settings ask for.
   bool has_sized_pool() const { return !needs_sizing_; }
-  // The max bytes in use at once, once they are known.
+  // The max bytes in use at once, if known.
   std::optional<std::uint64_t> live_bytes() const { return live_bytes_; }
   void set_live_bytes(std::uint64_t bytes);
   // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
   // incomplete if the pool has a fixed size or the largest possible one is too small. All these
   // builds share one time limit.
   kdtree::BuildRun build_growing(const Allocator& entry);
-  // Enlarges an automatic pool; false: the pool is fixed or at its limit.
+  // Enlarges an automatic pool. Returns false if the pool is fixed or at its limit.
   bool enlarge_pool();
-  // Sets the size of a pool: a resumed benchmark continues with the earlier size.
+  // Sets the pool's size. A resumed benchmark continues with the earlier size.
   void set_pool(std::size_t bytes);
-  // Builds from now on in a pool of this kind, of its initial size.
+  // Later builds use a pool of this kind, of its initial size.
   void change_pool(const PoolSize& pool);
 
  private:
@@ -93,8 +93,8 @@ class PreparedScene {
   scenes::Mesh mesh_;
   std::size_t degenerate_ = 0;
   PoolNeeds needs_;
-  std::optional<std::uint64_t> live_bytes_;  // of pools given as a multiple of them
-  bool needs_sizing_ = false;                // a pool given as live:N
+  std::optional<std::uint64_t> live_bytes_;  // of a pool given as live:N
+  bool needs_sizing_ = false;                // a pool given as live:N has no size yet
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   std::unique_ptr<host_alloc::HostAllocator> host_;
@@ -102,7 +102,7 @@ class PreparedScene {
   bool per_level_last_ = false;
 };
 
-// `atrium:1m` for a procedural scene, the file's stem for a path.
+// The scene's name in tables: `atrium:1m` for a procedural scene, the file's stem for a path.
 std::string scene_label(const std::string& source, const scenes::Mesh& mesh);
 
 }  // namespace heapwood::bench

@@ -13,14 +13,14 @@ namespace heapwood::bench {
 
 namespace {
 
-constexpr std::size_t first_capacity = std::size_t{1} << 22,  // events: 64 MiB
+constexpr std::size_t first_capacity = std::size_t{1} << 22,  // in events, 64 MiB
     max_capacity = std::size_t{1} << 27;
 
 std::size_t larger_capacity(std::uint64_t events) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(max_capacity, events + events / 8));
 }
 
-// run(pool, memory) does the work once.
+// run(pool, memory) does the work once; it is repeated with more memory while something is missing.
 alloc::ProgramTrace record_with_space(
     const simt::DeviceId& device, std::size_t pool_bytes, bool may_grow,
     const std::function<void(const simt::Memory&, alloc::RecordedMemory&)>& run) {

@@ -20,7 +20,7 @@ using workloads::ReplayJob;
 using workloads::ReplayPlan;
 using workloads::ReplayResult;
 
-// Events after which an inspected replay looks at the pool: evenly spaced, and the peak.
+// After how many events an inspected replay inspects the pool: evenly spaced, and the peak.
 std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   const std::size_t events = bench.trace->events.size();
   std::vector<std::size_t> cuts{bench.summary.peak_event};
@@ -30,7 +30,7 @@ std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   return cuts;
 }
 
-// All allocators in one pool.
+// Replays the trace with all allocators in one pool.
 class ReplayPoolRunner : public RowBench {
  public:
   ReplayPoolRunner(const ReplayBench& bench, const ReplayPlan& plan, const ReplayPlan& cut_plan,
@@ -135,8 +135,8 @@ class ReplayPoolRunner : public RowBench {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
     ReplayJob job = job_of(cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
-    job.checks_contents = true;  // not in timed replays
-    // Collected first: if an inspection is interrupted, the row gets none of them.
+    job.checks_contents = true;  // timed replays do not check them
+    // Collected in a copy: if an inspection is interrupted, the row gets none of them.
     ReplayRow seen;
     for (int run = 0; run < inspections; ++run) {
       seen.samples = replay(i, job).inspection.samples;
@@ -204,8 +204,8 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
       if (entry->traits->frees == alloc::Frees::individually) continue;
       bytes = std::max(bytes, 1.25 * static_cast<double>(summary.padded_bytes));
     }
-    // A pool for an allocator that never frees may not fit on the device. The others are measured
-    // anyway, in half of what is available.
+    // A pool for an allocator that never frees may not fit on the device. The other allocators are
+    // then measured in half of the available memory.
     bytes = std::min(bytes, 0.5 * static_cast<double>(simt::device_available(bench.device.id)));
   }
   if (bytes > 1e15) throw_error(Exit::usage, "--pool {}: too large", pool.text);
@@ -228,7 +228,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
   std::vector<InPool> pools;
   std::size_t candidates = 0;
   for (const PoolSize& pool : bench.settings.pools) {
-    // Throws before anything is measured.
+    // Throws, if a size is impossible, before anything is measured.
     InPool& in_pool = pools.emplace_back(InPool{pool, pool_bytes(bench, pool), {}, {}});
     for (const Allocator* entry : bench.allocators) {
       ReplayRow& row = in_pool.rows.emplace_back();
@@ -245,7 +245,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
                        [](const ReplayRow& earlier, const ReplayRow& row) {
                          return earlier.pool == row.pool && earlier.allocator == row.allocator;
                        });
-    // An automatic pool depends on the memory that was available.
+    // An automatic size depends on the memory that was available, so kept rows determine it.
     for (const ReplayRow& row : in_pool.rows) {
       if (pool.kind == PoolSize::Kind::automatic && row.pool_bytes != 0)
         in_pool.bytes = row.pool_bytes;
@@ -283,7 +283,7 @@ bool is_candidate(const ReplayRow& row) {
   return row.status == Status::ok && !row.lower_bound && row.frees == alloc::Frees::individually;
 }
 
-// The candidates of a pool, with samples, the lowest median first.
+// The candidates of a pool that have such samples, in the order of their medians.
 Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, RowSamples samples) {
   Rows found;
   for (const ReplayRow& row : rows) {
@@ -331,7 +331,7 @@ Finding find_fastest(const Rows& rows) {
                               times_text(first, second), second.label)};
 }
 
-// `smallest`: the candidates in the smallest pool that any of them is served in.
+// `smallest`: the size of the smallest pool in which any candidate serves all requests.
 Finding find_smallest(const std::vector<ReplayRow>& rows, std::uint64_t smallest, bool has_larger) {
   const Rows all = ranked(rows, smallest, &ReplayRow::runs_ms);
   if (has_larger && all.size() == 1)
@@ -497,7 +497,7 @@ Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& benc
     ReplayRow row = read_described<ReplayRow>(result);
     row.settings = bench.settings;
     const bool same_work = row.digest == bench.digest && result.at("settings") == settings;
-    // With a budget a slow allocator has fewer runs.
+    // With a budget a slow allocator may have fewer runs and be complete.
     const bool has_all = row.runs_ms.size() == static_cast<std::size_t>(bench.settings.runs) ||
                          (bench.settings.budget_seconds > 0 && !row.runs_ms.empty());
     if (!same_work || !row.is_measured() || !has_all || row.samples.empty()) return std::nullopt;

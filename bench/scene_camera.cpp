@@ -20,8 +20,7 @@
 namespace heapwood::bench {
 namespace {
 
-// The words of the only nonblank line; '#' starts a comment. Throws Error{Exit::usage} if there is
-// another one.
+// The words of the only nonblank line; '#' starts a comment. Throws Error{Exit::usage} for more.
 std::vector<std::string> words_of_line(const std::string& text) {
   std::istringstream lines(std::string(scenes::without_byte_order_mark(text)));
   std::vector<std::string> words;
@@ -48,7 +47,7 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
   }
 }
 
-// Whether any ray of the picture hits; tries few rays first.
+// Whether any ray of the picture hits the scene. Tries a few rays first.
 bool sees_scene(const render::Scene& scene, const render::Camera& camera, double aspect) {
   for (const double count : {600.0, 230400.0}) {
     const auto height = static_cast<unsigned>(std::max(1.0, std::sqrt(count / aspect)));
@@ -70,7 +69,7 @@ bool sees_scene(const render::Scene& scene, const render::Camera& camera, double
 
 }  // namespace
 
-// Tracing squares lengths and multiplies edges, which overflows or underflows outside this range.
+// Refuses extents for which tracing would overflow: it squares lengths and multiplies edges.
 void check_extent(const std::string& source, const scenes::Mesh& mesh) {
   const double min = 1e-18, max = 1e18;
   const Vec3 extent = scenes::bounds(mesh).extent();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The camera of a scene: --camera, else a file beside the scene, else the scene's own, else
-// automatic.
+// Chooses the camera of a scene: that of --camera, or else of a file next to the scene, or else of
+// the scene itself, or else an automatic one.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct CameraOptions {
 };
 
 void add_camera_options(CommandOptions& command, CameraOptions& options);
-// Throws Error{Exit::usage} if an option cannot be parsed; called before anything is built.
+// Throws Error{Exit::usage} if an option cannot be parsed. Called before anything is built.
 void check_camera(const CameraOptions& options);
 
 // Parses a camera as render, trace and the viewer print it: the seven numbers of --camera, then the
@@ -25,13 +25,13 @@ void check_camera(const CameraOptions& options);
 // a comment. Throws Error{Exit::usage}, also if a second line has more than a comment.
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin);
 
-// Rays are traced in scenes of an extent between 1e-18 and 1e18; builds are not limited. Warns of
-// another extent, and throws Error{Exit::scene} from 1e37.
+// Warns of a scene whose extent is not between 1e-18 and 1e18, outside of which rays cannot be
+// traced reliably, and throws Error{Exit::scene} from 1e37. Builds are not limited.
 void check_extent(const std::string& source, const scenes::Mesh& mesh);
 
-// Calls check_extent(). The file at scenes::camera_path() contains such a line; throws
-// Error{Exit::scene} if it cannot be parsed. Warns if the camera sees nothing of the scene. The
-// camera's text reads back to the same bits.
+// Chooses the camera; calls check_extent(). Throws Error{Exit::scene} if the file at
+// scenes::camera_path() does not contain a camera line. Warns if the camera sees nothing of the
+// scene. Printing the camera and parsing the text gives the same bits.
 render::Camera choose_camera(const CameraOptions& options, const std::string& source,
                              const scenes::Mesh& mesh, const render::Scene& scene, double aspect);
 

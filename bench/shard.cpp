@@ -83,7 +83,7 @@ void check_shard_file(const std::string& path, const Shard& shard) {
   try {
     earlier = read_json(path);
   } catch (const Error&) {
-    return;  // --resume reports it; else it is overwritten, as without shards
+    return;  // --resume reports the file; without it, the file is overwritten as usual
   }
   if (!earlier || !earlier->is_object() || !earlier->contains("shard")) return;
   Json mine = Json::object();

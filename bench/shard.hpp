@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// --shard I/N: one of N parts of a command's cases, so that a sweep runs as N processes
-// (docs/sweeps.md). Neighbouring cases take similar times, so every N-th case makes parts that take
-// about equally long.
+// --shard I/N: measures one of N parts of a command's cases, so that a sweep runs as N processes
+// (docs/sweeps.md). A shard has every N-th case, because neighbouring cases take similar times; so
+// all shards take about equally long.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ struct Shard {
 std::string shard_text(const Shard& shard);  // "2/4"
 Shard parse_shard(const std::string& text);  // throws Error{Exit::usage}
 
-// What Slurm sets in the tasks of an array; "" if it is not set.
+// The variables that Slurm sets in the tasks of an array; "" if not set.
 struct SlurmArray {
   std::string id, min, max, step, count;
 };
 SlurmArray slurm_array();
-// The whole, if this is no task of an array. Throws Error{Exit::usage} if the numbers of the tasks
-// are not evenly spaced.
+// The shard of a task of the array; 1 of 1 if there is no array. Throws Error{Exit::usage} if the
+// numbers of the tasks are not evenly spaced.
 Shard shard_of_array(const SlurmArray& array);
 
 void add_shard_option(CommandOptions& command, std::string& text);
@@ -48,7 +48,7 @@ std::vector<T> shard_of(const std::vector<T>& cases, const Shard& shard) {
 
 // Throws Error{Exit::usage} if the results file is of another shard, which writing would delete.
 void check_shard_file(const std::string& path, const Shard& shard);
-// Adds {"shard": {"number", "count"}} unless it is the whole.
+// Adds {"shard": {"number", "count"}}, except for shard 1 of 1.
 void add_shard(Json& report, const Shard& shard);
 // For a shard without cases, because there are fewer cases than shards: writes the report without
 // results, for merge, and a note. `file` may be nullptr.

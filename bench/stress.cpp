@@ -15,7 +15,7 @@ namespace {
 
 using workloads::StressTest;
 
-// The names in results.
+// Names of tests in results.
 constexpr std::pair<const char*, StressTest> tests[] = {
     {"ad", StressTest::alloc_dealloc},    {"acd", StressTest::cycle},
     {"p", StressTest::probability},       {"alloc", StressTest::each},
@@ -24,7 +24,7 @@ constexpr std::pair<const char*, StressTest> tests[] = {
     {"range", StressTest::range},         {"churn", StressTest::churn},
     {"lifetimes", StressTest::lifetimes}, {"soak", StressTest::soak}};
 
-// The names on the command line where they differ. It also takes those in results.
+// Names of tests on the command line where they differ. Names in results are accepted too.
 constexpr std::pair<const char*, StressTest> long_names[] = {
     {"malloc-free", StressTest::alloc_dealloc},
     {"cycle", StressTest::cycle},
@@ -40,7 +40,7 @@ bool several(const std::string& list) {
 }
 
 // The points of `sweep`: those of RegEff table 2 (its ranges at powers of two, every ten
-// iterations) and of Ouroboros figure 3 (requests); on CPU threads, those that take seconds.
+// iterations) and of Ouroboros figure 3 (requests). On CPU threads only those that take seconds.
 const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K,128K",
                                 "128K,256K,512K,1M,2M,4M,8M,16M,32M,64M,128M,256M,512M,1G,2G",
                                 "10,20,30,40,50,60,70,80,90,100",
@@ -50,7 +50,7 @@ const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64
 const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100",
                           "1,8,30,120", "4K,8K,16K,64K",  "1,10,100,1K,10K,100K"};
 
-// Defaults of all tests, and of each where they differ.
+// The defaults of all tests, and of single tests where they differ.
 struct Defaults {
   StressLists lists, on_cpu{};
 };
@@ -63,7 +63,7 @@ const std::map<StressTest, Defaults> of_tests{
      {{.iterations = "10", .blocks = of_the_papers.blocks + ",fill"}, {.blocks = of_cpus.blocks}}},
     {StressTest::mixed, {{.payload = "8K"}}},
     {StressTest::scaling, {{.payload = "32,128,1K,8K", .requests = "sweep"}}},
-    // The largest pool first: it fixes the size of the heap of the device's own malloc.
+    // The largest pool comes first, because it fixes the size of the device malloc's heap.
     {StressTest::exhaust,
      {{.payload = "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16"},
       {.payload = "4K,256,16"}}},
@@ -138,7 +138,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     of_test.lists.payload = "sweep";
   std::vector<const StressLists*> order{&lists, &of_test.lists, &of_all.lists};
   if (cpu) order = {&lists, &of_test.on_cpu, &of_test.lists, &of_all.on_cpu, &of_all.lists};
-  // Blocks of 8 warps, 64 warps per multiprocessor; on the CPU one warp per thread.
+  // Blocks of 8 warps that fill the device: 64 warps per multiprocessor, or one per CPU thread.
   const std::size_t fill =
       cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
   const auto count_of = [](const char* option, std::size_t max) {
@@ -147,7 +147,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   const auto blocks_of = [&](const std::string& text) {
     return text == "fill" ? fill : parse_count("--blocks", text, 65536);
   };
-  // none: the test has no such parameter.
+  // The values of a parameter; `none`: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
     if (none) return std::vector<std::size_t>{0};
     const StressLists& given = **std::find_if(
@@ -160,7 +160,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
              pools = values(&StressLists::pool, parse_bytes);
   const auto iterations = values(&StressLists::iterations, count_of("--iterations", 65536));
   const auto blocks = values(&StressLists::blocks, blocks_of, by_requests);
-  // Limited to what all tests can launch.
+  // Limited to as many as all tests can launch.
   const auto requests =
       values(&StressLists::requests, count_of("--requests", 1 << 24), !by_requests);
   const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
@@ -178,7 +178,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
         for (const std::size_t pool : pools) {
           for (std::size_t count : requests) {
             for (const std::size_t payload : payloads) {
-              // Fills the given pool or that of bulk section 5.3: 2^20 requests, at most 512 MiB.
+              // `exhaust` fills the given pool, or that of bulk section 5.3: 2^20 requests, 512 MiB
+              // at most.
               std::size_t bytes = pool;
               if (exhausts) {
                 const std::size_t size = alloc::padded(payload),
@@ -263,7 +264,7 @@ Json settings_json(const StressRow& row) {
   if (settings.test == probability || settings.test == mixed || settings.test == churn ||
       workloads::has_lifetimes(settings.test))
     json["seed"] = settings.seed;
-  // Without the default, so that results compare with those of versions that had no choice.
+  // The default is not written, so that results compare with those of versions without the option.
   if (settings.test == probability && settings.probability != 0.75)
     json["probability"] = settings.probability;
   if (settings.test == lifetimes) json["order"] = name(settings.order);

@@ -97,7 +97,7 @@ class PointBench : public RowBench {
         });
       }
     }
-    // Reused at the next point: a smaller pool is the start of a larger one.
+    // The memory is reused at the next point: a smaller pool is the start of it.
     if (memory_.bytes() >= point_.pool_bytes) return;
     try {
       memory_ = simt::Memory();
@@ -107,7 +107,7 @@ class PointBench : public RowBench {
     }
   }
 
-  // Why the test does not apply to an allocator; "" if it does.
+  // The reason why the test does not apply to an allocator; "" if it does.
   const char* why_not_applicable(const alloc::AllocatorTraits& traits) const {
     const workloads::StressTest test = bench_.settings.test;
     const bool range = test == workloads::StressTest::range,

@@ -25,8 +25,8 @@ TraceResult run_trace(const TraceBench& bench,
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
-  // The order of warps varies, so that a pool that sufficed once may be too small for a run. All
-  // runs are then repeated in the pool that this run has enlarged.
+  // The order of warps varies, so a pool that sufficed once may be too small for a run. Such a run
+  // enlarges the pool, and then all runs are repeated in that pool.
   std::size_t pool = 0;
   do {
     pool = scene.pool_bytes();

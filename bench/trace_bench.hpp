@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Measures closest hits in a scene's tree for `heapwood trace` and `heapwood reproduce`; prints
+// Measures closest hits in a scene's tree for `heapwood trace` and `heapwood reproduce`. Prints
 // nothing.
 #pragma once
 
@@ -18,48 +18,48 @@ namespace heapwood::bench {
 
 struct TraceBench {
   std::string scene;
-  const Allocator* entry = nullptr;  // allocator of the build
+  const Allocator* entry = nullptr;  // the allocator of the build
   simt::DeviceInfo device;
-  BuildSettings settings;  // runs: of the build, and of each kind of rays
+  BuildSettings settings;  // its `runs` counts builds, and passes of each kind of rays
   CameraOptions camera;
   ImageSize size{1024, 1024};
   bool primary = true, diffuse = true;
   bool watertight = false;
 };
 
-// One kind of rays (render/ray_sets.hpp).
+// The result of one kind of rays (render/ray_sets.hpp).
 struct TraceRow {
   std::string kind;
   render::RayMeasurement rays;
   double mrays() const;  // millions of rays per second at the median
 };
 
-// Time from the scene on the device to the first ray: the build and the triangle records, each
-// measured separately after a warm-up. Reordering the tree for speed (render::Scene) is reported
-// separately: rays do not need it.
+// Time from the scene on the device to the first ray: the build and the making of triangle records,
+// each measured separately after a warm-up. Reordering the tree for speed (render::Scene) is
+// reported separately, because rays do not need it.
 struct FirstRay {
-  std::vector<double> build_ms, records_ms;  // every run
+  std::vector<double> build_ms, records_ms;  // one sample per run
   std::optional<double> order_ms;
-  double ms() const;  // the sum of the medians
+  double ms() const;  // sum of the medians
 };
 
 struct TraceResult {
   std::string scene;
   std::size_t triangles = 0, pool_bytes = 0;
-  bool incomplete = false;   // the tree, for lack of memory
-  bool interrupted = false;  // rows: those measured before
-  std::string failure;       // why there are no more rows than these; "" if all are there
+  bool incomplete = false;   // the tree is incomplete, for lack of memory
+  bool interrupted = false;  // `rows` has only what was measured before
+  std::string failure;       // why there are no more rows; "" if all are there
   kdtree::TreeStats tree;
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
   render::Camera camera;
-  Vec3d origin;             // of the mesh: to_string(camera, origin)
-  bool watertight = false;  // the test that the rays took: asked for, or the mesh is coarse
+  Vec3d origin;             // origin of the mesh, for to_string(camera, origin)
+  bool watertight = false;  // the test used; set if it was asked for or the mesh is coarse
   std::vector<TraceRow> rows;
 };
 
-// announce receives each of 4 steps. Passes on exceptions until there is a row, but not
-// interruptions of tracing.
+// announce is called before each of 4 steps. Errors before the first row exists are thrown; later
+// ones, and interruptions of tracing, are reported in the result.
 TraceResult run_trace(const TraceBench& bench,
                       const std::function<void(const std::string&)>& announce);
 

@@ -26,11 +26,12 @@ constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_
                                          replay_schema,   animate_schema, trace_results_schema,
                                          reproduce_schema};
 
-// The keys of a result that identify its measurement. This program adds `case` and `measured_on`.
+// The keys of a result that identify its measurement. Reading a file adds `case` and `measured_on`.
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
                                        "test",   "trace",       "digest", "kind",    "builder",
                                        "layout", "allocator",   "pool",   "settings"};
-// Settings that do not change what is measured, or that comparisons are made for (uncapped).
+// Settings that do not identify a measurement: they do not change what is measured, or (uncapped)
+// are what comparisons are made for.
 constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout_s",
                                            "budget_seconds", "samples", "uncapped"};
 constexpr const char* path_keys[] = {"source", "graph", "trace"};
@@ -39,7 +40,7 @@ constexpr const char* path_keys[] = {"source", "graph", "trace"};
   throw_error(Exit::scene, "{}: {}; measure again or choose another file", path, what);
 }
 
-// Whether the parts that the program reads besides results have the expected types.
+// Whether all that the program reads besides results has the expected types.
 bool has_known_types(const Json& json) {
   const auto is_list_of_texts = [](const Json& list) {
     return list.is_array() &&
@@ -66,7 +67,7 @@ bool has_known_types(const Json& json) {
   return true;
 }
 
-// False if there is no such list.
+// Reads a list of times. Returns false if there is none at this key.
 bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
   const Json* list = json.find(key);
   if (!list) return false;
@@ -111,7 +112,7 @@ void add_cells(std::vector<ResultCell>& cells, const Json& result) {
   }
 }
 
-// A result of `trace` with what identifies it but is not in it: scene, allocator, settings, size.
+// Adds what identifies a result of `trace` but is elsewhere in the file, such as the scene.
 Json complete(Json result, const ResultsFile& file) {
   if (file.schema != trace_results_schema) return result;
   if (const Json* scene = file.json.find("scene")) result["scene"] = text_at(*scene, "name");
@@ -138,7 +139,7 @@ Json ResultsFile::device() const {
 
 std::string ResultsFile::version_text() const {
   const Json* git = json.find("git");
-  // A reproduction has one per run.
+  // A reproduction has a commit per run; the last one counts.
   if (const Json* runs = json.find("runs"); !git && is_list_of_objects(runs) && !runs->empty())
     git = runs->back().find("git");
   const std::string sha = git ? text_at(*git, "sha") : "";
@@ -198,7 +199,7 @@ Json identity_of(const Json& result) {
     const Json* value = result.find(key);
     if (value && !value->is_null()) identity[key] = *value;
   }
-  // A file has the same digest in every folder.
+  // The digest identifies a file, whatever its folder.
   if (!text_at(identity, "digest").empty()) {
     for (const char* key : path_keys) {
       if (const std::string path = text_at(identity, key); !path.empty())
@@ -206,7 +207,7 @@ Json identity_of(const Json& result) {
     }
     identity.erase("scene");
   }
-  // The scene's name follows from its source.
+  // The scene's name is redundant: it follows from its source.
   if (identity.contains("source")) identity.erase("scene");
   if (identity.contains("settings") && identity["settings"].is_object()) {
     for (const char* key : not_identifying) identity["settings"].erase(key);
@@ -245,7 +246,7 @@ std::vector<ResultCell> cells_of(const ResultsFile& file) {
 std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells) {
   constexpr const char* always_shown[] = {"case", "measured_on", "scene", "source",   "graph",
                                           "test", "trace",       "kind",  "allocator"};
-  // The rest is shown if it differs between cells.
+  // Other parts of the identity are shown if they differ between cells.
   using Values = std::map<std::string, std::string>;
   const auto rest_of = [&](const ResultCell& cell) {
     Values rest;
@@ -266,7 +267,7 @@ std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells
   }
   std::vector<std::string> labels;
   for (const ResultCell* cell : cells) {
-    // The key of a reproduction's case contains its settings.
+    // A reproduction's case has its settings in its key already.
     const bool is_case = cell->identity.contains("case");
     std::string label;
     const auto add = [&](const std::string& text) {
@@ -284,7 +285,7 @@ std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells
     }
     labels.push_back(std::move(label));
   }
-  // Files of one name in several folders.
+  // Adds digests where files in several folders have one name.
   std::map<std::string, std::set<std::string>> digests;
   for (std::size_t i = 0; i < cells.size(); ++i)
     digests[labels[i]].insert(text_at(cells[i]->identity, "digest"));

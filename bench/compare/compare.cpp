@@ -37,7 +37,7 @@ void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_
     notes.push_back(
         fmt::format("other driver: {}, before {}", newer.device_text(), older.device_text()));
   }
-  // Other differences between the files' device records, and their warnings.
+  // Notes other differences between the files' device records, and their warnings.
   const auto note_change = [&](const char* key, const char* name) {
     const std::set<std::string> before = older.recorded(key), after = newer.recorded(key);
     if (before.empty() || after.empty() || before == after) return;
@@ -68,7 +68,7 @@ std::string needed_text(std::size_t runs) {
   return runs > 1000 ? "> 1,000" : std::to_string(runs);
 }
 
-// One line; each label once, whatever its kinds of time.
+// One line that lists each label once, even if it lacks several kinds of time.
 std::string not_measured_text(const Comparison& comparison) {
   constexpr std::size_t max_listed = 8;
   std::vector<std::string> labels;

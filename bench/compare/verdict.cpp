@@ -45,7 +45,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-// Counts of the values 0, 1, 2, ... as P(X <= 0), P(X <= 1), P(X <= 2), ...
+// Turns counts of the values 0, 1, 2, ... into P(X <= 0), P(X <= 1), P(X <= 2), ...
 std::vector<double> cumulated(std::vector<double> counts) {
   std::partial_sum(counts.begin(), counts.end(), counts.begin());
   const double all = counts.back();
@@ -54,8 +54,8 @@ std::vector<double> cumulated(std::vector<double> counts) {
 }
 
 // The cumulative distribution of the rank statistic U for sets of a and b samples. The counts are
-// the coefficients of the Gaussian binomial. Small ones, which the tail consists of, are exact:
-// each depends on lower ones only.
+// the coefficients of the Gaussian binomial. The small counts of the tail are exact, because each
+// count depends on lower ones only.
 std::vector<double> cumulative_u(std::size_t a, std::size_t b) {
   std::vector<double> counts(a * b + 1);
   counts[0] = 1;
@@ -75,8 +75,8 @@ std::vector<double> cumulative_rank_sum(std::size_t pairs) {
   return cumulated(std::move(counts));
 }
 
-// The probability of at least this share of the largest statistic: of U for sets of a and b samples
-// or, if b is 0, of the signed ranks of a pairs. Both distributions are symmetric.
+// The probability that a rank statistic reaches at least this share of its maximum: U for sets of a
+// and b samples or, if b is 0, the signed ranks of a pairs. Both distributions are symmetric.
 double exact_tail(std::size_t a, std::size_t b, double share) {
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;
   std::vector<double>& cumulative = known[{a, b}];
@@ -144,7 +144,7 @@ std::size_t samples_needed(double p, double exceedance, bool paired) {
   const double distance = exceedance - 0.5;
   if (distance <= 1e-3) return max;
   if (distance >= 0.5 - 1e-9) return n;
-  // Var(U / n^2) = (2 n + 1) / (12 n^2); Var(W / all) = about 1 / (3 n).
+  // Variances: U / n^2 has (2 n + 1) / (12 n^2); the share of signed ranks has about 1 / (3 n).
   const double z = normal_quantile(p), variance = paired ? 1.0 / 3 : 1.0 / 6;
   const double by_distance = std::ceil(z * z * variance / (distance * distance));
   return std::max(n, static_cast<std::size_t>(std::min(by_distance, double{max})));
@@ -164,14 +164,14 @@ bool is_positive(const std::vector<double>& times) {
   return std::all_of(times.begin(), times.end(), [](double ms) { return ms > 0; });
 }
 
-// The new times of a cell against its old ones multiplied by a factor.
+// Compares the new times of a cell with its old ones multiplied by a factor.
 class Evidence {
  public:
   explicit Evidence(const CellTimes& cell) : cell_(cell) {
     if (cell.paired) logs_ = log_ratios(cell);
   }
 
-  // 1: all new times are longer.
+  // The share of new times that are longer; 1: all.
   double share_longer(double factor) const {
     if (cell_.paired) {
       std::vector<double> differences = logs_;
@@ -182,7 +182,7 @@ class Evidence {
     for (double& ms : scaled) ms *= factor;
     return exceedance(cell_.newer, std::move(scaled));
   }
-  // One-sided, of a share as far from 1/2.
+  // The one-sided p value of a share.
   double p(double share) const {
     return cell_.paired ? p_of_share(share, logs_.size())
                         : p_of_exceedance(share, cell_.newer.size(), cell_.older.size());
@@ -220,14 +220,14 @@ CellVerdict judge(CellTimes cell, const CompareRules& rules) {
   result.p = std::min(1.0, 2 * p_distance);
   const bool is_slower = *result.ratio > limit && longer > 0.5,
              is_faster = *result.ratio < 1 / limit && longer < 0.5;
-  double needed_share = distance, needed_p = rules.false_alarms / 2;  // for each direction
+  double needed_share = distance, needed_p = rules.false_alarms / 2;  // for each of two directions
   if (is_slower || is_faster) {
     if (p_distance <= needed_p) {
       result.verdict = is_slower ? Verdict::slower : Verdict::faster;
       return result;
     }
   } else {
-    // Clearly shorter than the threshold allows, and clearly longer than its inverse allows.
+    // SAME needs both: clearly shorter than the threshold, clearly longer than its inverse.
     needed_share = std::min(1 - evidence.share_longer(limit), evidence.share_longer(1 / limit));
     needed_p = rules.false_same;
     if (evidence.p(needed_share) <= needed_p) {

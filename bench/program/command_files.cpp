@@ -43,7 +43,7 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 }
 
 std::string resolve_links(const std::string& path) {
-  constexpr int max_links = 40;  // as in the kernel
+  constexpr int max_links = 40;  // limit of the Linux kernel
   std::filesystem::path followed_path(path);
   char target[PATH_MAX];
   for (int links = 0; links < max_links; ++links) {
@@ -124,14 +124,14 @@ void CommandFiles::check() const {
       throw Error(Exit::usage, "'-' is not a file; for standard output use /dev/stdout");
     const auto file = identity_of(path);
     if (file && (inputs.contains(*file) || !outputs.insert(*file).second)) refuse(path);
-    // Materials are not read by every command.
+    // Material files count too, although not every command reads them.
     const std::string extension = scenes::extension_of(path);
     std::error_code ignored;
     if ((scenes::is_readable(extension) || extension == ".mtl") &&
         std::filesystem::is_regular_file(path, ignored))
       throw_error(Exit::usage, "{}: is a file of a scene; choose another file", path);
   }
-  // If the shell redirected an output stream to a file that is read, it is overwritten, too.
+  // A file that is read must not be one to which the shell has redirected an output stream.
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     const auto file = identity_of(stream);
     if (file && inputs.contains(*file))

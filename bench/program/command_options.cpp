@@ -15,13 +15,13 @@ namespace heapwood::bench {
 
 namespace {
 
-// The number, without leading zeros in the text: CLI11 reads integers that start with one as octal.
+// Reads a number, without its leading zeros: CLI11 reads integers that start with one as octal.
 std::optional<double> take_decimal(std::string& text) {
   const std::size_t digits = text.starts_with('+') || text.starts_with('-');
   const char *const start = text.data() + text.starts_with('+'), *const end =
                                                                      text.data() + text.size();
   double value = 0;
-  // std::from_chars ignores the locale and rejects leading blanks.
+  // Uses std::from_chars, which ignores the locale and rejects leading blanks.
   const auto [rest, error] = std::from_chars(start, end, value);
   if (error != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
   const std::size_t zeros = std::min(text.find_first_not_of('0', digits), text.size()) - digits;
@@ -40,12 +40,12 @@ CLI::Validator between(double min, double max) {
   return CLI::Validator(problem, "");
 }
 
-// CLI11's message, in words of the command line where it is not.
+// CLI11's message; where it uses terms of its own, replaces them by words of the command line.
 std::string usage_text(const CLI::ParseError& error) {
   const std::string text = error.what();
   if (const std::size_t end = text.find(": At Most 1 required"); end != std::string::npos)
     return text.substr(0, end) + " is given more than once";
-  // Text that is no number at all is refused by the option's own check: a whole number is expected.
+  // Text that is not a number: the option's own check says that a whole number is expected.
   constexpr std::string_view start = "Could not convert: ";
   const std::size_t equals = text.find(" = ");
   if (text.starts_with(start) && equals != std::string::npos)
@@ -61,7 +61,7 @@ std::string command_names(const CLI::App& app) {
   return joined(names);
 }
 
-// The problem, and the command that it is about.
+// Throws the problem, together with the command that it is about.
 [[noreturn]] void refuse(const CLI::App& app, const std::string& problem) {
   const auto chosen = app.get_subcommands();
   const std::string name = chosen.empty() ? "" : chosen.front()->get_name();
@@ -132,7 +132,7 @@ void CommandOptions::number(const std::string& name, T& value, const std::string
   CLI::Option* option = command_->add_option(name, value, what)
                             ->transform(between(limits.min, limits.max))
                             ->type_name(type);
-  // CLI11 would print all digits of 0.05f.
+  // fmt prints 0.05f as 0.05; CLI11 would print all digits of the float.
   if (limits.shows_default) option->default_str(fmt::format("{}", value));
 }
 using Name = const std::string&;

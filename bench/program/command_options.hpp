@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The commands of a program and their options, one call each. Their order is that of --help. Only
-// command_options.cpp includes CLI11, which takes seconds to compile.
+// The commands of a program and their options; each is declared by one call. --help lists them in
+// this order. Only command_options.cpp includes CLI11, which takes seconds to compile.
 #pragma once
 
 #include <functional>
@@ -16,19 +16,19 @@ namespace heapwood::bench {
 
 class Program;
 
-// The options of one command, or those of the program.
+// Declares the options of one command, or those of the program.
 class CommandOptions {
  public:
   CommandOptions(Program& program, const char* name, const char* what, const char* examples);
 
-  // These set `value`, whose initial value is shown as the default. `type` names the value in
-  // --help. A name without dashes is a positional argument.
+  // These functions declare an option that sets `value`, whose initial value is shown as the
+  // default. `type` names the value in --help. A name without dashes is a positional argument.
   void text(const std::string& name, std::string& value, const std::string& what, const char* type);
-  // Also takes the text option `name` by a former name, which --help does not show.
+  // Accepts a former name of the text option `name`, which --help does not show.
   void former_name(const std::string& former, const std::string& name, std::string& value);
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& what,
              const char* type);
-  // An empty type: the values.
+  // If `type` is empty, --help shows the values.
   void choice(const std::string& name, std::string& value, const std::string& what,
               const std::vector<std::string>& values, std::string type = "");
   void flag(const std::string& name, bool& value, const std::string& what);
@@ -36,12 +36,12 @@ class CommandOptions {
     double min, max;
     bool shows_default = true;
   };
-  // T: int, unsigned, std::size_t, float or double.
+  // T is int, unsigned, std::size_t, float or double.
   template <class T>
   void number(const std::string& name, T& value, const std::string& what, Limits limits,
               const char* type = "N");
-  // parse() takes the text and throws Error{Exit::usage}. Values are parsed in the order of
-  // declaration.
+  // parse() receives the text and throws Error{Exit::usage}. Values are parsed in the order of
+  // declaration, not of the command line.
   void parsed(const std::string& name, const std::function<void(const std::string&)>& parse,
               const std::string& what, const char* type, const std::string& default_text);
 
@@ -50,10 +50,10 @@ class CommandOptions {
   void hide(const std::string& name);  // from --help
   void describe(const std::string& name, const std::string& what);
   void remove(const std::string& name);
-  // The names of the options that are on the command line, in the order of their declaration.
+  // The names of the options on the command line, in the order of their declaration.
   std::vector<std::string> given() const;
   bool is_given(const std::string& name) const;
-  // Called if the command is chosen, when all values are set.
+  // f is called if the command is chosen, after all values have been set.
   void when_chosen(const std::function<void()>& f);
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The compiled part of fmt (versions 9 and 10), as its own src/format.cc: the shared library of
-// Debian and Ubuntu is not on every machine to which a program is copied, and all sources would
-// compile it from its headers.
+// The compiled part of fmt (versions 9 and 10), as in its own src/format.cc. Not linked as the
+// shared library of Debian and Ubuntu, because that is not on every machine to which a program is
+// copied; without this file, every source would compile it from fmt's headers.
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

@@ -17,7 +17,8 @@
 namespace heapwood::bench {
 
 std::string one_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n");  // libraries end their messages with these
+  // Libraries end their messages with blanks and line breaks.
+  const std::size_t end = text.find_last_not_of(" \n");
   return scenes::printable(text.substr(0, end + 1), text.size());
 }
 
@@ -52,7 +53,7 @@ void warning(const std::string& text) {
 namespace {
 bool line_showing = false;
 std::string waiting_note;
-unsigned steps = 0;  // of all Progress objects
+unsigned steps = 0;  // counted over all Progress objects
 
 std::size_t terminal_columns() {
   winsize size{};
@@ -97,8 +98,7 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   drawn_ = now;
   std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(),
                                    one_line(what));
-  // A line longer than the terminal would wrap, and the carriage return would not return to its
-  // start.
+  // Cut at the terminal's width: from a wrapped line the carriage return would not lead back.
   if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);
   write_error("\r\033[K" + text);
   line_showing = true;

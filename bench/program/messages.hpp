@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Notes, warnings and the line of progress on standard error; the version. Includes fmt, whose
-// texts they take.
+// Notes, warnings and the progress line on standard error; the version. Includes fmt, because notes
+// and warnings take its format strings.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 
 namespace heapwood::bench {
 
-// One line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
+// Print one line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
 void note(const std::string& text);
 void warning(const std::string& text);
-// With a text of fmt.
+// Variants that format the text by fmt.
 template <class... Args>
 void note(fmt::format_string<Args...> text, Args&&... args) {
   note(fmt::format(text, std::forward<Args>(args)...));
@@ -32,18 +32,17 @@ template <class... Args>
   throw Error(exit, fmt::format(text, std::forward<Args>(args)...));
 }
 
-// What an exception says, in words of the command line where a library's are not.
+// The exception's message; a library's terms are replaced by words of the command line.
 std::string error_text(const std::exception& error);
 
-// The error's text without an allocator's id at its start: for the reason of a result, which names
-// the allocator.
+// The error's text without an allocator's id at its start; the result names the allocator.
 std::string reason_text(const std::exception& error);
 
-// Escapes line breaks and what else may control a terminal, which messages of libraries and file
-// names may contain.
+// Escapes line breaks and other characters that control a terminal, which messages of libraries and
+// file names may contain.
 std::string one_line(const std::string& text);
 
-// The line's text without cursor control; `elapsed` in seconds.
+// The text of the progress line, without cursor control. `elapsed` is in seconds.
 std::string progress_text(std::size_t done, std::size_t total, double elapsed,
                           const std::string& what);
 
@@ -55,7 +54,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Finished steps, total steps, and the current step. Redraws at most ten times per second.
+  // Shows finished steps, all steps and the current step. Redraws at most ten times per second.
   void update(std::size_t done, std::size_t total, const std::string& what);
 
  private:
@@ -65,13 +64,13 @@ class Progress {
   Clock::time_point drawn_{};
 };
 
-// A note that is printed when work has started: at the second step of a Progress, after the input
-// was read. An error before that step is not preceded by it.
+// Prints a note once work has started, which is at the second step of a Progress, after the input
+// was read. If an error occurs before that, the note is not printed.
 void note_when_work_starts(const std::string& text);
-// Prints it now, if it is still waiting.
+// Prints the waiting note now, if there is one.
 void print_waiting_note();
 
-// Erases the visible line; call this before writing anything else to the terminal.
+// Erases the progress line. Must be called before anything else is written to the terminal.
 void clear_progress_line();
 
 std::string version();            // "0.1.0"

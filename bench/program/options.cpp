@@ -55,8 +55,7 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
                      (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""),
                  pools ? "LIST" : "SIZE", "fast");
   if (with_runs) command.number("--runs", settings.runs, "timed builds per allocator", {1, 100000});
-  // Before the costs, so that a cost overrides the preset regardless of its place on the command
-  // line.
+  // Parsed before the costs, so that a cost overrides the preset whatever their order.
   const auto set_costs = [&](const std::string& text) {
     settings.prefer = &parse_prefer(text);
     settings.costs = settings.prefer->costs;
@@ -135,7 +134,7 @@ Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit
   try {
     exit = action();
   } catch (const std::exception&) {
-    // The action's error is reported, not one of the trace.
+    // If both the action and the trace fail, the action's error is reported.
     try {
       store_trace();
     } catch (const std::exception&) {
@@ -162,7 +161,7 @@ constexpr OldOption old_options[] = {
     {"--chunk-bytes", "chunk"}, {"--queue-slots", "slots"},       {"--chunk-search", "search"},
     {"--large", "large"},
 };
-std::map<std::string, std::string> old_values;  // by key; several values of a sweep
+std::map<std::string, std::string> old_values;  // by key; a sweep gives several values
 
 const Allocator& find_known(const std::string& name) {
   if (const Allocator* entry = registry::find(name)) return *entry;
@@ -171,7 +170,7 @@ const Allocator& find_known(const std::string& name) {
   throw_error(Exit::usage, "unknown allocator '{}': use one of {}", name, joined(ids, " "));
 }
 
-// The allocator with the values of old options, one for each value of a list.
+// The allocator with the values of former options; an entry per value if one is a list.
 Entries with_old_values(const Allocator& plain) {
   Entries entries{&plain};
   for (const alloc::AllocatorSetting& setting : plain.settings()) {
@@ -197,7 +196,7 @@ void refuse_large(const Allocator& entry) {
                 entry.traits->id);
 }
 
-// An item with '=' that begins with no id is a setting of the item before it.
+// Splits a list. An item with '=' that begins with no id is one more setting of the item before.
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names;
   for (const std::string& item : split(list, ',')) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options shared by several commands, and allocators by name, as in --allocator and --allocators:
-// `ouroboros-c-s:chunk=4K,search=lowest`.
+// Options shared by several commands, and the parsing of allocators in --allocator and
+// --allocators: `ouroboros-c-s:chunk=4K,search=lowest`.
 #pragma once
 
 #include <functional>
@@ -14,53 +14,54 @@
 
 namespace heapwood::bench {
 
-// The default of --allocator: the fastest one that frees (docs/performance.md).
+// The default of --allocator: the fastest allocator that frees (docs/performance.md).
 inline constexpr const char* default_allocator = "heapwood";
 
-// Throws Error{Exit::usage} that lists the ids or the settings, also for a setting that only
-// `heapwood stress` heeds.
+// Finds an allocator. Throws Error{Exit::usage} that lists the ids or the settings, also for a
+// setting that only `heapwood stress` uses.
 const Allocator& find_allocator(const std::string& name);
-// "all" or names separated by commas; in the given order, without duplicates.
+// Parses "all" or names separated by commas; returns them in the given order, without duplicates.
 Allocators find_allocators(const std::string& list, bool for_stress = false);
 
-// The options of earlier versions for single settings, such as --page-bytes: not shown by --help.
-// They apply to every allocator that has the setting, and a note names the new form.
+// Declares the former options of single settings, such as --page-bytes, which --help does not show.
+// They apply to every allocator that has the setting, and a note names the present form.
 void add_old_allocator_options(CommandOptions& command);
 
 struct DeviceOptions {
   std::string device = "auto";
-  int threads = 0;     // CPU; 0 = one per hardware thread
-  bool waits = false;  // for another process that measures on the GPU
+  int threads = 0;     // of the CPU; 0 = one per hardware thread
+  bool waits = false;  // until no other process measures on the GPU
 };
 
 void add_device_options(CommandOptions& command, DeviceOptions& options);
-// --watertight
+// Declares --watertight.
 void add_watertight_option(CommandOptions& command, bool& watertight);
-// --size
+// Declares --size.
 void add_size_option(CommandOptions& command, ImageSize& size, const char* what);
-// pools: the command accepts a list of sizes, which is stored there; the first is that of settings.
+// pools: if not nullptr, the command accepts a list of pool sizes and stores it there; the first is
+// also stored in `settings`.
 void add_build_options(CommandOptions& command, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// --builder; with_both: accepts "both" (for comparisons).
+// Declares --builder. with_both: also accepts "both", for comparisons.
 void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both);
 
-// The requested device. If `auto` falls back to the CPU, one note says why: immediately, or when
+// Returns the requested device. If `auto` chooses the CPU, one note says why: immediately, or when
 // work starts (note_when_work_starts()).
 enum class CpuNote { at_once, when_work_starts };
 simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
 
 struct HostMemoryOptions {
   std::string allocator = "auto";
-  std::string trace;  // a file; empty: none
+  std::string trace;  // file to write; empty: none
 };
 
-// The host allocator of per-level builds: the requested one, TLSF for "auto".
+// The host allocator of per-level builds: the requested one, or TLSF for "auto".
 std::string level_allocator(const HostMemoryOptions& options);
 
-// The options are accepted before and after the command.
+// Declares the options of host memory, which are accepted before and after the command.
 void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options);
-// Runs the action with buffers from that allocator and writes the trace. A debug build throws if
-// the action leaks a buffer.
+// Runs the action with all buffers from the chosen host allocator, and writes the trace. A debug
+// build throws if the action leaks a buffer.
 Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action);
 
 }  // namespace heapwood::bench

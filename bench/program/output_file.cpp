@@ -19,7 +19,7 @@
 
 namespace heapwood::bench {
 
-// Functions that return bool set errno if they fail.
+// Functions here that return bool set errno if they fail.
 namespace {
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
@@ -29,8 +29,8 @@ namespace {
   throw_error(Exit::failed, "{}: cannot write: {}; {}", path, std::strerror(error), advice);
 }
 
-// The folder of a file, and names in it. Names relative to the folder have the full length that
-// the file system allows.
+// The folder of a file, opened, and names in it: relative to the folder, a name may have the full
+// length that the file system allows.
 struct Destination {
   Descriptor folder;
   std::string folder_path, name, temporary;
@@ -39,8 +39,9 @@ struct Destination {
     const std::filesystem::path path(file);
     folder_path = path.has_parent_path() ? path.parent_path().string() : ".";
     name = path.filename().string();
-    // Short, and the same for every writer of the file: a writer that was killed while it replaced
-    // the file leaves this name at most, and the next one removes it.
+    // The temporary name is the same for every writer of the file: if a writer was killed while it
+    // replaced the file, the next one removes what it left. It is short, because the name of the
+    // file may have the full length.
     temporary = fmt::format(".heapwood-{:016x}.tmp", std::hash<std::string>()(name));
     folder = Descriptor(::open(folder_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
@@ -64,7 +65,7 @@ bool write_all(int fd, const std::string& content) {
   return true;
 }
 
-// Pipes and devices cannot be synchronized.
+// Ignores that pipes and devices cannot be synchronized.
 bool synchronize(int fd) { return ::fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
 
 bool copy_owner_and_mode(int fd, const struct stat& from) {
@@ -75,7 +76,7 @@ bool copy_owner_and_mode(int fd, const struct stat& from) {
          ::fchmod(fd, from.st_mode & 07777) == 0;
 }
 
-// replaced: the status of the file if it exists.
+// replaced: the status of the old file, or nullptr if there is none.
 bool replace(const Destination& destination, const std::string& content,
              const struct stat* replaced) {
   Descriptor file = open_temporary(destination);
@@ -96,7 +97,7 @@ bool replace(const Destination& destination, const std::string& content,
   return file.close();
 }
 
-// Reserves the space first, so that a full disk does not cost the old content.
+// Reserves the space first, so that the old content is not lost if the disk is full.
 bool overwrite(const std::string& file, const std::string& content) {
   Descriptor fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   struct stat status {};
@@ -114,8 +115,8 @@ bool overwrite(const std::string& file, const std::string& content) {
   return synchronize(fd.get()) && fd.close();
 }
 
-// The stream that writes to this file, or -1. What the program prints and the content then follow
-// each other.
+// The stream that is redirected to this file, or -1. Writing to that stream puts the content after
+// what the program has printed.
 int stream_of(const std::string& file) {
   const auto identity = identity_of(file);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {

@@ -33,13 +33,13 @@ void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) != -1) continue;
     // Read-only, so that writing results to a closed standard output still fails. open() returns
-    // the lowest free descriptor, which is this one.
+    // the lowest free descriptor, which is that of the closed stream.
     if (::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }
 
 namespace {
-struct sigaction pipe_action {};  // before ignore_write_signals()
+struct sigaction pipe_action {};  // action before ignore_write_signals()
 }  // namespace
 
 void ignore_write_signals() {
@@ -68,7 +68,7 @@ double min_pause = 0;  // seconds
 volatile std::sig_atomic_t is_requested = 0;
 timespec requested_at{};
 
-// Calls only what is safe in a signal handler.
+// Calls only functions that are safe in a signal handler.
 void handle_request(int signal) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -107,7 +107,8 @@ void install_signal_handlers(void (*handler)(int), double min_seconds) {
 
 namespace {
 
-constexpr std::size_t reserve_bytes = std::size_t{4} << 20;  // a report of thousands of results
+// Enough for a report of thousands of results.
+constexpr std::size_t reserve_bytes = std::size_t{4} << 20;
 std::atomic<char*> reserve = nullptr;
 thread_local int scopes_that_end = 0;
 thread_local bool has_run_out = false;
@@ -129,7 +130,7 @@ void on_uncaught_exception() {
     ::_exit(out_of_memory());
   } catch (...) {
   }
-  // A function that does not throw has cleaned up: the exception is not known here.
+  // Memory has run out. In a function that does not throw the exception is not known here.
   if (!std::current_exception() && has_run_out) ::_exit(out_of_memory());
   std::abort();
 }
@@ -164,8 +165,7 @@ ProcessLock::ProcessLock(const std::string& name) {
              errno != EADDRINUSE;
 }
 
-// The name is made of the folder and the file's name in it, because writing replaces the file's
-// inode.
+// Identified by its folder and its name there, because writing replaces the file's inode.
 ProcessLock lock_file(const std::string& path) {
   const std::filesystem::path file(path);
   struct stat folder {};

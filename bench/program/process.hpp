@@ -11,35 +11,34 @@
 
 namespace heapwood::bench {
 
-// Opens standard streams that are closed at the start of the program. Otherwise a file opened later
-// would get such a descriptor and receive what the program prints.
+// Opens standard streams that are closed when the program starts. Otherwise a file opened later
+// would get the descriptor of such a stream, and what the program prints.
 void hold_standard_streams();
 
-// A write that would raise SIGPIPE (the reader of a pipe has ended) or SIGXFSZ (ulimit -f) fails
-// instead, so that a command can still store its results.
+// Makes a write fail that would raise SIGPIPE (the reader of a pipe has ended) or SIGXFSZ (ulimit
+// -f), so that a command can still store its results.
 void ignore_write_signals();
-// If standard output is a pipe whose reader has ended, ends the process by the SIGPIPE that was
-// ignored, as is usual in a pipe. Returns if the parent process ignores it, too.
+// If standard output is a pipe whose reader has ended, ends the process by SIGPIPE, as is usual in
+// a pipe, although writes ignore that signal. Returns if the parent process ignores it as well.
 void end_if_pipe_is_broken();
 
-// Writes to standard error and ignores failures: reporting them would hide the first error's exit
-// code.
+// Writes to standard error. Ignores failures: they would replace the first error's exit code.
 void write_error(const std::string& text);
 
-// SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) call `handler`; a second signal ends the
-// process, unless it comes within `min_seconds` of the first: timeout(1) sends its signal to the
-// process and to its group.
+// SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) call `handler`. A second signal ends the
+// process, unless it comes within `min_seconds` of the first: timeout(1) sends its signal both to
+// the process and to its group.
 void install_signal_handlers(void (*handler)(int), double min_seconds = 1);
 
-// Holds memory back and releases it when an allocation fails for the first time. Where
-// std::bad_alloc cannot be caught, that line ends the process; C++ would abort.
+// Reserves memory, to be released when an allocation fails for the first time. Where std::bad_alloc
+// cannot be caught, the process then ends with a message instead of an abort.
 void prepare_for_lack_of_memory();
 
-// Prints that line without allocating; returns the exit code.
+// Prints the message without allocating; returns the exit code.
 int out_of_memory();
 
-// In its scope lack of memory ends the process immediately: for values of the JSON library, which
-// crashes if an allocation fails while it makes one.
+// In the scope of such an object, lack of memory ends the process immediately. For values of the
+// JSON library, which crashes if an allocation fails while it makes one.
 class LackOfMemoryEnds {
  public:
   LackOfMemoryEnds();
@@ -60,21 +59,21 @@ class Descriptor {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  // False with errno: network file systems may report a full disk only here.
+  // Returns false, with errno, if it fails: network file systems may report a full disk only here.
   bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
 
-// A name in Linux's abstract socket namespace: it leaves no file, and the kernel releases it
-// however the process ends.
+// A lock that is a name in Linux's abstract socket namespace: it leaves no file, and the kernel
+// releases it however the process ends.
 class ProcessLock {
  public:
   explicit ProcessLock(const std::string& name);
 
-  // False if another process, or another object of this one, has it. True also where there are no
-  // such sockets.
+  // False if another process, or another object of this one, has the name. Always true if the
+  // system has no such sockets.
   bool is_held() const { return is_held_; }
 
  private:
@@ -82,11 +81,11 @@ class ProcessLock {
   bool is_held_ = true;
 };
 
-// Throws Error{Exit::failed} if another process writes the file, which need not exist.
+// Throws Error{Exit::failed} if another process is writing the file, which need not exist.
 ProcessLock lock_file(const std::string& path);
 
-// `gpu` is the GPU's name in messages, `id` identifies it. If another process measures on it: waits
-// for that, if `waits`, until simt::interrupted(); else throws Error{Exit::device}.
+// Locks a GPU. `gpu` is its name in messages, `id` identifies it. If another process measures on
+// it, waits for that if `waits`, until simt::interrupted(); otherwise throws Error{Exit::device}.
 ProcessLock lock_gpu(const std::string& gpu, const std::string& id, bool waits);
 
 }  // namespace heapwood::bench

@@ -11,7 +11,7 @@ namespace {
 #if defined(HEAPWOOD_GIT_SHA)
 constexpr const char* built_version = HEAPWOOD_VERSION;
 constexpr const char* built_sha = HEAPWOOD_GIT_SHA;
-constexpr int built_dirty = HEAPWOOD_GIT_DIRTY;  // -1 unknown
+constexpr int built_dirty = HEAPWOOD_GIT_DIRTY;  // -1: unknown
 constexpr const char* built_compilers = HEAPWOOD_COMPILERS;
 #else
 constexpr const char* built_version = "unknown";

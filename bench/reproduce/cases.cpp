@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases of each kind of experiment: the runners of the commands, and small ones
-// (graph_and_primitive_cases.cpp has those of graphs, semaphores and RCU).
+// The cases of each kind of experiment. They use the runners of the commands, and a few small ones
+// of their own. graph_and_primitive_cases.cpp has the cases of graphs, semaphores and RCU.
 #include <algorithm>
 #include <filesystem>
 
@@ -28,8 +28,7 @@ Json blank(const Allocator& entry) {
           {"lower_bound", entry.traits->lower_bound}};
 }
 
-// Turns an exception into the result's status and reason. An interruption ends the run; its result
-// is discarded.
+// Turns an exception into the result's status and reason; an interruption discards the result.
 template <class F>
 void guarded(Json& result, F f) {
   try {
@@ -39,7 +38,7 @@ void guarded(Json& result, F f) {
   }
 }
 
-// A result per allocator: measure(entry, result) adds to it, and may throw.
+// Makes a result per allocator, to which measure(entry, result) adds; it may throw.
 template <class Measure>
 Json results_of(const Allocators& allocators, Measure measure) {
   Json results = Json::array();
@@ -50,7 +49,7 @@ Json results_of(const Allocators& allocators, Measure measure) {
   return results;
 }
 
-// Reduces a curve to a few hundred points, including the last one, which suffice for a plot.
+// Reduces a curve to a few hundred points, which suffice for a plot; keeps the last one.
 Json thinned(const Json& all, std::size_t max_kept = 200) {
   if (all.size() <= max_kept) return all;
   Json some = Json::array();
@@ -67,7 +66,7 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
   key += point.requests ? fmt::format(" requests={}", point.requests)
                         : fmt::format(" blocks={}", point.blocks);
   if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
-  // Only settings that differ from the default, so that keys of earlier results remain valid.
+  // Names only settings that differ from the default, so that keys of earlier results remain valid.
   if (settings.rounds > 1) key += fmt::format(" rounds={}", settings.rounds);
   if (settings.test == workloads::StressTest::probability && settings.probability != 0.75)
     key += fmt::format(" probability={}", settings.probability);
@@ -83,7 +82,7 @@ ReproduceCase stress_case(StressBench bench) {
   one.measure = [bench = std::move(bench)](const Announce& announce) {
     Json results = Json::array();
     for (const StressRow& row : run_stress(bench, on_step(announce))) {
-      results.push_back(described(row));  // before thinning: its figures use all iterations
+      results.push_back(described(row));  // before thinning, because its figures use all iterations
       if (!results.back().contains("space")) continue;
       for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
     }
@@ -93,11 +92,11 @@ ReproduceCase stress_case(StressBench bench) {
 }
 
 struct ChosenScene {
-  std::string source, label;  // label: name without the folder
+  std::string source, label;  // label: the name without its folder
   Json about;
 };
 
-// The scenes of a list whose entries are name/file/stand-in.
+// The scenes of a list whose entries are NAME/FILE/STAND-IN.
 std::vector<ChosenScene> chosen_scenes(const Experiment& experiment, const ReproduceSetup& setup) {
   std::vector<ChosenScene> scenes;
   if (experiment.list("scenes", setup).empty()) return scenes;
@@ -146,8 +145,8 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
   return one;
 }
 
-// Mean over the blocks in use of (size - requested) / size (RegEff equation 2); null without
-// blocks. `whole` has processed the whole recording, and so knows best which sizes blocks have.
+// Mean of (size - requested) / size over the blocks in use (RegEff equation 2); null without
+// blocks. `whole` has processed the whole recording, and so knows best what sizes blocks have.
 Json internal_fragmentation(const workloads::HistoryBuilder& builder,
                             const workloads::HistoryBuilder& whole, std::uint32_t time) {
   double sum = 0;
@@ -161,9 +160,8 @@ Json internal_fragmentation(const workloads::HistoryBuilder& builder,
   return blocks ? Json(sum / static_cast<double>(blocks)) : Json();
 }
 
-// Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
-// external fragmentation of the pool, external fragmentation below that address, internal
-// fragmentation].
+// Samples of the pool during a recorded build: [event, bytes in use, blocks, highest address,
+// external fragmentation of the pool and below that address, internal fragmentation].
 Json pool_over_time(const kdtree::RecordedRun& run, const Allocator& entry,
                     std::uint64_t pool_bytes) {
   workloads::HistoryBuilder whole(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
@@ -222,7 +220,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   bench.settings.timeout = setup.seconds;
   if (!setup.full) bench.size = {256, 256};
   bench.settings.runs = setup.full ? 5 : 3;
-  // The tree does not depend on the allocator.
+  // Any allocator will do, because the tree does not depend on it.
   for (const Allocator* entry : setup.allocators) {
     if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry))
       bench.entry = entry;
@@ -333,7 +331,7 @@ void open_platform_heap(const ReproduceSetup& setup) {
   const simt::Memory head(job.device, entry->traits->smallest_pool);
   job.pool = {head.data(), std::size_t{2} << 30};  // only its head is accessed
   job.seconds = setup.seconds;
-  Json ignored;  // the allocator's own cases report a failure
+  Json ignored;  // a failure is reported by the allocator's own cases
   guarded(ignored, [&] { compiled->stress(job); });
 }
 
@@ -354,8 +352,7 @@ ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
   return {one};
 }
 
-// The benchmark of the host-managed paper: 4,000 steps over 20 blocks of 1 KiB to 16 MiB, three
-// passes.
+// The host-managed paper's benchmark: 4,000 steps, 20 blocks of 1 KiB to 16 MiB, three passes.
 ReproduceCases host_cases(const Experiment&, const ReproduceSetup& setup) {
   HostBenchTrace trace;
   if (!setup.full) trace.steps = 1000;

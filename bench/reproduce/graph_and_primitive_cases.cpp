@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Dynamic graphs (Ouroboros section 6.2): the runner of `heapwood graph` over the graphs of the
-// paper's table 1, or over generated ones of the same size.
+// The cases of dynamic graphs (Ouroboros section 6.2): uses the runner of `heapwood graph` on the
+// graphs of the paper's table 1, or on generated ones of the same size. Also the cases of
+// semaphores and RCU.
 #include <filesystem>
 
 #include "bench/graph_bench.hpp"
@@ -15,8 +16,8 @@ namespace heapwood::bench {
 
 namespace {
 
-// What the page needs. It takes results with "frees" for those of allocators, which the layouts
-// `pages` and `csr` are not.
+// The result as the report's page needs it. That page takes results with "frees" for those of
+// allocators, which the layouts `pages` and `csr` are not.
 Json graph_result(const GraphRow& row) {
   Json json = described(row);
   if (row.layout != GraphLayout::blocks) json.erase("frees");
@@ -68,10 +69,10 @@ ReproduceCase graph_case(const std::string& name_and_stand_in, const Experiment&
   settings.runs = experiment.runs(setup);
   settings.iterations = setup.full ? 5 : 2;
   settings.budget_seconds = setup.seconds;
-  // CudaMalloc needs seconds for millions of vertices; stopped, it would keep their blocks.
+  // CudaMalloc needs seconds for millions of vertices, and a stopped run would leak blocks.
   settings.seconds = 5 * setup.seconds;
   settings.pool = parse_pool("auto");
-  // The name of a file without its folder, as in the other keys.
+  // A file is named without its folder, as in other keys.
   const std::string label = file.empty() ? source : std::filesystem::path(file).filename().string();
   ReproduceCase one{
       fmt::format("graph {} init={} phases={} updates={} batch={} rounds={} runs={}", label,
@@ -106,7 +107,7 @@ struct Variant {
   const char* label;
 };
 
-// Milliseconds of one run.
+// Returns the milliseconds of one run.
 double milliseconds_of(const workloads::PrimitiveJob& job) {
   const workloads::PrimitiveResult measured = workloads::run_primitive(job);
   if (measured.done != measured.wanted)
@@ -115,7 +116,7 @@ double milliseconds_of(const workloads::PrimitiveJob& job) {
   return measured.ms;
 }
 
-// A warm-up and the runs of one variant, whose wall time is limited.
+// Makes a warm-up and the runs of one variant, within a limit of wall time.
 class PrimitiveRuns : public RowBench {
  public:
   PrimitiveRuns(MeasuredRow& row, const workloads::PrimitiveJob& job, int runs)
@@ -123,7 +124,7 @@ class PrimitiveRuns : public RowBench {
         row_(row),
         job_(job) {}
 
-  // Status and times.
+  // Adds status and times to the result.
   void measure_into(Json& result) {
     warm_up_all();
     measure();
@@ -177,10 +178,9 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
 
 }  // namespace
 
-// On the CPU a warp is one thread.
-// Rcu goes on to 2^18 threads, 1024 blocks, more than are resident: a thread that waits for readers
-// then keeps others from starting. The list is at most 4096 elements long there, because every
-// thread walks it.
+// Semaphores and RCU, for growing numbers of threads; on the CPU a warp is one thread. Rcu goes up to 2^18 threads (1024
+// blocks), more than are resident: a thread that waits for readers then keeps others from starting.
+// Its list has at most 4096 elements there, because every thread walks it.
 ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup) {
   using enum workloads::PrimitiveTest;
   const bool rcu = experiment.kind == "rcu",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads items.txt, which the build makes a string of.
+// Reads items.txt, which the build embeds as a string.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -33,7 +33,7 @@ std::string expanded(const std::string& text, const Texts& texts) {
   return out;
 }
 
-// The parts between bars, without the spaces around them.
+// The parts of a line between bars, without surrounding spaces.
 std::vector<std::string> parts_of(const std::string& line) {
   std::vector<std::string> parts = split(line, '|');
   for (std::string& part : parts) {
@@ -44,7 +44,7 @@ std::vector<std::string> parts_of(const std::string& line) {
 }
 
 std::vector<ReproduceItem> read_items() {
-  // A line that is indented further continues the one above; after a comma it is the same word.
+  // A line that is indented further continues the one above; after a comma even its last word.
   std::vector<std::string> lines;
   std::istringstream text(items_text);
   for (std::string line; std::getline(text, line);) {

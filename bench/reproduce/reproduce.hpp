@@ -22,51 +22,53 @@ namespace heapwood::bench {
 
 // The parameters shared by all cases of a run.
 struct ReproduceSetup {
-  bool full = false;  // the papers' parameters; else small ones: minutes on two CPU threads
+  // The papers' parameters; otherwise small ones that take minutes on two CPU threads.
+  bool full = false;
   simt::DeviceInfo device;
   Allocators allocators;
-  // Folder with the papers' meshes and graphs; "" = generated ones of the same sizes.
+  // Folder with the papers' meshes and graphs; "" = generates ones of the same sizes.
   std::string scenes;
-  double seconds = 10;  // limit of a kernel, and of one allocator in a case
+  double seconds = 10;  // limit of a kernel, and of all runs of one allocator in a case
 };
 
 struct ReproduceCase {
   std::string key;
-  Allocators allocators{};      // empty: not per allocator
-  Json about = Json::object();  // context that the results do not contain
-  // Announces each step, measures, and returns an array of results (schemas heapwood.bench/1 and
-  // heapwood.stress/1, or docs/reproduction.md). A failure is a result with a reason. The array is
-  // incomplete after an interruption.
+  Allocators allocators{};      // empty: the case does not depend on the allocator
+  Json about = Json::object();  // what the results do not say about the case
+  // Announces each step, measures, and returns an array of results, whose form is that of
+  // heapwood.bench/1, heapwood.stress/1 or of docs/reproduction.md. A failure is a result with a
+  // reason. After an interruption the array is incomplete.
   std::function<Json(const std::function<void(const std::string&)>&)> measure{};
 };
 
 // One kind of measurement and its parameters, in the words of the commands (docs/reproduction.md):
 //
-//   stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
-//                 coalesced, builtin (large requests to the platform's malloc), presplit=uniform;
-//                 memory: inspects addresses and fragmentation (slow in large pools)
-//   build         scenes=, refs=, pool= (of a list, each scene is one case in all pools), page=;
-//                 per_level: also that builder; one: requests of one allocator, as they depend on
-//                 the tree only
-//   recorded      scenes=, refs=, pool=: the pool during a build
-//   trace, profile   scenes=
-//   graph         graphs=, phases=, updates=, init=, layouts=
-//   registers, semaphore, rcu, host
+// stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
+//               coalesced, builtin (large requests go to the platform's malloc), presplit=uniform;
+//               memory: inspects addresses and fragmentation (slow in large pools)
+// build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=;
+//               per_level: also measures that builder; one: counts requests with one allocator
+//               only, because they depend on the tree only
+// recorded      scenes=, refs=, pool=: records the pool during a build
+// trace, profile   scenes=
+// graph         graphs=, phases=, updates=, init=, layouts=
+// registers, semaphore, rcu, host
 //
-// All: only=IDS restricts the requested allocators; runs= (5); time=: times the setup's seconds.
+// Each may have only=IDS, which restricts the requested allocators, runs= (default 5), and time=, a
+// factor of the setup's seconds.
 class Experiment {
  public:
-  // `quick` has the lists of the quick run.
+  // `papers`: the text of the papers' run; `quick`: the lists that replace it in the quick run.
   Experiment(const std::string& papers, const std::string& quick);
 
   bool has(const char* key) const { return papers_.contains(key); }
   std::string text(const char* key, const std::string& otherwise = "") const;
   double number(const char* key, double otherwise) const;
-  // A list of this run, full or quick; "" if it is absent.
+  // The list at this key, for a full or a quick run; "" if it is absent.
   std::string list(const char* key, const ReproduceSetup& setup) const;
-  // At most 3 in the quick run.
+  // The number of runs; at most 3 in the quick run.
   int runs(const ReproduceSetup& setup) const;
-  // Those of the setup that `only` does not exclude.
+  // The setup's allocators that `only` does not exclude.
   Allocators allocators(const ReproduceSetup& setup) const;
 
   std::string kind, test;
@@ -79,19 +81,18 @@ struct ReproduceItem {
   std::string id;  // group and number: regeff-3a
   std::string paper, figure, title;
   std::vector<Experiment> experiments{};
-  std::string absent{};  // why this build cannot measure it
+  std::string absent{};  // reason why this build cannot measure it
 };
 
-// In the papers' order.
+// All items, in the papers' order.
 const std::vector<ReproduceItem>& reproduce_items();
-// "all", ids and groups (regeff, ouroboros, bulk, host, own) separated by commas. Throws
-// Error{Exit::usage}.
+// Parses "all", ids and groups (regeff, ouroboros, bulk, host, own). Throws Error{Exit::usage}.
 std::vector<const ReproduceItem*> find_items(const std::string& list);
 // The items' cases without duplicates.
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
                                            const ReproduceSetup& setup);
 
-// The cases of each kind of experiment.
+// The cases of stress tests.
 using ReproduceCases = std::vector<ReproduceCase>;
 ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup);
 // The cases of builds, recorded builds, rays and profiles.
@@ -102,14 +103,14 @@ ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& se
 // Registers of kernels with one malloc, one free, and both (RegEff table 1).
 ReproduceCases register_cases(const Experiment& experiment, const ReproduceSetup& setup);
 
-// Fixes the size of the platform's malloc heap on a GPU, which its first use determines
-// (alloc/primitives/builtin_heap.hpp), at that of the stress tests' pools: figures do not depend on
-// the order of cases.
+// On a GPU, fixes the size of the platform's malloc heap at that of the stress tests' pools. The
+// heap's first use determines its size (alloc/primitives/builtin_heap.hpp), so otherwise figures
+// would depend on the order of cases.
 void open_platform_heap(const ReproduceSetup& setup);
 
 using Announce = std::function<void(const std::string&)>;
 
-// Announces the next step only.
+// Passes the next step on, without the counts of steps.
 inline OnStep on_step(const Announce& announce) {
   return [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
 }
@@ -119,7 +120,7 @@ inline void set_status(Json& result, Status status, const std::string& reason) {
   if (!reason.empty()) result["reason"] = reason;
 }
 
-// The file in the folder of the papers' meshes and graphs with one of these extensions, or "".
+// Finds a file of the papers' meshes and graphs with one of these extensions; "" if absent.
 std::string find_file(const std::string& folder, const std::string& stem,
                       const std::vector<std::string>& extensions);
 

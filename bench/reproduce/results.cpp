@@ -23,7 +23,7 @@ std::string made_folder(const std::string& folder) {
   return results_path(folder);
 }
 
-// The driver and the host's memory may differ; the GPU must be the same.
+// The parts of a device that must agree: the GPU, but neither the driver nor the host's memory.
 Json identity(const Json& device) {
   Json kept = Json::object();
   for (const char* key : {"kind", "name", "threads", "multiprocessors"}) {
@@ -32,7 +32,7 @@ Json identity(const Json& device) {
   return kept;
 }
 
-// Whether the file has the types that this class relies on.
+// Whether all values that this class reads have the expected types.
 bool is_ours(const Json& json) {
   if (text_at(json, "schema") != reproduce_schema) return false;
   for (const char* key : {"runs", "items", "cases"}) {
@@ -139,7 +139,7 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items,
     if (!item.absent.empty()) json["absent"] = item.absent;
     Json& keys = json["cases"] = Json::array();
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
-    // From an earlier run with other scenes.
+    // Keeps cases of an earlier run with other scenes.
     for (const Json& earlier : json_["items"]) {
       if (text_at(earlier, "id") != item.id || !earlier.contains("cases")) continue;
       for (const Json& key : earlier["cases"]) {

@@ -15,7 +15,7 @@ namespace heapwood::bench {
 
 namespace {
 
-// Names of the scenes; files of the same name are distinguished by their paths.
+// The names of the scenes; files of one name are distinguished by their paths.
 std::vector<std::string> titles_of(const RowGrid<Result>& grid) {
   std::vector<std::string> names, titles;
   for (const Result* scene : grid.columns) names.push_back(scene->scene);
@@ -26,7 +26,7 @@ std::vector<std::string> titles_of(const RowGrid<Result>& grid) {
   return titles;
 }
 
-// The result that provides a scene's properties: preferably complete and AtomicMalloc's.
+// The result from which a scene's properties are taken: preferably a complete one of AtomicMalloc.
 template <class Has>
 const Result* witness(const RowGrid<Result>& grid, std::size_t s, Has has) {
   const Result* found = nullptr;
@@ -78,7 +78,7 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return footnotes.marked(result.wrong_tree ? "WRONG TREE" : name(result.status), result);
 }
 
-// "" if there is a clearly fastest allocator in every scene.
+// A note about scenes without a clearly fastest allocator; "" if there are none.
 std::string overlap_note(const std::vector<std::string>& titles,
                          const std::vector<Fastest<Result>>& fastest) {
   std::string scenes;
@@ -93,7 +93,7 @@ std::string overlap_note(const std::vector<std::string>& titles,
                      unclear == compared ? "" : " in " + scenes);
 }
 
-// Without a time of AtomicMalloc the row of the reference shows its time.
+// If AtomicMalloc was not timed, there is no slowdown, and the cell shows the time.
 std::string slowdown_cell(const Result& result, const std::string& scene, Footnotes& footnotes) {
   if (!result.slowdown) return figure_text(result.median_ms()) + (result.median_ms() ? " ms" : "");
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {
@@ -140,7 +140,7 @@ Table slowdown_table(const std::vector<Result>& results) {
   }
 
   bool any_best = false;
-  // AtomicMalloc's times are above the slowdowns of the others.
+  // First the times of AtomicMalloc, then the slowdowns of the others.
   for (const bool is_atomic : {true, false}) {
     bool has_heading = false;
     for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
@@ -277,7 +277,7 @@ std::string single_cell(const Result& single, Footnotes& footnotes) {
   return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
 }
 
-// Includes the workspace: the per-level builder's figures cover all memory of a build.
+// The memory of a build, with the workspace: the per-level builder's figures cover all memory.
 std::string memory_cell(const Result* single, const std::optional<std::uint64_t>& in_pool) {
   if (!single || !in_pool || !single->workspace_bytes) return missing;
   return bytes_text(*in_pool + *single->workspace_bytes);
@@ -371,8 +371,8 @@ Table kernel_table(const std::vector<Result>& results) {
 
 namespace {
 
-// The time that a scene's slowdowns refer to in every pool: the shortest median of AtomicMalloc,
-// or, if it was not timed, of any allocator. Nothing if no build completed.
+// The time by which a scene's slowdowns in every pool are divided: the shortest median of
+// AtomicMalloc or, if that was not timed, of any allocator. Nothing if no build completed.
 std::map<std::string, double> references(const std::vector<Result>& results) {
   std::map<std::string, double> atomic, any;
   for (const Result& result : results) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of `heapwood bench`. They depend on results alone, so that a JSON report reproduces
+// The tables of `heapwood bench`. They are made from results only, so a JSON report reproduces
 // them.
 #pragma once
 
@@ -14,22 +14,21 @@ namespace heapwood::bench {
 // A table like RegEff's tables 3 and 4, one column per scene: properties of the build, then
 // slowdowns over AtomicMalloc.
 Table slowdown_table(const std::vector<Result>& results);
-// With several sizes of the pool: slowdown over the pool, one group of columns per scene. No
-// columns if each scene has one size.
+// Slowdowns in several pool sizes, one group of columns per scene; no columns for one size.
 Table pool_table(const std::vector<Result>& results);
 // Memory at the end of the instrumented builds: one group of columns per scene.
 Table fragmentation_table(const std::vector<Result>& results);
-// On GPUs: registers, stack and resident warps of the build kernels, and build times. No columns if
-// no result has them. With several sizes of the pool, times are those in the first.
+// GPU builds: registers, stack and resident warps of the build kernels, and build times. No columns
+// if no result has them. If there are several pool sizes, times are those in the first.
 Table kernel_table(const std::vector<Result>& results);
-// The single kernel, with the fastest allocator that frees, against the per-level builder, one row
-// per scene. No columns if the per-level builder was not measured.
+// Compares the single kernel, with the fastest allocator that frees, with the per-level builder,
+// one row per scene. No columns if the per-level builder was not measured.
 Table builder_table(const std::vector<Result>& results);
-// For CSV: one line per result (bench/results/json_fields.hpp).
+// The columns of CSV output, which has one line per result (bench/results/json_fields.hpp).
 extern const char* const bench_columns;
 Table flat_table(const std::vector<Result>& results);
 
-// How they were measured. There is at least one result.
+// One line that says how the results were measured. There must be at least one result.
 std::string method_line(const std::vector<Result>& results);
 
 }  // namespace heapwood::bench

@@ -25,7 +25,7 @@ std::string figure_text(double value);                              // about fou
 std::string figure_text(std::optional<double> value);
 std::string ratio_text(double value);  // 1.04, 12.3, 1,234
 
-// "a, b, c", of texts.
+// Joins texts: "a, b, c".
 template <class List>
 std::string joined(const List& list, const std::string& separator = ", ") {
   std::string text;
@@ -33,7 +33,7 @@ std::string joined(const List& list, const std::string& separator = ", ") {
   return text;
 }
 
-// For CSV: six significant digits; empty if there is no figure.
+// A figure in CSV: six significant digits, or empty if there is none.
 std::string csv_text(const std::optional<double>& value);
 std::string csv_text(bool have, std::uint64_t value);
 
@@ -41,7 +41,7 @@ inline double sum(const std::vector<double>& samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0);
 }
 
-// Linear interpolation between order statistics; absent if there is no sample.
+// A quantile by linear interpolation between order statistics; absent if there is no sample.
 inline std::optional<double> quantile(std::vector<double> samples, double q) {
   if (samples.empty()) return std::nullopt;
   std::sort(samples.begin(), samples.end());

@@ -17,7 +17,7 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-constexpr std::size_t max_depth = 100;  // reading and writing are recursive
+constexpr std::size_t max_depth = 100;  // limits the recursion of reading and writing
 
 Json from_library(const Library& value) {
   if (value.is_boolean()) return value.get<bool>();

@@ -31,7 +31,7 @@ concept JsonList = requires(const T& list) {
 template <class T>
 concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
 
-// A template, because Json is still incomplete here.
+// A key and its value. A template, because Json is still incomplete here.
 template <class Value>
 struct JsonEntry {
   std::string key;
@@ -39,9 +39,9 @@ struct JsonEntry {
   bool operator==(const JsonEntry&) const = default;
 };
 
-// Values are made from numbers, text and containers, and convert to them. Reading a value of
-// another type throws std::invalid_argument; reading a key or an integer type that the value does
-// not fit, std::out_of_range: files may have been edited.
+// A JSON value. It is made from numbers, text and containers, and converts to them. Because files
+// may have been edited, reading a value of another type throws std::invalid_argument; reading a
+// missing key, or a number that does not fit an integer type, throws std::out_of_range.
 class Json {
  public:
   using Entry = JsonEntry<Json>;
@@ -74,7 +74,7 @@ class Json {
   Json(const std::optional<T>& value) {
     if (value) *this = Json(*value);
   }
-  // An object if all elements are pairs of text and a value, otherwise a list.
+  // Makes an object if all elements are pairs of text and a value, otherwise a list.
   Json(std::initializer_list<Json> values);
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
@@ -85,11 +85,12 @@ class Json {
   Json& operator=(Json&&) noexcept;
   ~Json();
 
-  // Throws std::runtime_error, "line 3: not valid JSON", also if it is nested so deeply that no
-  // file of this program can be.
+  // Throws std::runtime_error, "line 3: not valid JSON", also if the nesting is deeper than that of
+  // any file of this program.
   static Json parse(const std::string& text);
-  // Indented by that many spaces per level, or on one line. `ascii` escapes other characters: names
-  // from files may contain what controls a terminal. Invalid UTF-8 is replaced.
+  // Writes the value with `indent` spaces per level, or on one line. `ascii`: escapes all other
+  // characters, because names from files may contain some that control a terminal. Invalid UTF-8 is
+  // replaced.
   std::string dump(std::optional<unsigned> indent = {}, bool ascii = true) const;
 
   bool is_null() const { return value_.index() == 0; }
@@ -126,9 +127,9 @@ class Json {
   requires JsonNumber<T> || std::is_same_v<T, std::string> || requires(T list) { list.resize(1); }
   operator T() const { return get<T>(); }
 
-  // For objects, whose keys stay in the order of insertion; null becomes an object. find(): nullptr
-  // if there is no such key, or no object.
-  // Templates: json["key"] is not an index into the text, for which a Json would become a number.
+  // Functions of objects, whose keys stay in the order of insertion; null becomes an object. find()
+  // returns nullptr if there is no such key, or no object. Templates, because otherwise json["key"]
+  // could also be an index into the text, with a Json converted to a number.
   template <JsonKey Key>
   Json& operator[](const Key& key) {
     return member(key);
@@ -147,10 +148,10 @@ class Json {
     return found ? found->get<T>() : otherwise;
   }
   void erase(std::string_view key);
-  void update(const Json& other);  // adds its keys and replaces those that are in both
+  void update(const Json& other);  // adds the keys of `other`; replaces existing ones
   const std::vector<Entry>& items() const;
 
-  // For lists; null becomes a list. Other values have no elements to iterate over.
+  // Functions of lists; null becomes a list. Other values have no elements to iterate over.
   const Json& operator[](std::size_t i) const { return at(i); }
   Json& operator[](std::size_t i) { return at(i); }
   const Json& at(std::size_t i) const { return elements().at(i); }
@@ -170,7 +171,7 @@ class Json {
 
   bool is_finite() const;  // false: NaN or infinite
 
-  // Numbers by their values; objects whatever the order of their keys.
+  // Compares numbers by value, and objects whatever the order of their keys.
   friend bool operator==(const Json& a, const Json& b);
   template <JsonNumber T>
   friend bool operator==(const Json& a, T b) {
@@ -187,8 +188,8 @@ class Json {
   const std::string& text() const;
   const std::vector<Json>& elements() const;
 
-  // A class of our own: of standard containers alone GCC 12 assumes that a copy never leaves a
-  // variant without a value, and calls a wrong destructor where memory runs out during one.
+  // Derived from std::vector: for standard containers alone GCC 12 assumes that a copy never leaves
+  // a variant without a value, and calls a wrong destructor if memory runs out in a copy.
   struct Entries : std::vector<Entry> {
     using std::vector<Entry>::vector;
   };
@@ -197,17 +198,17 @@ class Json {
       value_;
 };
 
-// Adds a figure, unless it was not measured (null) or is not finite, which JSON does not have.
+// Adds a figure, unless it was not measured (null) or is not finite, which JSON cannot express.
 void put(Json& json, std::string_view key, Json value);
 
-// Equal texts for equal values.
+// A text that is equal for equal values.
 std::string sorted_text(const Json& json);
 
 // The text of a results file.
 std::string json_text(const Json& json);
 
-// nullopt if there is no such file. Throws Error with this exit code that names the file and the
-// line if it is not JSON.
+// Reads a file; nullopt if there is none. If it is not JSON, throws an Error with this exit code
+// that names file and line.
 std::optional<Json> read_json(const std::string& path, Exit exit = Exit::failed);
 
 bool is_list_of_objects(const Json* list);  // false for nullptr

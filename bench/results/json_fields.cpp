@@ -53,7 +53,7 @@ namespace {
 
 struct JsonColumn {
   std::string title, path, absent, present_if, absent_if;
-  char figure = 0;  // '#': the number of samples, '~': their median
+  char figure = 0;  // '#': the number of samples; '~': their median
   bool of_element = false;
 
   explicit JsonColumn(std::string text) {

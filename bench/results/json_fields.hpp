@@ -32,10 +32,10 @@ class JsonFields {
   explicit JsonFields(const Json& read) : read_(&read) {}
 
   bool reads() const { return read_ != nullptr; }
-  // Whether the object has this key; when writing, whether it is `present`.
+  // Reading: whether the object has this key. Writing: returns `present`.
   bool has(const char* key, bool present) const { return reads() ? read_->contains(key) : present; }
 
-  // The value to read at a key that needs other handling.
+  // Reading: the value at a key that needs other handling.
   const Json& raw(const char* key) const { return read_->at(key); }
 
   template <class T>
@@ -45,33 +45,33 @@ class JsonFields {
     else
       (*written_)[key] = value;
   }
-  // Absent if there is none; a double also if it is not finite, which JSON does not have.
+  // The key is absent if there is no value, or a double is not finite: JSON cannot express it.
   template <class T>
   void optional(const char* key, std::optional<T>& value) {
     if (!has(key, value && is_finite(*value))) return;
     if (reads()) value.emplace();
     (*this)(key, *value);
   }
-  // Absent if it is T{}: 0, "", no samples.
+  // The key is absent if the value is T{}: 0, "", no samples.
   template <class T>
   void unless_empty(const char* key, T& value) {
     if (has(key, value != T{})) return (*this)(key, value);
     if (reads()) value = T{};
   }
-  // Absent if it is not finite.
+  // The key is absent if the value is not finite.
   void finite(const char* key, double& value) {
     if (has(key, is_finite(value))) (*this)(key, value);
   }
 
-  // This follows from other values: it is written only.
+  // A value that follows from others; it is written and not read.
   void derived(const char* key, Json value) {
     if (!reads()) put(*written_, key, std::move(value));
   }
   void derived_quartiles(const std::vector<double>& ms);  // "median_ms", "q1_ms", "q3_ms"
 
-  // A value by its name, which set() takes.
+  // A value that is stored by its name, which set() reads.
   void named(const char* key, std::string name, const std::function<void(const std::string&)>& set);
-  // One of `all`, by its name; reading throws if there is none of this name.
+  // One of the values `all`, stored by its name; reading throws if there is none of this name.
   template <class T>
   void one_of(const char* key, T& value, std::initializer_list<T> all, const char* (*name_of)(T)) {
     named(key, name_of(value), [&](const std::string& text) {
@@ -81,10 +81,10 @@ class JsonFields {
       throw std::invalid_argument("unknown value '" + text + "'");
     });
   }
-  // In 16 hexadecimal digits each; absent if there are none.
+  // Hashes of 16 hexadecimal digits; the key is absent if there are none.
   void hashes(const char* key, std::vector<std::uint64_t>& values);
 
-  // An object with keys of its own, by describe(JsonFields&, T&).
+  // An object whose keys are listed by describe(JsonFields&, T&).
   template <class T>
   void object(const char* key, T& part) {
     within(key, [&](JsonFields& fields) { describe(fields, part); });
@@ -116,7 +116,7 @@ class JsonFields {
   const Json* read_ = nullptr;
 };
 
-// By describe(JsonFields&, T&).
+// The value as JSON, by describe(JsonFields&, T&).
 template <class T>
 Json described(T value) {
   Json json;
@@ -132,15 +132,16 @@ T read_described(const Json& json) {
   return value;
 }
 
-// One row per result or, if `list` is the key of a list in it, one per element of that list and one
-// for a result without elements. `columns` are separated by white space:
+// Makes a table with one row per result. If `list` is the key of a list in the results, there is
+// one row per element of that list, and one for a result without elements. `columns` are separated
+// by white space:
 //
-//   reason                          the value at this key; empty if there is none
-//   held=memory/peak/held_bytes     a title, and a path of keys; -1 is the last element of a list
-//   batch=.batch  pass=@            of the element; its number, from 1
-//   samples=runs_ms#  reset_ms~     the number of samples; their median
-//   rounds|1                        1 if there is none
-//   refused?median_ms  id!name      only if the result has median_ms; only if it has no name
+// reason                          the value at this key; empty if there is none
+// held=memory/peak/held_bytes     a title, and a path of keys; -1 is the last element of a list
+// batch=.batch  pass=@            a key of the element; the element's number, from 1
+// samples=runs_ms#  reset_ms~     the number of samples; their median
+// rounds|1                        1 if there is no value
+// refused?median_ms  id!name      only if the result has median_ms; only if it has no name
 //
 // Numbers have six significant digits, integers all; booleans are yes and no.
 Table table_of_json(const Json& results, const std::string& columns, const char* list = "");

@@ -12,7 +12,7 @@ namespace heapwood::bench {
 
 namespace {
 
-// 0.15f as 0.15, not as the double nearest to the float.
+// Converts 0.15f to 0.15, not to the double nearest to that float.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
 alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
@@ -54,7 +54,7 @@ void describe_requests(JsonFields& fields, alloc::RequestStats& requests) {
     fields.finite("mean_bytes", requests.mean_bytes);
     fields.finite("sigma_bytes", requests.sigma_bytes);
   }
-  // Pairs [upper bound in bytes, requests] of the nonempty classes.
+  // Pairs [upper bound in bytes, requests] for the size classes that have requests.
   Json histogram = fields.reads() ? fields.raw("histogram") : Json::array();
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
     const std::uint64_t bound = std::uint64_t{1} << k;
@@ -103,7 +103,7 @@ void describe_memory(JsonFields& fields, Result& result) {
   fields("tree_bytes", result.levels->run.tree_bytes);
 }
 
-// Writes an optional part, or makes and reads it if the file has it.
+// Writes an optional part if it exists. Reading: creates and reads it if the file has it.
 template <class Part, class Describe>
 void describe_part(JsonFields& fields, const char* key, std::optional<Part>& part,
                    Describe describe_it) {
@@ -177,7 +177,7 @@ void describe(JsonFields& fields, Result& result) {
   result.source = scenes::utf8_text(result.source);
   fields("source", result.source);
   fields.unless_empty("digest", result.digest);
-  // Without a tree the scene may not have been loaded.
+  // Absent without a tree, because the scene may not have been loaded.
   if (fields.has("triangles", result.tree.has_value())) {
     fields("triangles", result.triangles);
     fields("degenerate", result.degenerate);
@@ -301,7 +301,7 @@ Json sample_json(const simt::GpuSample& sample) {
   return json;
 }
 
-// "its clocks were reduced while it was measured (software power cap, 12 ms limited by power); ..."
+// "its clocks were reduced while it was measured (power cap, 12 ms limited by power); ..."
 std::string throttling_text(const simt::GpuRecord& gpu) {
   std::vector<std::string> parts = simt::clock_reason_names(gpu.throttle_reasons());
   const auto limited = gpu.limited_ms();

@@ -19,7 +19,7 @@ inline constexpr const char* bench_schema = "heapwood.bench/1";
 
 Json to_json(const simt::DeviceInfo& device);
 Json to_json(const BuildSettings& settings);
-// Adds an allocator's settings that are not the default.
+// Adds those settings of an allocator that are not the default.
 void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& options);
 Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.
@@ -27,10 +27,10 @@ Result result_from_json(const Json& json);
 
 void describe(JsonFields& fields, Result& result);
 
-// {"schema", "argv", "version", "git", "device", "results": []}, and "interrupted" after Ctrl-C
+// {"schema", "argv", "version", "git", "device", "results": []}; "interrupted" after Ctrl-C.
 Json report_head(const char* schema, const std::vector<std::string>& argv,
                  const simt::DeviceInfo& device);
-// report_head() and the results.
+// Returns report_head() with results.
 template <class Row>
 Json report_of(const char* schema, const std::vector<std::string>& argv,
                const simt::DeviceInfo& device, const std::vector<Row>& rows) {
@@ -42,40 +42,39 @@ inline Json bench_report(const std::vector<std::string>& argv, const simt::Devic
                          const std::vector<Result>& results) {
   return report_of(bench_schema, argv, device, results);
 }
-// A report written earlier, for --resume.
+// A report written by an earlier run, for --resume.
 struct EarlierReport {
   std::vector<Json> results;
   std::string git_sha;
 };
-// Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and
-// Error{Exit::usage} if it is of another device.
+// Reads an earlier report; returns an empty one if there is no such file. Throws
+// Error{Exit::failed} if it is not a report, and Error{Exit::usage} if it is of another device.
 EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device,
                           const char* schema = bench_schema);
-// Whether the result can replace a measurement with these settings: it is complete and has the same
-// settings.
+// Whether the result can replace a measurement: it is complete and has these settings.
 bool reusable(const Json& result, const BuildSettings& settings);
 
 // ---- the state of the GPU that this process measures on, in every results file
 // (docs/measuring.md, "Device record"). A process measures on one device.
 
-// Begins the record of this process: takes the first sample. Nothing for the CPU.
+// Begins the record of this process by taking the first sample. Has no effect on the CPU.
 void begin_device_record(const simt::DeviceInfo& device);
 // Continues a record that has begun; nullopt: this process keeps none.
 void begin_device_record(const simt::DeviceInfo& device, std::optional<simt::GpuRecord> record);
 
 // Takes a sample and returns the record so far; null if none was begun for this device.
 Json device_record(const simt::DeviceInfo& device);
-// With --resume, results of an earlier process stay in the file: adds the device records of that
+// With --resume, results of an earlier process stay in the file. Adds the device records of that
 // process's report to the record.
 void keep_earlier_record(const Json& report);
 
-// One line if the GPU was slower than its settings allow.
+// Prints one line if the GPU was slower than its settings allow.
 void warn_if_throttled();
 
 // 16 hexadecimal digits that distinguish GPUs without revealing their UUIDs; "" for "".
 std::string uuid_hash(const std::string& uuid);
 
-// The device records in a results file: its own or those of its shards or runs.
+// All device records in a results file: its own, or those of its shards or runs.
 std::vector<const Json*> device_records_in(const Json& report);
 
 }  // namespace heapwood::bench

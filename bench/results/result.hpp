@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Measurements: rows of tables, elements of `results` in JSON.
+// The results of measurements: rows of tables, elements of `results` in JSON.
 #pragma once
 
 #include <algorithm>
@@ -35,30 +35,29 @@ struct MeasuredRow {
 
   void set_allocator(const alloc::AllocatorTraits& traits);
   bool is_measured() const { return status == Status::ok || status == Status::incomplete; }
-  // "AtomicMalloc *": a lower bound.
+  // The label, marked for a lower bound: "AtomicMalloc *".
   std::string marked_label() const { return label + (lower_bound ? " *" : ""); }
 };
 
-// "allocator", "label", "frees", "lower_bound".
+// Keys "allocator", "label", "frees", "lower_bound".
 void describe_allocator(JsonFields& fields, MeasuredRow& row);
-// "status", "reason", "seconds".
+// Keys "status", "reason", "seconds".
 void describe_outcome(JsonFields& fields, MeasuredRow& row);
 void describe(JsonFields& fields, registry::CallUse& calls);
 
 std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
-// The registers of malloc, of free and of both, a cell each; `missing` if not known.
+// Three cells with the registers of malloc, of free and of both; `missing` if not known.
 std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
 
 // ---- builds
 
-// Figures of per-level builds only: of the last build, except the times, which are of each timed
-// one.
+// Figures of per-level builds only, from the last build; the times are those of each timed build.
 struct LevelFigures {
   kdtree::LevelRun run;
   std::vector<double> allocation_ms;
   std::optional<std::uint64_t> mapped_bytes;  // max physical memory of the host allocator
 
-  // Relative to the build times.
+  // The time in the host allocator relative to the build times.
   std::optional<double> allocation_share(const std::vector<double>& runs_ms) const {
     std::vector<double> shares;
     for (std::size_t i = 0; i < std::min(runs_ms.size(), allocation_ms.size()); ++i) {
@@ -68,13 +67,14 @@ struct LevelFigures {
   }
 };
 
-// Of one scene and one allocator.
+// The result of one scene and one allocator.
 struct Result : MeasuredRow {
-  std::string source;            // the scene as given: `atrium:1m`, a path
-  std::string digest;            // of a file's content (scenes::digest)
-  std::string scene;             // name in tables
-  std::uint64_t triangles = 0;   // in the tree
-  std::uint64_t degenerate = 0;  // dropped triangles: none with --keep-degenerate
+  std::string source;           // the scene as given: `atrium:1m`, a path
+  std::string digest;           // of a file's content (scenes::digest)
+  std::string scene;            // name in tables
+  std::uint64_t triangles = 0;  // in the tree
+  // Triangles without area that were dropped; 0 with --keep-degenerate.
+  std::uint64_t degenerate = 0;
   Builder builder = Builder::single;
   BuildSettings settings;
 
@@ -82,16 +82,16 @@ struct Result : MeasuredRow {
   std::vector<double> reset_ms;
   std::optional<double> slowdown;
   std::string slowdown_over;         // id of the reference allocator
-  bool wrong_tree = false;           // differs from the other allocators' trees or from run to run
-  std::uint64_t refused_splits = 0;  // of an incomplete tree
-  std::uint64_t refused_bytes = 0;   // the first refused request
+  bool wrong_tree = false;           // differs from other allocators' trees or from run to run
+  std::uint64_t refused_splits = 0;  // splits that an incomplete tree lacks
+  std::uint64_t refused_bytes = 0;   // size of the first refused request
   unsigned warps = 0;                // of the build
 
   std::optional<kdtree::TreeStats> tree;
   std::optional<alloc::RequestStats> requests;
   std::optional<alloc::Fragmentation> at_end;
-  std::optional<registry::KernelUse> kernel;  // CUDA
-  std::optional<registry::CallUse> calls;     // CUDA
+  std::optional<registry::KernelUse> kernel;  // on CUDA
+  std::optional<registry::CallUse> calls;     // on CUDA
   std::optional<std::uint64_t> pool_bytes, workspace_bytes;
   std::optional<LevelFigures> levels;  // of the per-level builder
 
@@ -107,8 +107,8 @@ struct Result : MeasuredRow {
   }
 };
 
-// Why a tree is incomplete: "cfmmalloc: pool of 4 MiB exhausted, tree incomplete: requested ...,
-// max used ..., free ..., largest free region ...; ADVICE".
+// The reason why a tree is incomplete: "cfmmalloc: pool of 4 MiB exhausted, tree incomplete:
+// requested ..., max used ..., free ..., largest free region ...; ADVICE".
 std::string exhaustion_text(const Result& result);
 
 }  // namespace heapwood::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tables of measured rows have in common: grids, the fastest row, footnotes.
+// Shared by the tables of measured rows: grids, the fastest row, footnotes.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace heapwood::bench {
 
-// Numbered remarks below a table, each once, with all names it applies to: "[1] CMalloc, CFMalloc:
-// ...".
+// Numbered remarks below a table. Each is printed once, with all names to which it applies: "[1]
+// CMalloc, CFMalloc: ...".
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {
@@ -25,7 +25,7 @@ class Footnotes {
       entry->names.push_back(name);
     return number(static_cast<std::size_t>(entry - notes_.begin()));
   }
-  // The text, with a mark if the row has a reason.
+  // The text; if the row has a reason, with the mark of a footnote that gives it.
   std::string marked(const std::string& text, const MeasuredRow& row) {
     return row.reason.empty() ? text : text + " " + mark(row.label, row.reason);
   }
@@ -53,7 +53,7 @@ std::vector<const Row*> pointers_to(const std::vector<Row>& rows) {
 
 template <class Row>
 struct Fastest {
-  const Row* row = nullptr;  // the clearly fastest, if there is one
+  const Row* row = nullptr;  // the clearly fastest row, or nullptr
   std::size_t compared = 0;
 };
 // Compares the complete rows that are not lower bounds. `rows` may contain nullptr. samples(row)
@@ -73,11 +73,11 @@ Fastest<Row> find_fastest(const std::vector<const Row*>& rows, Samples samples) 
   return {best ? compared[*best] : nullptr, compared.size()};
 }
 
-// Allocators in rows; a column has the rows that is_same(a, b) takes for one.
+// A grid with a row per allocator. Results that is_same(a, b) accepts share a column.
 template <class Row>
 struct RowGrid {
-  std::vector<const Row*> allocators;          // the first row of each: id, label, traits
-  std::vector<const Row*> columns;             // the first row of each
+  std::vector<const Row*> allocators;          // first result of each allocator: id, label, traits
+  std::vector<const Row*> columns;             // first result of each column
   std::vector<std::vector<const Row*>> cells;  // [allocator][column], nullptr if absent
 
   template <class Same>
@@ -106,7 +106,7 @@ struct RowGrid {
   }
 };
 
-// Results of the single-kernel builder; columns are scenes, or scenes in pools.
+// A grid of the single-kernel builder's results, by scene or, if `by_pool`, by scene and pool.
 inline RowGrid<Result> grid_of_results(const std::vector<Result>& results, bool by_pool = false) {
   std::vector<const Result*> single = pointers_to(results);
   std::erase_if(single, [](const Result* result) { return result->per_level(); });
@@ -116,7 +116,7 @@ inline RowGrid<Result> grid_of_results(const std::vector<Result>& results, bool 
           }};
 }
 
-// Explains the marks of a table: "◂", if a fastest one is named, and "*", if a row has it.
+// Explains the marks in a table: "◂" if a fastest row is named, "*" if a row has that mark.
 template <class Row>
 void explain_marks(Table& table, bool has_fastest, const std::vector<Row>& rows) {
   if (has_fastest)

@@ -34,7 +34,7 @@ void trim_end(std::string& line) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
 }
 
-// Names of scenes and reasons come from files and may contain what controls a terminal.
+// Escapes characters that control a terminal: names of scenes and reasons come from files.
 Table printable(Table table) {
   const auto escape = [](std::string& text) { text = scenes::printable(text, text.size()); };
   escape(table.title);
@@ -67,7 +67,7 @@ std::string column_name(const Column& column) {
   return column.group.empty() ? column.title : column.group + " " + column.title;
 }
 
-// Writes a table as blocks that are as wide as the style allows: the first column and some others.
+// Writes a table as blocks of at most the style's width, each beginning with the first column.
 class TextWriter {
  public:
   TextWriter(const Table& table, const TextStyle& style) : table_(table), style_(style) {
@@ -98,11 +98,11 @@ class TextWriter {
  private:
   const std::vector<Column>& columns() const { return table_.columns; }
 
-  // Figures reserve space for the mark of the best one, so that they stay aligned.
+  // Text after a figure: the mark of the best one, or as much space, so that figures align.
   std::string tail(std::size_t c, bool best = false) const {
     return !marks_ || columns()[c].left ? "" : best ? " ◂" : "  ";
   }
-  // With the mark and the gap.
+  // The width of a column with the mark and the gap.
   std::size_t full_width(std::size_t c, std::size_t width) const {
     return width + display_width(tail(c)) + gap_width;
   }
@@ -112,7 +112,7 @@ class TextWriter {
     return end;
   }
 
-  // The widths in a block of columns [first, last): together, the columns of a group fit its name.
+  // Widths of the columns [first, last): those of a group together fit the group's title.
   std::vector<std::size_t> widths_of(std::size_t first, std::size_t last) const {
     std::vector<std::size_t> all = widths_;
     for (std::size_t c = first, end = c; c < last; c = end) {
@@ -131,7 +131,7 @@ class TextWriter {
     for (std::size_t c = first; c < last; ++c) used += full_width(c, all[c]);
     return used;
   }
-  // Splits no group, unless the first one alone is too wide.
+  // The end of a block that begins at `first`. Splits a group only if it alone is too wide.
   std::size_t end_of_block(std::size_t first) const {
     std::size_t last = first;
     while (last < widths_.size() && (last == first || block_width(first, last + 1) <= style_.width))

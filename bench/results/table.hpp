@@ -11,13 +11,13 @@ namespace heapwood::bench {
 
 struct Column {
   std::string title;
-  bool left = false;    // left-aligned text; figures are right-aligned
-  bool wrap = false;    // may be wrapped to fit the width; only the last column
+  bool left = false;    // text is left-aligned, figures right-aligned
+  bool wrap = false;    // may be wrapped to fit the width; only for the last column
   std::string group{};  // a second title above adjacent columns of the same group
 };
 
-// "allocator<; time [ms]: median, q1; refused; note~": columns, and groups of columns with a title
-// of their own. `<` aligns text to the left, `~` also wraps it.
+// Parses "allocator<; time [ms]: median, q1; refused; note~": columns, and groups of columns with a
+// title of their own. `<` aligns text to the left, `~` also wraps it.
 std::vector<Column> columns_of(const std::string& text);
 
 struct Cell {
@@ -36,12 +36,12 @@ void append(std::vector<Cell>& cells, Texts&&... texts) {
 
 struct Row {
   std::vector<Cell> cells;
-  bool heading = false;  // cells[0] alone, above the rows that follow
+  bool heading = false;  // only cells[0] is used, above the rows that follow
 };
 
 struct Table {
   std::string title;
-  std::vector<Column> columns;  // the first names the rows
+  std::vector<Column> columns;  // the first column names the rows
   std::vector<Row> rows;
   std::vector<std::string> notes;
 
@@ -56,15 +56,15 @@ struct TextStyle {
 
 std::string to_text(const Table& table, const TextStyle& style = {});
 std::string to_markdown(const Table& table);
-// Only titles and rows (RFC 4180), without headings, notes and marks.
+// Writes titles and rows as CSV (RFC 4180), without headings, notes and marks.
 std::string to_csv(const Table& table);
 
-// The terminal columns of UTF-8 text without wide characters.
+// The number of terminal columns that UTF-8 text takes; it has no wide characters.
 std::size_t display_width(const std::string& text);
-// Breaks at spaces; a line is wider than `width` only if a single word is.
+// Breaks text at spaces into lines of at most `width`; only a single word may be wider.
 std::vector<std::string> wrap_text(const std::string& text, std::size_t width);
-// Width of standard output: at most 120, and 100 if it is not a terminal. Bold on terminals without
-// NO_COLOR.
+// The style of standard output: its width, at most 120, or 100 if it is not a terminal; bold on
+// terminals without NO_COLOR.
 TextStyle terminal_style();
 // Prints tables to standard output with an empty line between them: as Markdown if `format` is
 // "markdown", otherwise in the terminal's style.
